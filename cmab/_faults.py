@@ -1,4 +1,4 @@
-"""What to do about faults of files, in words; and how a command ends: in one sentence, without traceback."""
+"""Errors of files with a remedy, and error messages of the command in one sentence without traceback."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import TextIO
 
 from cmab._streams import printable
 
-# The option that asks for the traceback of a fault.
+# The option that shows the traceback of an error.
 DEBUG = "--debug"
-# Worker processes inherit this variable and print warnings as the command does.
+# Worker processes inherit this variable, so that they print warnings in the format of the command.
 _PLAIN = "CMAB_PLAIN_WARNINGS"
 _LONGEST = 2_000
 _FULL = "free some space and try again"
 _CLOSED = "change the permissions, or choose another path"
 _MISSING = "check the name, or put the file back"
-#: What to do, by the number of the error.
+#: Remedies by error number.
 _REMEDIES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -33,7 +33,7 @@ _REMEDIES = {
     errno.ENOENT: _MISSING,
     errno.ENOTDIR: _MISSING,
     errno.ELOOP: _MISSING,
-    errno.EISDIR: "choose the path of a file in place of the folder",
+    errno.EISDIR: "choose the path of a file instead of a folder",
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EIO: "check that the drive works and try again, or choose a path on another drive",
     errno.ESTALE: "mount the folder again, or choose another path",
@@ -43,10 +43,10 @@ _REMEDIES = {
 
 
 def sentence(error: Exception) -> str:
-    """Return what went wrong and what to do, without a traceback.
+    """Return the message of an error and a remedy, without a traceback.
 
-    Faults of files, arguments, packages and memory are told in their own words. Every other exception is a
-    bug of cmab or of a plug-in, which the sentence says.
+    For errors of files, arguments, imports and memory, the sentence contains their message. For any other
+    exception, it says that the exception is a bug of cmab or of a plug-in.
     """
     if isinstance(error, MemoryError):
         what = str(error) or "an array does not fit"
@@ -59,23 +59,23 @@ def sentence(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
     return (
-        f"{type(error).__name__}{where}: {text or 'no message'}; this is a bug of cmab or of a plug-in and"
-        f" no fault of your input: {DEBUG} shows the traceback, please report it"
+        f"{type(error).__name__}{where}: {text or 'no message'}; this is a bug of cmab or of a plug-in, not"
+        f" an error in your input: use {DEBUG} to see the traceback, and please report it"
     )
 
 
 def of_pieces(failures: int, first: str, trace: str) -> str:
-    """Return what is told of pieces that failed: the first traceback says why."""
+    """Return the error message for failed pieces, with the exception of the first traceback."""
     lines = trace.rstrip().split("\n")
     last = max((at for at, text in enumerate(lines) if text.startswith("  File ")), default=-1)
-    # Below the last frame and its source stand the exception, and its notes.
+    # The exception and its notes follow the last frame and its source line.
     why = next((text for text in lines[last + 1 :] if text[:1].strip()), "no message")
     if why.startswith("MemoryError"):
         why = sentence(MemoryError(why.partition(": ")[2]))
     failed = "1 piece failed and is" if failures == 1 else f"{failures:,} pieces failed and are"
     return (
-        f"{failed} not stored, the first one {first}: {why}; all other pieces are stored; run again to try"
-        f" again ({DEBUG} shows the traceback)"
+        f"{failed} not stored; the first is {first}: {why}; all other pieces are stored; run again to retry"
+        f" the failed pieces ({DEBUG} shows the traceback)"
     )
 
 
@@ -88,7 +88,7 @@ def line(message: str) -> str:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print warnings as lines of the command, here and in workers, without source code."""
+    """Print each warning, also of workers, as one line without source code, as a context manager."""
     before, inherited = warnings.formatwarning, os.environ.get(_PLAIN)
     warnings.formatwarning = _plain
     os.environ[_PLAIN] = "1"
@@ -102,7 +102,7 @@ def plain_warnings() -> Iterator[None]:
 
 
 def follow_the_command() -> None:
-    """Print the warnings of a worker process as its command does, if a command started it."""
+    """Print the warnings of a worker process in the format of the command, if the command started it."""
     if os.environ.get(_PLAIN):
         warnings.formatwarning = _plain
 
@@ -122,36 +122,36 @@ def _warned(message: str) -> str:
 
 
 def show_traceback(error: Exception, stream: TextIO) -> None:
-    """Print the traceback of an exception, and those of workers that it holds."""
+    """Print the traceback of an exception, with the tracebacks of workers that it contains."""
     told = "".join(traceback.format_exception(error))
     print("\n".join(map(printable, told.rstrip().split("\n"))), file=stream)
 
 
 def _of_a_file(error: OSError) -> str:
-    """Return what went wrong with which file, and what to do."""
+    """Return the message of an error of a file, with its path and a remedy."""
     if error.strerror is None:
         return str(error) or type(error).__name__
-    # An error that the package raised in its own words says what to do already.
+    # An error with a message of this package already contains a remedy.
     is_plain = error.strerror == os.strerror(error.errno or 0)
     advice = _REMEDIES.get(error.errno or 0) if is_plain else None
     told = error.strerror if error.filename is None else f"{printable(str(error.filename))}: {error.strerror}"
     if error.filename is None and error.errno == errno.ENOSPC:
-        told += f", where the output goes, in /dev/shm, or in {tempfile.gettempdir()}"
+        told += f" (on the disk of the output, in /dev/shm, or in {tempfile.gettempdir()})"
     return told if advice is None else f"{told}; {advice}"
 
 
 def in_words(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """Return the error with its path and what to do, as an error of the same class."""
+    """Return an error of the same class with the path and a remedy."""
     remedy = _REMEDIES.get(error.errno or 0)
     if remedy is None:
         return error
     reason = os.strerror(error.errno or 0)
-    return OSError(error.errno, f"{reason}: {remedy}. Nothing that was saved before is lost", str(path))
+    return OSError(error.errno, f"{reason}: {remedy}. Earlier saved data is not lost", str(path))
 
 
 @contextmanager
 def told(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise errors of the file system with their path and what to do."""
+    """Raise errors of the file system with the path and a remedy, as a context manager."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command imports its packages: end at once, without a traceback."""
+"""Ctrl-C while the command imports its packages: exit immediately, without a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-# The exit status that shells report for a program that Ctrl-C ended: 128 and the number of the signal.
+# The exit status that shells report for a program that Ctrl-C ended: 128 plus the number of the signal.
 INTERRUPTED = 130
 # The first two arguments of the interpreter in `python -m cmab`, and the file name of the installed command.
 _MODULE = ["-m", "cmab"]
@@ -19,20 +19,20 @@ _COMMANDS = ("cmab", "cmab.exe")
 
 
 def is_command() -> bool:
-    """Return whether this process runs the command ``cmab``, and not a program that imports the package."""
+    """Return whether this process runs the command ``cmab``, not another program that imports the package."""
     program = sys.argv[0] if sys.argv else ""
-    if program == "-m":  # what `python -m` sets until it has found the module
+    if program == "-m":  # `python -m` sets this value until it has found the module
         at = sys.orig_argv.index("-m") if "-m" in sys.orig_argv else 0
         return sys.orig_argv[at : at + 2] == _MODULE
     return os.path.basename(program) in _COMMANDS  # noqa: PTH119 (pathlib would be imported before the handler)
 
 
 def end_at_once(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End the process in words. During imports, nothing has been written that an exit could spoil."""
+    """Print a message and exit. During imports, no output exists that an exit could damage."""
     os.write(2, b"cmab: interrupted\n")
     os._exit(INTERRUPTED)
 
 
-# Where Ctrl-C is ignored, as by a script's job in the background, it stays so.
+# If Ctrl-C is ignored, as in a background job of a script, it remains ignored.
 if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, end_at_once)

@@ -1,4 +1,4 @@
-"""The verbs of policies under their old names, for one version: `start`, `select_for` and `learn`."""
+"""Deprecated method names of policies: `start`, `select_for` and `learn`. They work for one version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-#: Old verbs with their arguments, and the verbs that took their place with theirs.
+#: The former methods with their arguments, and the present methods with theirs.
 RENAMED = {
     ("start", "rng"): ("initial_state", "rng=None"),
     ("select_for", "state, context, rng"): ("select", "state, rng, context=None"),
@@ -24,7 +24,7 @@ _RUNNING = _Running()
 
 
 class OldVerbs:
-    """The old verbs of a policy: they warn, and call the new ones."""
+    """The former methods of a policy. They emit a warning and call the present methods."""
 
     def start(self, rng: Any) -> Any:
         """Return ``initial_state(rng)``."""
@@ -46,9 +46,10 @@ def _renamed(policy: Any, number: int, *args: Any) -> Any:
 
 
 def adopt(cls: Any) -> list[str]:
-    """Let the old verbs that a class has act as the new ones, and return the names of these.
+    """Use former methods that a class defines as the present ones, and return the names of the latter.
 
-    A new verb without its last arguments, in a class below one with the old verb, is what that one calls.
+    If a class defines a present method without its last arguments, and a base class defines the former
+    method, then the former method calls the present one.
     """
     adopted = []
     for ((old, old_takes), (new, takes)), through in zip(RENAMED.items(), _THROUGH, strict=True):
@@ -70,7 +71,7 @@ def adopt(cls: Any) -> list[str]:
 
 
 def _once(policy: Any, verb: str, old: Callable[[], Any], previous: Callable[[], Any]) -> Any:
-    """Return what the old verb returns, or the verb in its place when the old one calls that itself."""
+    """Call the former method. If it calls the present method itself, call the inherited present method."""
     call = verb, id(policy)
     if call in _RUNNING.calls:
         return previous()

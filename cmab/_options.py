@@ -1,4 +1,4 @@
-"""A documented function as a command: its keyword parameters become options."""
+"""A command made from a documented function: its keyword parameters become options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ENTRY = re.compile(r"^(\w[\w, ]*?) ?:.*\n((?:    .*\n?|\n)*)", re.MULTILINE)
 def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParser:
     """Return a parser with an option for each keyword parameter of `function`.
 
-    Type and default come from the signature, help from the docstring. Parameters may be annotated as ``int``,
-    ``float``, ``str``, ``bool``, ``Path``, a ``Literal`` of strings, or any of these or ``None``.
-    Parsing returns the options that were given and no others: the function has the defaults.
+    The type and the default of an option come from the signature, its help from the docstring. Parameters may
+    be annotated as ``int``, ``float``, ``str``, ``bool``, ``Path``, a ``Literal`` of strings, or a union of
+    one of these with ``None``. The parsed namespace contains only the options that were given, so the
+    function uses its own defaults for the others.
     """
     text = inspect.getdoc(function) or ""
     described = parameter_texts(text)
@@ -36,11 +37,11 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
             about = described.get(name, "").replace("%", "%%")
             either = parser.add_mutually_exclusive_group()
             either.add_argument(f"--{name}", action="store_true", help=about, **settings)
-            opposite = {"dest": name, "action": "store_false", "help": f"Not --{name}"}
+            opposite = {"dest": name, "action": "store_false", "help": f"the opposite of --{name}"}
             either.add_argument(f"--{_OPPOSITES[name]}", **settings | opposite)
             continue
         elif kind is bool:
-            # --quick and --no-quick.
+            # Gives both forms, such as --quick and --no-quick.
             settings |= {"action": argparse.BooleanOptionalAction}
         else:
             if kind not in _METAVARS:
@@ -55,16 +56,16 @@ def parser_of(function: Callable[..., Any], prog: str) -> argparse.ArgumentParse
 
 
 def path_named(text: str) -> Path:
-    """Return the path that an option names; nothing at all would be the current folder."""
+    """Return the path of an option; reject an empty text, which would be the current folder."""
     if not text:
-        raise argparse.ArgumentTypeError("must name a folder or a file, got nothing")
+        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
     return Path(text)
 
 
 _TYPES: dict[type, Callable[[str], Any]] = {Path: path_named}
-# What a command line calls otherwise than Python.
+# Options whose names differ from those of the Python parameters.
 _SPELT = {"n_jobs": "jobs", "rng": "seed", "horizon": "rounds"}
-# Where the opposite of a switch is a word, and not --no- before it.
+# Switches whose opposite is a word of its own instead of --no- and the name.
 _OPPOSITES = {"directed": "undirected"}
 _METAVARS = {int: "N", float: "X", str: "NAME", Path: "PATH"}
 

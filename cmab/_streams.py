@@ -1,4 +1,4 @@
-"""Standard streams that do not end a run: closed ones, readers that left, letters that they cannot show."""
+"""Standard streams that do not stop a run if they are closed or cannot encode a character."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import Any, TextIO
 
 
 class Lossy:
-    """A text stream that drops what cannot be written.
+    """A text stream that discards text which cannot be written.
 
     Parameters
     ----------
     stream : TextIO or None
-        Where to write; None, as Python has it where the stream was closed before it started, drops all.
+        The stream. Python sets a standard stream to None if it was closed before the start. Then all text is
+        discarded.
     ignored : tuple of type of Exception
-        Errors that are no reason to stop. Others are raised.
+        Exceptions that are ignored. Other exceptions are raised.
     """
 
     def __init__(self, stream: TextIO | None, ignored: tuple[type[Exception], ...]) -> None:
         self._stream, self._ignored = stream, ignored
 
     def write(self, text: str) -> int:
-        """Write, with escapes for what the encoding lacks."""
+        """Write a text, with escapes for characters that the encoding lacks."""
         if self._stream is not None:
             try:
                 self._write(text, self._stream)
@@ -42,7 +43,7 @@ class Lossy:
             stream.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
     def flush(self) -> None:
-        """Hand on what is buffered."""
+        """Flush the stream."""
         if self._stream is not None:
             try:
                 self._stream.flush()
@@ -50,19 +51,19 @@ class Lossy:
                 self._drop()
 
     def isatty(self) -> bool:
-        """Return whether somebody looks on."""
+        """Return whether the stream is a terminal."""
         return self._stream is not None and not self._stream.closed and self._stream.isatty()
 
     @property
     def closed(self) -> bool:
-        """Whether what is written raises an error."""
+        """Whether the stream is closed, so that writing to it raises."""
         return self._stream is not None and self._stream.closed
 
     def _drop(self) -> None:
-        """Have the rest go nowhere: what is buffered would otherwise fail again when Python ends."""
+        """Redirect the stream to the null device. Otherwise its buffer would raise again at exit."""
         with suppress(OSError, ValueError):
             assert self._stream is not None
-            # The descriptor itself is led away, for Python flushes its own buffer at the end.
+            # Redirect the descriptor itself, because Python flushes its own buffer at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
@@ -71,7 +72,7 @@ class Lossy:
 
 @contextmanager
 def lossy_streams() -> Iterator[None]:
-    """Go on without readers: of the results if they have seen enough, of messages whatever the reason."""
+    """Ignore a broken pipe of stdout and all errors of stderr, as a context manager."""
     before: tuple[Any, Any] = sys.stdout, sys.stderr
     streams: Any = Lossy(before[0], (BrokenPipeError,)), Lossy(before[1], (OSError, ValueError))
     sys.stdout, sys.stderr = streams
@@ -82,17 +83,17 @@ def lossy_streams() -> Iterator[None]:
 
 
 def open_closed_descriptors() -> None:
-    """Let standard streams that are closed lead nowhere: else files and workers would get their numbers."""
+    """Open closed standard descriptors on the null device, so that other files do not get their numbers."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # workers need them too
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # workers also need them
 
 
 @contextmanager
 def open_streams() -> Iterator[None]:
-    """Have standard streams that lead nowhere where there are none, as under a service without a terminal."""
+    """Replace missing standard streams, as in a service, by streams that discard text (context manager)."""
     open_closed_descriptors()
     missing = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
     for name in missing:
@@ -105,9 +106,10 @@ def open_streams() -> Iterator[None]:
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return a line as lines of so many columns, the further ones below where its last column of text begins.
+    """Return a line wrapped to `columns` characters.
 
-    That is where two blanks or more stand last within the first half.
+    Further lines are indented to the last column of text, which follows the last run of two or more spaces in
+    the first half of the width.
     """
     gaps = [gap.end() for gap in re.finditer(r" {2,}", text) if gap.end() <= columns // 2]
     return textwrap.fill(
@@ -121,7 +123,7 @@ def fitted(text: str, columns: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with escapes for control characters, which would command the terminal."""
+    """Return `text` with escapes for control characters, which could control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,4 +1,4 @@
-"""The command ``cmab``: lists what is registered, runs demos and the papers' experiments."""
+"""The command ``cmab``: list what is registered, run demos, experiments and studies, write reports."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from cmab.studies._pieces import StudyFailed
 from cmab.studies._workers import Backend, backend
 from cmab.studies.store import STORE
 
-# Commands that can be typed as they stand, but for the names of files.
+# Every line can be typed as it is, with your own file names.
 _EXAMPLES = """examples:
-  cmab demo influence                                 learners on a small network: a table and pictures
-  cmab demo influence --graph friends.csv --k 3       the same on a network of yours
-  cmab demo matching --help                           what can be asked of a demo
-  cmab list oracles                                   what there is, with parameters
-  cmab run study.toml --out results --jobs -1         a study, or what is missing of it
-  cmab report results                                 its page"""
+  cmab demo influence                                 compare learners on a small network
+  cmab demo influence --graph friends.csv --k 3       compare learners on a network of your own
+  cmab demo matching --help                           list the options of a demo
+  cmab list oracles                                   list the oracles and their parameters
+  cmab run study.toml --out results --jobs -1         run a study, or its missing pieces
+  cmab report results                                 write the results of a study as a page"""
 
 
 class _BadOutput(ValueError):
@@ -42,19 +42,19 @@ class _BadOutput(ValueError):
 
 
 def command() -> NoReturn:
-    """Run the command as a process of its own, and end it."""
+    """Run the command in a process of its own, then exit."""
     open_closed_descriptors()
-    # Where Ctrl-C is ignored, as by a script's job in the background, it stays so.
+    # If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, _interrupt_once)
     status = main()
     if signal.getsignal(signal.SIGINT) is _interrupt_once:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left but to end
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all work is done, so Ctrl-C may end the process
     sys.exit(status)
 
 
 def _interrupt_once(_number: int, _frame: FrameType | None) -> None:
-    """Stop in good order on the first Ctrl-C, and at once on the second: every finished piece is stored."""
+    """Stop in good order on the first Ctrl-C and at once on the second; finished pieces are stored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     raise KeyboardInterrupt
 
@@ -62,9 +62,9 @@ def _interrupt_once(_number: int, _frame: FrameType | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 if all went well, 1 after a fault, which is told in one sentence, 130 after Ctrl-C. A command line that
-    cannot be parsed ends in ``SystemExit`` with status 2, as `argparse` does. With ``--debug``, anywhere, the
-    traceback of a fault stands before its sentence.
+    The status is 0 after success, 1 after an error, which is reported in one sentence, and 130 after Ctrl-C.
+    If the command line cannot be parsed, the function raises ``SystemExit`` with status 2, as `argparse`
+    does. With ``--debug`` at any position, the traceback is printed before the sentence.
     """
     given = [*(sys.argv[1:] if arguments is None else arguments)]
     debug = _faults.DEBUG in given
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end(error: Exception, *, debug: bool) -> int:
-    """Tell a fault in a sentence, and return the exit status."""
+    """Report an error in one sentence and return the exit status."""
     if debug:
         _faults.show_traceback(error, sys.stderr)
     if not isinstance(error, StudyFailed):
@@ -103,54 +103,60 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    # Taken out of the arguments before they are parsed, since it may stand anywhere.
-    parser.add_argument(_faults.DEBUG, action="store_true", help="show the traceback of a fault")
+    # Removed from the arguments before they are parsed, because it may be at any position.
+    parser.add_argument(_faults.DEBUG, action="store_true", help="print the traceback of an error")
     parser.add_argument("--version", action="version", version=f"cmab {cmab.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and the like")
-    listing.add_argument("group", nargs="?", choices=_registry.GROUPS, help="only one kind")
+    listing = commands.add_parser("list", help="list demos, experiments, oracles, policies and so on")
+    listing.add_argument("group", nargs="?", choices=_registry.GROUPS, help="list this group only")
     listing.set_defaults(command=_list)
     for name, group, text in (
-        ("demo", "demos", "compare learners on a ready problem"),
+        ("demo", "demos", "compare learners on an example problem"),
         ("reproduce", "experiments", "run an experiment of a paper"),
     ):
         running = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        # argparse would ask for the name and for "arguments", which need not be there.
-        running.add_argument("name", nargs="?", metavar="NAME", help=f"as `cmab list {group}` shows")
-        running.add_argument("arguments", nargs=argparse.REMAINDER, help="its options; --help lists them")
+        # argparse would report both NAME and "arguments" as required, but the arguments are optional.
+        running.add_argument("name", nargs="?", metavar="NAME", help=f"a name from `cmab list {group}`")
+        running.add_argument("arguments", nargs=argparse.REMAINDER, help="options; NAME --help lists them")
         running.set_defaults(command=_run, group=group, word=name, missing=running.error)
-    study = commands.add_parser("run", help="run a study, or what is missing of it")
-    study.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
-    study.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder of the results")
-    study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all; 1, or all of a cluster")
-    study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers are")
-    study.add_argument("--address", metavar="ADDRESS", help="of the cluster; one is started here without it")
+    study = commands.add_parser("run", help="run a study, or its missing pieces")
+    study.add_argument("file", type=Path, metavar="FILE", help="TOML file of the study")
+    study.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the results")
     study.add_argument(
-        "--accept-versions", action="store_true", help="count pieces that other versions of the code played"
+        "--jobs", type=int, metavar="N", help="workers, -1 for all (default: 1, or all of a cluster)"
+    )
+    study.add_argument(
+        "--backend", choices=get_args(Backend), default="loky", help="where the workers run (loky: here)"
+    )
+    study.add_argument("--address", metavar="ADDRESS", help="cluster address (default: start a cluster)")
+    study.add_argument(
+        "--accept-versions",
+        action="store_true",
+        help="accept pieces that other versions of the code made",
     )
     study.add_argument(
         "--part",
         type=_part,
         default=(1, 1),
         metavar="I/N",
-        help="only the I-th of N parts, as a job of N does",
+        help="run only part I of N, for example in a job array",
     )
     study.set_defaults(command=_run_study)
     _add_import(study)
-    merging = commands.add_parser("merge", help="put the results of several folders into one")
+    merging = commands.add_parser("merge", help="merge the results of several folders into one folder")
     merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
-    merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="what becomes of them")
+    merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the result")
     merging.set_defaults(command=_merge)
-    checking = commands.add_parser("validate", help="say what is wrong with a study, without running it")
-    checking.add_argument("file", type=Path, metavar="FILE", help="the study as TOML")
+    checking = commands.add_parser("validate", help="check a study without running it")
+    checking.add_argument("file", type=Path, metavar="FILE", help="TOML file of the study")
     checking.set_defaults(command=_validate)
     _add_import(checking)
-    warming = commands.add_parser("warmup", help="compile the usual rules now, not in the first run")
+    warming = commands.add_parser("warmup", help="compile the usual rules now instead of in the first run")
     warming.set_defaults(command=_warm_up)
     reporting = commands.add_parser("report", help="write the results of a study as a page with figures")
     reporting.add_argument("folder", type=Path, metavar="DIR", help="folder of the results")
-    reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals")
-    reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="their confidence (0.95)")
+    reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals (t)")
+    reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="confidence level (0.95)")
     reporting.set_defaults(command=_report)
     return parser
 
@@ -175,8 +181,8 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    """Let who runs a file say whose classes it may use: a file itself imports nothing."""
-    text = "module of yours whose classes the file names as module:Class; it is looked for here first"
+    """Add ``--import``, which names modules whose classes a file may use; files themselves import nothing."""
+    text = "module whose classes the file names as module:Class; the current folder is searched first"
     parser.add_argument("--import", action="append", default=[], metavar="MODULE", dest="modules", help=text)
 
 
@@ -186,7 +192,7 @@ def _import_all(modules: Sequence[str]) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever a module of the user's does when it is imported
+        except Exception as error:  # any exception of a module of the user
             raise ImportError(f"--import {module}: {type(error).__name__}: {error}") from error
 
 
@@ -214,10 +220,10 @@ def _run_study(options: argparse.Namespace) -> int:
     study = Study.load(options.file, accept_versions=options.accept_versions)
     with _kept(options.out), study.at(options.out) as folder:
         if damaged := folder.repair():
-            print(f"cmab: {damaged} damaged pieces are played again", file=sys.stderr)
+            print(f"cmab: {damaged} damaged pieces will be run again", file=sys.stderr)
         missing, total = len(folder.missing()), len(study.pieces)
         print(f"{study}: {missing} of {total} pieces to do", file=sys.stderr)
-        # Who names a cluster wants all of it.
+        # By default, use all workers of a cluster.
         default = 1 if options.backend == "loky" else -1
         n_jobs = default if options.jobs is None else options.jobs
         message, failed = "", None
@@ -228,7 +234,7 @@ def _run_study(options: argparse.Namespace) -> int:
             failed = error
         except KeyboardInterrupt:
             left = len(folder.missing())
-            message = f"interrupted with {left} pieces left; run the same command to go on"
+            message = f"interrupted with {left} pieces left; run the same command to continue"
         _finish(folder.identification_table(), options.out, "identifications.csv")
         _finish(folder.trial_table(), options.out, "trials.csv")
         _finish(folder.table(), options.out)
@@ -241,7 +247,7 @@ def _validate(options: argparse.Namespace) -> int:
     from cmab.studies.study import Study
 
     _import_all(options.modules)
-    print(f"{Study.load(options.file)}: nothing wrong")
+    print(f"{Study.load(options.file)}: no errors found")
     return 0
 
 
@@ -253,7 +259,7 @@ def _list(options: argparse.Namespace) -> int:
         for name, entry in known.items():
             try:
                 thing = entry.load()
-            except Exception as error:  # whatever a module does when it is imported
+            except Exception as error:  # any exception of an imported module
                 print(f"  {name}: cannot be loaded ({error})")
                 continue
             print(f"  {name}{_signature(thing)}\n      {_summary(thing)}")
@@ -261,7 +267,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _signature(thing: Any) -> str:
-    """Return the parameters with defaults but without types."""
+    """Return the parameters with their defaults, without types."""
     parameters = inspect.signature(thing).parameters.values()
     return (
         "("
@@ -275,9 +281,10 @@ def _summary(thing: Any) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a demo or an experiment: a function whose rows make the table that is printed and saved.
+    """Run a demo or an experiment, and print and save the table of its rows.
 
-    Texts among them are lines: those before the first row are printed at once, the others below the table.
+    The function yields rows and texts. Texts before the first row are printed at once, later ones below the
+    table.
     """
     if options.name is None:
         options.missing(f"NAME is required, one of: {', '.join(_registry.entries(options.group)) or 'none'}")
@@ -300,7 +307,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
-    """Print and save what a demo or an experiment yields; what was finished before a fault is told, too."""
+    """Print and save the rows of a demo or an experiment, also the rows before an error or an interrupt."""
     rows: list[tables.Row] = []
     lines: list[str] = []
     try:
@@ -314,8 +321,8 @@ def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
                 print(_line(row), flush=True)
     except KeyboardInterrupt:
         _finish(rows, out)
-        kept = f"; the results until then are above{'' if out is None else f' and in {out}'}" if rows else ""
-        more = "; the same command goes on" if out is not None and (out / STORE).exists() else ""
+        kept = f"; the results so far are above{'' if out is None else f' and in {out}'}" if rows else ""
+        more = "; run the same command to continue" if out is not None and (out / STORE).exists() else ""
         return _fail(f"interrupted{kept}{more}", INTERRUPTED)
     except StudyFailed:
         _finish(rows, out, lines=lines)
@@ -329,7 +336,7 @@ def _play(played: Iterator[tables.Row | str], out: Path | None) -> int:
 
 @contextlib.contextmanager
 def _kept(out: Path | None) -> Iterator[None]:
-    """Try the folder of results before a long run; leave none that is new and empty after a fault."""
+    """Check the folder of results before a long run; after an error, remove it if it is new and empty."""
     is_new = out is not None and not out.exists()
     try:
         if out is not None:
@@ -338,23 +345,23 @@ def _kept(out: Path | None) -> Iterator[None]:
     except Exception as error:
         if out is not None and isinstance(error, OSError) and not out.is_dir():
             raise _BadOutput(
-                f"the folder {out} disappeared while the command ran, and what was stored went with it; run"
-                " the command again with a folder that stays"
+                f"the folder {out} disappeared while the command ran, and the stored results with it; run the"
+                " command again with a folder that no one removes"
             ) from error
         if out is not None and is_new:
-            with contextlib.suppress(OSError):  # it holds something
+            with contextlib.suppress(OSError):  # the folder is not empty
                 out.rmdir()
         raise
 
 
 def _line(text: str) -> str:
-    """Return a line as it is printed: on a terminal, within its width."""
+    """Return a line as it is printed, wrapped to the width of the terminal if there is one."""
     safe = printable(text)
     return fitted(safe, shutil.get_terminal_size().columns) if sys.stdout.isatty() else safe
 
 
 def _note(row: tables.Row) -> None:
-    """Tell a log, which has no progress bar, that another row is there."""
+    """Print a row to standard error if it is a log, which has no progress bar."""
     if not sys.stderr.isatty():
         cells = (f"{key}: {tables.shown(value)}" for key, value in row.items())
         print(printable("  ".join(cells)), file=sys.stderr)
@@ -367,21 +374,21 @@ def _finish(
         try:
             if out is not None:  # first, because printing may fail
                 tables.write_csv(out / name, rows)
-        finally:  # a full disk does not take the table from the terminal
+        finally:  # print the table even if the disk is full
             print(tables.text(rows, grouped=True), *map(_line, lines), sep="\n")
         if out is not None:
             print(_line(f"written to {out}: {', '.join(sorted(path.name for path in out.iterdir()))}"))
 
 
 def _check_output(folder: Path) -> None:
-    """Make the folder and write to it once, so that a long run cannot end at a folder that refuses it."""
+    """Make the folder and write to it once, so that a long run does not fail at its end."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise _BadOutput(
-            f"--out must be a folder that can be written, got {folder}: {error.strerror}; name another folder"
+            f"--out must be a writable folder, got {folder}: {error.strerror}; name another folder"
         ) from None
 
 

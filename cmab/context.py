@@ -1,4 +1,4 @@
-"""What is known of a round before the choice."""
+"""Information on a round that is known before the choice."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from cmab.validation import as_array, real_array, shown
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What is known of a round before the choice; every part may be left out.
+    """Information on a round that is known before the choice. Every part is optional.
 
-    Arrays are copied, and the copies are read-only: one context is shared by the environment, the ticket and
-    all that learn from it.
+    Arrays are copied, and the copies are read-only, because the environment, the ticket and all learners
+    share one context.
 
     Attributes
     ----------
     available : BoolArray or None, shape (n_choices,)
-        Which entries a super arm may have in this round; None where all may be chosen.
+        Whether each entry may be part of a super arm in this round; None if all may.
     features : FloatArray or None, shape (n_arms, d)
         Features of each base arm.
     values : FloatArray or None, shape (n_arms,)
-        Known worth of an outcome of each base arm in this round, a price or a length; None stands for 1.
+        Value of one unit of outcome of each base arm in this round, such as a price or a length; None for 1.
     costs : FloatArray or None, shape (n_arms,)
-        Known cost of each base arm in this round, whatever its outcome; None stands for 0.
+        Cost of each base arm in this round, independent of its outcome; None for 0.
 
     Raises
     ------
     ValueError
-        If an array has another number of dimensions, `available` is not of booleans, or a number is not
-        finite.
+        If an array has a wrong number of dimensions, `available` is not an array of booleans, or a number is
+        not finite.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Context:
     values: FloatArray | None = None
     costs: FloatArray | None = None
 
-    if TYPE_CHECKING:  # what is given may be anything that arrays are made of
+    if TYPE_CHECKING:  # the arguments may be array_like
 
         def __init__(
             self,
@@ -70,37 +70,37 @@ class Context:
         return f"Context({', '.join(parts)})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # What is pickled or copied comes back writeable.
+        # Pickled and copied arrays are writeable again.
         self.__dict__.update(state)
         for name in self.parts:
             getattr(self, name).setflags(write=False)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of what is given."""
+        """Names of the parts that are given."""
         return tuple(name for name in _PARTS if getattr(self, name) is not None)
 
     def check(self, n_arms: int, n_choices: int) -> None:
-        """Raise ``ValueError`` unless the arrays are as long as an oracle's arms and choices are many."""
+        """Raise ``ValueError`` unless the arrays have `n_choices` or `n_arms` rows."""
         for name in self.parts:
             part, length = getattr(self, name), n_choices if name == "available" else n_arms
             if len(part) != length:
                 raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
 
     def worth(self, means: FloatArray, sense: Literal["max", "min"] = "max") -> FloatArray:
-        """Return what arms with these means are worth in this round: mean x value - cost.
+        """Return ``mean x value - cost`` of each arm in this round.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
-            Means, or indices in their place.
+            Means of the arms, or indices.
         sense : {"max", "min"}
-            Of an oracle; for ``"min"``, where means are costs themselves, known costs are added.
+            The sense of the oracle. For ``"min"``, means are costs themselves, so `costs` are added.
 
         Returns
         -------
         FloatArray, shape (n_arms,)
-            `means` itself where there are neither values nor costs.
+            `means` itself if the context has neither values nor costs.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class Context:
         return worth - self.costs if sense == "max" else worth + self.costs
 
 
-# In this order they are told and refused.
+# The order of the parts in messages.
 _PARTS = ("available", "features", "values", "costs")
 
 

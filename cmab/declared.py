@@ -1,4 +1,4 @@
-"""Ranges of parameters, declared with the field of a dataclass and checked when an object is made."""
+"""Ranges of parameters, declared in the metadata of dataclass fields and checked at construction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from cmab import validation
 
 _KEY = "range"
-#: Integers up to this size are floating-point numbers without rounding.
+#: Integers up to this size convert to floating-point numbers without rounding.
 _EXACT = 2**53
 
 Declaration = Mapping[str, "Range"]
@@ -20,17 +20,17 @@ Declaration = Mapping[str, "Range"]
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a parameter may have.
+    """The valid values of a parameter.
 
     Attributes
     ----------
     check : callable
-        Called with the name of the parameter, its value and the bounds by name. It returns the value,
-        converted, or raises ``ValueError``.
+        Called with the name of the parameter, its value and the bounds as keyword arguments. It returns the
+        converted value or raises ``ValueError``.
     bounds : mapping
-        Keyword arguments of `check`. A function stands for what it returns for the object.
+        Keyword arguments of `check`. A bound may be a function of the object that returns the bound.
     optional : bool
-        Whether None is a value, too.
+        Whether None is also valid.
     """
 
     check: Callable[..., Any]
@@ -38,7 +38,7 @@ class Range:
     optional: bool = False
 
     def bounds_for(self, thing: Any) -> dict[str, Any]:
-        """Return the bounds of the parameter of one object."""
+        """Return the bounds of the parameter for one object."""
         return {name: bound(thing) if callable(bound) else bound for name, bound in self.bounds.items()}
 
 
@@ -68,7 +68,7 @@ def integer(low: Any = None, high: Any = None, *, optional: bool = False) -> Dec
 
 
 def one_of(*choices: str) -> Declaration:
-    """Declare one of some texts."""
+    """Declare a text that is one of `choices`."""
     return checked(validation.one_of, choices=choices)
 
 
@@ -83,7 +83,7 @@ def interval(*, optional: bool = False) -> Declaration:
 
 
 def checked(check: Callable[..., Any], *, optional: bool = False, **bounds: Any) -> Declaration:
-    """Declare what `check` returns for the name of a parameter, its value and the bounds."""
+    """Declare a parameter that `check` validates, called with its name, its value and the bounds."""
     return {_KEY: Range(check, bounds, optional)}
 
 
@@ -101,15 +101,15 @@ def ranges(thing: Any) -> dict[str, Range]:
 
 
 class Declared:
-    """Base of dataclasses whose parameters are checked by their declared ranges.
+    """Base class of dataclasses whose parameters are checked against their declared ranges.
 
-    A subclass with a ``__post_init__`` of its own begins it with ``super().__post_init__()``.
+    If a subclass defines ``__post_init__``, its first line must be ``super().__post_init__()``.
     """
 
     def __post_init__(self) -> None:
-        """Check all declared parameters in the order of the fields, and replace numpy's numbers by Python's.
+        """Check all declared parameters in the order of the fields, and convert numpy scalars to Python's.
 
-        Arithmetic with ``numpy.int8(100)`` overflows, and that with a ``numpy.float32`` is inexact.
+        Arithmetic with ``numpy.int8(100)`` overflows, and arithmetic with ``numpy.float32`` is inexact.
         """
         for part in fields(self):  # type: ignore[arg-type]
             if not part.init:
@@ -130,7 +130,7 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether Python calculates with `value` as with the number that was checked."""
+    """Return whether arithmetic with `value` equals arithmetic with the checked Python number."""
     if type(value) is int:
         return abs(value) < _EXACT
     return type(value) in (float, bool, str) or (type(value) is tuple and all(map(_is_plain, value)))

@@ -1,4 +1,4 @@
-"""What objects say of themselves: the class, and the parameters that they were made with."""
+"""Texts of objects (``repr``): the class and the arguments of the constructor."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-# What an object is about: told first, and by its own description, which says how many arms there are.
+# The main arguments of an object. They come first, without their names. Their texts have the number of arms.
 _SUBJECTS = ("graph", "arms", "oracle")
 _MOST_ENTRIES, _ENDS = 8, 3
 
 
 def described(thing: Any, **facts: Any) -> str:
-    """Return ``Class(facts, parameters)``: the same text in every process, without addresses.
+    """Return ``Class(facts, parameters)``, the same text in all processes, without addresses.
 
-    Parameters of the constructor are told where the object keeps them under their names, plain values also
-    with an underscore before, and they are not the defaults; of long arrays the ends. Of `facts`, None hides
-    a parameter.
+    The parameters are those of the constructor that the object keeps as attributes of the same name. The
+    attributes of plain values may have a leading underscore. Plain values that equal the default are left
+    out, and long arrays are abbreviated. A value of None in `facts` hides a parameter.
     """
     kept = getattr(thing, "__dict__", {})
     told = dict(facts)
@@ -49,6 +49,6 @@ def _text(value: Any) -> str:
         return f"[{', '.join(entries)}]"
     if isinstance(value, np.ndarray | list | tuple | dict | set):
         return "..."
-    if getattr(type(value), "__repr__", None) is object.__repr__:  # it would tell an address
+    if getattr(type(value), "__repr__", None) is object.__repr__:  # it contains an address
         return type(value).__name__
     return str(getattr(value, "__name__", None) or repr(value))

@@ -1,4 +1,4 @@
-"""Edge lists as text: two names of nodes a line and, if the file has them, a number."""
+"""Edge lists as text, with the names of two nodes and an optional number per line."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from cmab.validation import shown
 
-#: The number of each line and its fields.
+#: Pairs of a line number and the fields of the line.
 Rows = Sequence[tuple[int, list[str]]]
 _DIGITS = 18
 
 
 def rows_of(text: str) -> Rows:
-    """Return the lines that are neither empty nor comments, which begin with ``#``.
+    """Return the lines of a text, without empty lines and comments, which begin with ``#``.
 
-    A byte order mark at the beginning is left out.
+    A byte order mark at the beginning is ignored.
 
     Parameters
     ----------
@@ -27,25 +27,25 @@ def rows_of(text: str) -> Rows:
     >>> rows_of("# friends" + chr(10) + "anna bob 0.5" + chr(10))
     [(2, ['anna', 'bob', '0.5'])]
     """
-    # Not `splitlines`, which also splits at form feeds and the like, in the midst of comments.
+    # Not `splitlines`, which also splits at form feeds and similar characters, even within comments.
     rows = [(number, line.split()) for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1)]
     return [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
 
 
 def n_columns(rows: Rows, where: str, content: str) -> int:
-    """Return the number of columns, 2 or 3, which all lines must share.
+    """Return the number of columns, which must be 2 or 3 and the same in all lines.
 
     Parameters
     ----------
     rows : sequence of tuple
-        As `rows_of` returns them.
+        The lines, as `rows_of` returns them.
     where, content : str
-        The file, and what a line must hold, for messages.
+        The name of the file and the required content of a line, for error messages.
 
     Raises
     ------
     ValueError
-        If there is no line, or one has another number of columns.
+        If there are no lines, or lines have different or invalid numbers of columns.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def n_columns(rows: Rows, where: str, content: str) -> int:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text is an integer of ``[0, 10**18)``, in decimal digits.
+    """Return whether a text is an integer in ``[0, 10**18)`` in ASCII decimal digits.
 
     Parameters
     ----------
@@ -80,7 +80,9 @@ def is_id(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is such an integer as Python writes it: 01 and 1 are two names.
+    """Return whether a text is an integer in ``[0, 10**18)`` without leading zeros, as Python prints it.
+
+    The texts 01 and 1 are different names of nodes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Environments: what a policy plays against. Only the runner reads their truth."""
+"""Environments: the bandit instances that policies play. Only the loops read their true means."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cmab.validation import arm_indices, check_vector, integer, real_array, show
 
 
 class Environment(ABC):
-    """A combinatorial bandit instance: outcomes to observe, and a truth that learners do not see.
+    """A combinatorial bandit instance: observable outcomes, and true means that learners do not see.
 
     A subclass sets `n_arms` and `means` and defines `play`, `pull` and `expected_reward`.
 
-    Methods that take base arms get them as an int64 array of entries of ``range(n_arms)``, and where
-    `n_choices` is given, those that take a super arm get distinct entries of ``range(n_choices)``: anything
-    else is refused with a ``ValueError`` before they run. For `rng` a caller may hand over a seed.
+    Arguments are validated before these methods run. Base arms arrive as an int64 array of entries of
+    ``range(n_arms)``. If `n_choices` is set, super arms arrive as distinct entries of ``range(n_choices)``.
+    Other values raise ``ValueError``. For `rng`, a caller may pass a seed.
 
     Attributes
     ----------
@@ -32,19 +32,20 @@ class Environment(ABC):
     means : FloatArray, shape (n_arms,)
         True means of the base arms.
     n_choices : int or None
-        Entries of a super arm lie in ``range(n_choices)``; with None, the default, `play` and others get
-        super arms unchecked.
+        The entries of a super arm are in ``range(n_choices)``. If it is None (default), super arms are not
+        validated.
     support : tuple of float
-        Interval that holds every outcome; infinite where outcomes are unbounded.
+        Interval that contains every outcome; infinite if outcomes are unbounded.
     sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of `support` unless a subclass knows better.
+        Sub-Gaussian scale of the outcomes. The default is half the length of `support`.
     optimum : float
-        Expected reward of the best super arm, ``nan`` where it is unknown.
+        Expected reward of the best super arm; ``nan`` if it is unknown.
     context : Context or None
-        What a policy is told of the round before it chooses; None, the default, is nothing.
+        Information on the round for the policy; None by default.
     allowance : FloatArray or None, shape (n_resources,)
-        What budgets allow to be used up of each resource a round, on average. Where it is given, `optimum` is
-        that of the best mixture of super arms within it, which single ones may exceed.
+        The average amount of each resource that the budgets allow per round. If it is set, `optimum` is the
+        expected reward of the best mixture of super arms whose average use is within `allowance`. A single
+        super arm of the mixture may use more.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class Environment(ABC):
     allowance: FloatArray | None = None
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard the public methods of every subclass against arguments that are none."""
+        """Validate the arguments of the public methods of every subclass."""
         super().__init_subclass__(**named)
         guard(cls, _TAKES)
         settle_forms(cls, _FORMS)
@@ -84,38 +85,39 @@ class Environment(ABC):
     @property
     def sigma(self) -> float:
         """Sub-Gaussian scale of the outcomes."""
-        # Hoeffding's lemma: outcomes in [low, high] are sub-Gaussian with half the length.
+        # Hoeffding's lemma: outcomes in [low, high] are sub-Gaussian with scale (high - low) / 2.
         return (self.support[1] - self.support[0]) / 2
 
     @abstractmethod
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Play `super_arm` for one round.
+        """Play `super_arm` for one round and return the feedback.
 
-        It takes exactly one ``rng.random()`` where it can, and derives the coin of each base arm from
-        that key, so that different policies meet the same coins.
+        If possible, draw exactly one ``rng.random()`` and derive the outcome of each base arm from this
+        number (see `round_key`). Different policies then face the same outcomes (common random numbers).
         """
 
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
-        """Return the instance as it is in round `t`: itself, the default, where rounds are alike.
+        """Return the environment of round `t`. The default returns this environment.
 
-        Override it for means that drift, arms that come and go, or a context. What is returned is played in
-        that round; its `context` is told to the policy, and its `means`, `optimum` and `expected_reward` are
-        the truth of that round: regret is against the sum of these optima. This object stays as it is, for
-        every replication asks it for its rounds. Such environments are played by the Python loop.
+        Override it for means that drift, sets of arms that change, or contexts. The returned environment is
+        played in round `t`. The policy receives its `context`. Its `means`, `optimum` and `expected_reward`
+        are the truth of the round, and regret is measured against the sum of the optima of all rounds. The
+        method must not change this object, because every replication requests its rounds from it. The Python
+        loop plays such environments.
 
         Parameters
         ----------
         t : int
-            Number of the round, from 1. Rounds come in order, each once, but a run may ask for the first one
-            again.
+            Number of the round, from 1. Rounds are requested in order and once each, except that a run may
+            request the first round again.
         rng : numpy.random.Generator
-            A stream for the rounds of one replication, apart from the coins of `play`: all policies meet the
-            same rounds.
+            A random stream for the rounds of one replication, separate from the stream of `play`. All
+            policies therefore face the same rounds.
 
         Returns
         -------
         Environment
-            With as many base arms, outcomes in `support`, and a `sigma` that is not larger.
+            It has the same number of base arms, outcomes in `support` and a `sigma` that is not larger.
 
         Examples
         --------
@@ -135,21 +137,21 @@ class Environment(ABC):
 
     @abstractmethod
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return one fresh, independent outcome of every entry of `arms` (entries may repeat)."""
+        """Return one new, independent outcome for every entry of `arms`. Entries may repeat."""
 
     @abstractmethod
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the true expected reward of `super_arm`."""
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:  # noqa: ARG002
-        """Return the probability with which `super_arm` shows each base arm; None, the default, says nothing.
+        """Return the probability that `super_arm` triggers each base arm, or None (default) if unknown.
 
-        `check_environment` compares it with what is observed.
+        `check_environment` compares it with observed frequencies.
         """
         return None
 
     def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
-        """Return the feedback of `pulls` fresh outcomes of each of `arms`, as explorers ask for them."""
+        """Return the feedback of `pulls` new outcomes of each of `arms`, as explorers request them."""
         pulls = integer("pulls", pulls, 1)
         if pulls == 1:
             return Feedback(arms, self.pull(arms, rng))
@@ -158,22 +160,22 @@ class Environment(ABC):
         return Feedback(arms, sums, pulls=times, squares=squares)
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `play` and `expected_reward`; none unless overridden."""
+        """Return a compiled form of `play` and `expected_reward`, or None (default) if there is none."""
         return None
 
     def pull_kernel(self) -> Kernel | None:
-        """Return a compiled form of `pull` for one arm, with the same draws; none unless overridden."""
+        """Return a compiled form of `pull` for one arm, with the same draws, or None (default)."""
         return None
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the sums, and the sums of squares, of ``pulls[i]`` fresh outcomes of each ``arms[i]``.
+        """Return the sums and the sums of squares of ``pulls[i]`` new outcomes of each ``arms[i]``.
 
-        The default draws them one by one; distributions that can draw the sums exactly override it.
+        The default draws the outcomes one by one. Distributions that can draw a sum directly override it.
         """
-        # One long call of `pull`, and sums by owner. Arms with a law for sums
-        # override this, as for a million pulls.
+        # One call of `pull`, and sums by arm. For a million pulls, arms that can draw
+        # a sum from its distribution override this method.
         owner = np.repeat(np.arange(len(arms)), pulls)
         outcomes = self.pull(np.repeat(arms, pulls), rng)
         sums: FloatArray = np.bincount(owner, outcomes, minlength=len(arms)).astype(np.float64, copy=False)
@@ -204,7 +206,7 @@ def _uniforms(_: object, uniforms: ArrayLike, args: tuple[IntArray, ...]) -> Flo
     return array
 
 
-# By method: a check for each argument in order, None for what the method checks by itself.
+# The checks of the arguments of each method, in order; None if the method checks an argument itself.
 _TAKES = {
     "play": (_super_arm, generator),
     "in_round": (None, generator),
@@ -218,24 +220,24 @@ _TAKES = {
     "quantile": (_arms, _uniforms),
 }
 guard(Environment, _TAKES)
-# Rules that compiled forms stand for.
+# The methods that each compiled form replaces.
 _FORMS = {"kernel": ("play", "quantile", "expected_reward"), "pull_kernel": ("pull", "sample")}
 settle_forms(Environment, _FORMS)
 
 
 def changes(environment: Environment) -> bool:
-    """Return whether an environment says by `in_round` of its own that its rounds differ."""
+    """Return whether an environment overrides `in_round`, so that its rounds may differ."""
     own = "in_round" in getattr(environment, "__dict__", ())
     return own or type(environment).in_round is not Environment.in_round
 
 
 def round_key(rng: np.random.Generator) -> int:
-    """Return the 53-bit key of a round, drawn so that compiled and Python loops get the same one.
+    """Return the 53-bit key of a round. Compiled and Python loops get the same key.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        The environment's stream, of which one number is taken.
+        The stream of the environment. One number is drawn from it.
 
     Examples
     --------
@@ -244,5 +246,5 @@ def round_key(rng: np.random.Generator) -> int:
     >>> round_key(np.random.default_rng(0))
     5737240835340368
     """
-    # All 53 bits of a double, one draw: the compiled loops take the same number of the stream.
+    # All 53 bits of a double from one draw, as in the compiled loops.
     return int(rng.random() * 2.0**53)

@@ -1,4 +1,4 @@
-"""Explorers: policies for identification."""
+"""Explorers: policies that identify the best arms."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from cmab.policy import Policy, State, fits
 class Explorer(Policy[State]):
     """A policy that samples base arms until it can name the best ones.
 
-    `select` returns the base arms to sample next rather than a super arm to play; `pulls` says how often
-    each. An explorer that needs no oracle sets `n_arms` itself.
+    `select` returns the base arms to sample next rather than a super arm to play. `pulls` returns the number
+    of samples of each. An explorer without an oracle sets `n_arms` itself.
 
     Attributes
     ----------
     n_arms : int
         Number of base arms.
     sigma : float or None
-        Sub-Gaussian scale of the outcomes that the theory needs; None where it needs a support.
+        Sub-Gaussian scale of the outcomes that the theory assumes; None if it assumes a support.
     support : tuple of float or None
-        Interval of the outcomes that the theory needs, if it needs one.
+        Interval of the outcomes that the theory assumes; None if it assumes no interval.
     is_bounded : bool
-        Whether every run ends, whatever the outcomes; `identify` caps the others.
+        Whether every run ends, whatever the outcomes are. `identify` limits the runs of other explorers.
     is_proven : bool
-        Whether the stopping rule proves the answer. By default it does for explorers that declare `sigma` or
-        `support`: a proof needs to know the noise. Modes that prove nothing override it.
+        Whether the stopping rule proves the answer. The default is True for explorers that declare `sigma` or
+        `support`, because a proof needs an assumption on the noise. Modes without a proof override it.
     goal : Goal or None
-        When the recommended arms are right; None where the explorer does not say.
+        The condition under which the recommended arms are correct; None if the explorer does not declare it.
 
     Examples
     --------
@@ -80,53 +80,54 @@ class Explorer(Policy[State]):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the stopping rule proves the answer, for outcomes within `sigma` or `support`."""
+        """Whether the stopping rule proves the answer for outcomes that satisfy `sigma` or `support`."""
         return self.sigma is not None or self.support is not None
 
     @property
     def goal(self) -> Goal | None:
-        """When the recommended arms are right."""
+        """The condition under which the recommended arms are correct."""
         return None
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return a compiled form of the rule for the compiled loop; none unless overridden."""
+        """Return a compiled form of the rule for the compiled loop, or None (default) if there is none."""
         return None
 
     def unseen(self, state: State) -> IntArray:  # noqa: ARG002
-        """Return the arms that need a sample before the compiled loop begins, which asks again after each.
+        """Return the arms to sample in Python before the compiled loop starts; repeated after each sample.
 
-        None by default; the compiled rule then meets arms without an outcome.
+        The default is an empty array. The compiled rule must then handle arms without outcomes.
         """
         return np.empty(0, np.int64)
 
     def step(self, state: State, rng: np.random.Generator) -> IntArray:
-        """Return the arms to sample next, none once the stopping rule holds.
+        """Return the arms to sample next, or an empty array if the stopping rule holds.
 
-        This is `is_done` and `select` in one, for the loop of `identify`; override it where the two would
-        do the same expensive work twice.
+        This combines `is_done` and `select` for the loop of `identify`. Override it if the two methods would
+        repeat the same expensive computation.
         """
         return np.empty(0, np.int64) if self.is_done(state) else self.select(state, rng)
 
     def pulls(self, state: State) -> int:  # noqa: ARG002
-        """Return how many outcomes of each selected arm are wanted at once."""
+        """Return the number of outcomes of each selected arm that the explorer requests at once."""
         return 1
 
     @abstractmethod
     def is_done(self, state: State) -> bool:
-        """Return whether the stopping rule holds; then `recommend` is the answer."""
+        """Return whether the stopping rule holds. If it does, `recommend` returns the answer."""
 
     def is_certified(self, state: State) -> bool:
-        """Return whether the recommended arms carry a guarantee: the rule holds, and is proven."""
+        """Return whether the recommended arms have a guarantee: the stopping rule holds and is proven."""
         return self.is_proven and self.is_done(state)
 
     def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:  # noqa: ARG002
-        """Return the lower and upper bounds that the rule compares, for certificates; None by default."""
+        """Return the lower and upper bounds that the stopping rule compares, or None (default)."""
         return None
 
     def witness(self, state: State, named: IntArray) -> tuple[int, int] | None:
-        """Return the arm among `named` and the other arm that are the hardest to tell apart.
+        """Return the arm of `named` and the other arm that are the hardest to separate.
 
-        They are those of least lower and of largest upper bound; None where there are no `intervals`.
+        These are the arm of `named` with the smallest lower bound and the other arm with the largest upper
+        bound. Return None if there are no `intervals`.
         """
         ends = self.intervals(state)
         if ends is None:
@@ -137,12 +138,12 @@ class Explorer(Policy[State]):
 
     @abstractmethod
     def recommend(self, state: State) -> IntArray:
-        """Return the arms that the explorer would name now, in increasing order."""
+        """Return the arms that the explorer currently considers the best, in increasing order."""
 
     @abstractmethod
     @verb
     def select(self, state: State, rng: np.random.Generator) -> IntArray:
-        """Return the distinct base arms to sample next; `state` is left unchanged."""
+        """Return the distinct base arms to sample next. `state` is not changed."""
 
 
 AnyExplorer = Explorer[Any]

@@ -1,4 +1,4 @@
-"""Feedback: the only thing that a learner learns from."""
+"""Feedback: the only input from which learners update their states."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import arm_indices, as_array, check_vector, real_array, shown
 
-#: Largest size of an outcome: squares of it can still be summed up over any number of rounds.
+#: Largest absolute value of an outcome. Sums of its squares stay finite over any number of rounds.
 LARGEST = 1e100
-#: Most pulls of one arm: the last count up to which all integers are exact as floats.
+#: Largest number of pulls of one arm. All integers up to it are exact as floats.
 MOST_PULLS = 2**53
-#: Largest number of a base arm: an array of so many would fill any memory.
+#: Largest number of a base arm. An array of this length would not fit into memory.
 MOST_ARMS = 2**48
-# Up to here Python's lists are faster than numpy's calls.
+# Up to this length, Python's lists are faster than numpy's functions.
 _FEW = 40
 _INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 _AT_LEAST = {0: "not be negative", 1: "be positive integers"}
@@ -25,34 +25,34 @@ _AT_LEAST = {0: "not be negative", 1: "be positive integers"}
 
 @dataclass(frozen=True, eq=False, init=False)
 class Feedback:
-    """What a round shows: the triggered base arms, their outcomes and the reward.
+    """The observations of one round: the triggered base arms, their outcomes and the reward.
 
-    Arrays are copied, so what the caller does to his own afterwards changes nothing.
+    Arrays are copied, so later changes of the caller's arrays have no effect.
 
     Parameters
     ----------
     arms : array_like of int, shape (n,)
-        The base arms that were triggered: each at most once, those that were not observed left out.
+        The triggered base arms, each at most once. Leave out arms that were not observed.
     outcomes : array_like, shape (n,)
-        Their outcomes, at most 1e100 in size; with `pulls`, the sum of the outcomes of each arm.
+        The outcome of each arm, at most 1e100 in absolute value. With `pulls`, the sum of its outcomes.
     reward : float, optional
-        The realised reward of the round, ``nan`` where there is none.
+        The realised reward of the round; ``nan`` if it is unknown.
     pulls : array_like of int, shape (n,), optional
-        How many outcomes of each arm are summed up (batches in pure exploration); one of each if left out.
+        The number of outcomes in each sum (batches in pure exploration). If omitted, 1 for each arm.
     squares : array_like, shape (n,), optional
-        Sums of the squared outcomes, needed by rules that use variances when `pulls` is given.
+        The sum of the squared outcomes of each arm. Policies that use variances need it if `pulls` is given.
     costs : array_like, shape (n, n_resources), optional
-        What each of the arms used up of each resource, for rules with budgets.
+        The amount of each resource that each arm used, for policies with budgets.
     used : array_like, shape (n_resources,), optional
-        What the round used up of each resource, one number a resource: the sums of `costs`, and what these do
-        not tell. Left out it is unknown beyond them.
+        The total amount of each resource that the round used: the sums of `costs`, plus amounts that `costs`
+        does not contain. If omitted, the latter are unknown.
 
     Raises
     ------
     ValueError
-        If lengths differ, an arm is repeated, negative or no integer, an outcome is not finite or too large,
-        squares are less than their outcomes allow, costs are negative or not finite, less was used than they
-        sum up to, or an array is masked.
+        If lengths differ; an arm is repeated, negative or not an integer; an outcome is not finite or too
+        large; `squares` are smaller than the outcomes allow; `costs` are negative or not finite; `used` is
+        smaller than the sums of `costs`; or an array is masked.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Feedback:
     reward: float
     pulls: IntArray | None
     squares: FloatArray | None
-    # Of the class where there are none, so that rounds without resources cost no more than ever.
+    # Class attributes serve as defaults, so that rounds without resources take no extra time.
     costs: FloatArray | None = field(default=None, repr=False)
     used: FloatArray | None = field(default=None, repr=False)
 
@@ -112,9 +112,10 @@ class Feedback:
 
     @classmethod
     def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:
-        """Return feedback of arrays that are right by construction, without copies and checks.
+        """Return feedback with the given arrays, without copies and checks.
 
-        For environments that write an int64 array of distinct arms and a float array of outcomes themselves.
+        It is for environments that make the arrays themselves: `arms`, an int64 array of distinct arms, and
+        `outcomes`, a float array.
         """
         feedback = object.__new__(cls)
         feedback.__dict__.update(arms=arms, outcomes=outcomes, reward=reward, pulls=None, squares=None)
@@ -122,15 +123,15 @@ class Feedback:
 
 
 def are_plain(arms: Any, outcomes: Any, n_arms: int, low: float = -LARGEST, high: float = LARGEST) -> bool:
-    """Return whether these are arrays of a few distinct arms and their outcomes, all in ``[low, high]``.
+    """Return whether these are arrays of at most 40 distinct arms and of outcomes in ``[low, high]``.
 
-    This is asked in every round, and on so few entries plain Python is the faster one.
+    This runs in every round. For so few entries, plain Python is faster than numpy.
     """
     if not (type(arms) is np.ndarray and type(outcomes) is np.ndarray and arms.shape == outcomes.shape):
         return False
     if not (arms.dtype is _INTEGER and outcomes.dtype is _REAL and arms.ndim == 1 and 0 < len(arms) <= _FEW):
         return False
-    # Sorted once: the ends tell the range, and a set of them tells repeats.
+    # The ends of the sorted list give the range, and its set shows repeats.
     ordered = sorted(arms.tolist())
     if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
         return False
@@ -139,12 +140,12 @@ def are_plain(arms: Any, outcomes: Any, n_arms: int, low: float = -LARGEST, high
 
 
 def lie_in(numbers: list[float], low: float, high: float) -> bool:
-    """Return whether all numbers lie in an interval; none if one is nan, of which the sum is nan, too."""
+    """Return whether all numbers are in the interval. False if one is nan, because then the sum is nan."""
     return low <= min(numbers) and max(numbers) <= high and not math.isnan(sum(numbers))
 
 
 def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
-    """Return a copy as int64, after looking at the values as they came: a cast would wrap large ones."""
+    """Return a copy as int64. The range is checked before the cast, which would wrap large integers."""
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
     array = as_array(name, values)
@@ -177,10 +178,10 @@ def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> Float
 
 
 def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | int) -> None:
-    """Raise unless the squares of as many outcomes can have these sums: at least sum**2 / number."""
-    # Cauchy and Schwarz: the sum of n squares is at least the square of their sum, over n.
+    """Raise ``ValueError`` if a sum of squares is smaller than sum**2 / pulls, its least possible value."""
+    # Cauchy-Schwarz inequality: the sum of n squares is at least the squared sum divided by n.
     least = outcomes**2 / pulls
-    # Sums of n numbers are wrong by n roundings at most.
+    # A sum of n numbers has at most n rounding errors.
     good = squares * (1.0 + 1e-9 + 1e-15 * np.asarray(pulls)) >= least - 1e-300
     if not (good & (squares >= 0.0)).all():
         at = int(np.flatnonzero(~(good & (squares >= 0.0)))[0])
@@ -188,7 +189,7 @@ def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | 
 
 
 def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> dict[str, FloatArray]:
-    """Return copies of what was used up, refused where it cannot be."""
+    """Return copies of the used amounts. Raise ``ValueError`` if they are impossible."""
     found: dict[str, FloatArray] = {}
     for name, values, ndim in (("costs", costs, 2), ("used", used, 1)):
         if values is None:
@@ -196,12 +197,12 @@ def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> 
         found[name] = np.array(real_array(name, values))
         if found[name].ndim != ndim or (ndim == 2 and len(found[name]) != n_arms):
             wanted = (
-                f"of shape ({n_arms}, n_resources), a row for each arm"
+                f"of shape ({n_arms}, n_resources), one row for each arm"
                 if ndim == 2
-                else "a number a resource"
+                else "a 1-D array with one number for each resource"
             )
             raise ValueError(f"{name} must be {wanted}, got shape {found[name].shape}")
-        # NaN makes every comparison false, so the test is written for what is allowed.
+        # Comparisons with NaN are false, so the condition states the valid case.
         if not ((found[name] >= 0.0) & (found[name] <= LARGEST)).all():
             raise ValueError(f"{name} must lie in [0, {LARGEST:g}], got {shown(found[name].tolist())}")
     if len(found) == 2:
@@ -213,18 +214,18 @@ def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> 
 
 def _reward(value: object) -> float:
     try:
-        if isinstance(value, str | bytes | bool | np.bool_):  # which float() would take
+        if isinstance(value, str | bytes | bool | np.bool_):  # float() would convert these
             raise TypeError
         reward = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"reward must be a number, or nan where there is none, got {shown(value)}") from None
+        raise ValueError(f"reward must be a number, or nan if it is unknown, got {shown(value)}") from None
     if math.isinf(reward):
-        raise ValueError(f"reward must be finite, or nan where there is none, got {reward}")
+        raise ValueError(f"reward must be finite, or nan if it is unknown, got {reward}")
     return reward
 
 
 def check_arrays(feedback: Feedback) -> None:
-    """Raise unless arms and outcomes are arrays as the constructor makes them: some are made without it."""
+    """Raise unless arms and outcomes are such arrays as `Feedback` makes; `unchecked` accepts any arrays."""
     arms: Any = feedback.arms
     outcomes: Any = feedback.outcomes
     if not (
@@ -236,19 +237,19 @@ def check_arrays(feedback: Feedback) -> None:
         and arms.shape == outcomes.shape
     ):
         raise ValueError(
-            "feedback must hold int64 arms and as many float64 outcomes, got"
+            "feedback must hold int64 arms and equally many float64 outcomes, got"
             f" arms {shown(arms)} and outcomes {shown(outcomes)}"
         )
 
 
 def check_told(feedback: Feedback) -> None:
-    """Check again what the constructor checked: somebody may have written to it, or made it unchecked."""
+    """Repeat the checks of the constructor, because arrays may have been written to or made unchecked."""
     if feedback.costs is not None or feedback.used is not None:
         _resources(feedback.costs, feedback.used, len(feedback.arms))
     check_arrays(feedback)
     if feedback.pulls is None and feedback.squares is None:
         arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
-        return  # outcomes are looked at where they are used
+        return  # outcomes are checked where they are used
     Feedback(feedback.arms, feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares)
     _reward(feedback.reward)
 
@@ -256,9 +257,9 @@ def check_told(feedback: Feedback) -> None:
 def check_outcomes(
     feedback: Feedback,
     support: tuple[float, float],
-    whose: str = "the support that the learner is made for",
+    whose: str = "the support of the learner",
 ) -> None:
-    """Raise unless every outcome can lie in `support`, but for rounding: of a batch its mean and squares."""
+    """Raise unless the outcomes, or the mean and squares of a batch, can be in `support` (up to rounding)."""
     low, high = support
     if low == -math.inf and high == math.inf:
         return
@@ -269,11 +270,11 @@ def check_outcomes(
     means = feedback.outcomes / pulls
     is_bounded = math.isfinite(high - low)
     slack = 1e-12 * (high - low) + 1e-15 * max(abs(low), abs(high)) if is_bounded else 0.0
-    good = (means >= low - slack) & (means <= high + slack)  # not of nan
+    good = (means >= low - slack) & (means <= high + slack)  # False for nan
     if not good.all():
         raise ValueError(f"outcomes must lie in [{low:g}, {high:g}], {whose}, got {means[~good][0]:g}")
     if feedback.squares is not None and is_bounded:
-        # Each outcome x in [low, high] has (x - low)(high - x) >= 0; so has the mean over a batch.
+        # Each outcome x in [low, high] satisfies (x - low)(high - x) >= 0, and so does the mean of a batch.
         squares = feedback.squares / pulls
         room = (low + high) * means - low * high - squares
         good = room >= -4e-12 * max(abs(low), abs(high)) ** 2

@@ -1,4 +1,4 @@
-"""Former names of arguments, which keep working for one version, with a warning."""
+"""Former names of arguments. They work for one version and emit a warning."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Result = TypeVar("Result")
 def formerly(
     **names: str,
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Return a decorator that lets a function take arguments by their former names.
+    """Return a decorator that makes a function accept arguments by their former names.
 
     Parameters
     ----------
     **names : str
-        What each former name is called now. ``"search.threads"`` stands for the field ``threads`` of the
-        value object that the argument ``search`` is; the default of that argument is such an object.
+        The present name for each former name. ``"search.threads"`` means the field ``threads`` of the object
+        passed as ``search``. The default of ``search`` must then be an object with this field.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def formerly(
 
 
 def former_arguments(maker: Any) -> Mapping[str, str]:
-    """Return the former names of the arguments of a class or function, with the present ones."""
+    """Return the present names of the arguments of a class or function, keyed by their former names."""
     called = inspect.getattr_static(maker, "__init__") if isinstance(maker, type) else maker
     found: Mapping[str, str] = getattr(called, "former_arguments", {})
     return found
 
 
 def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> None:
-    """Write arguments of former names to their present places in `kwargs`, with one warning."""
+    """Replace former names in `kwargs` by the present names, with one warning."""
     title = function.__qualname__.removesuffix(".__init__")
     former = [name for name in kwargs if name in names]
     fields: dict[str, list[str]] = {}
@@ -69,7 +69,7 @@ def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> 
             fields.setdefault(f"{argument}={type(usual).__name__}", []).append(f"{field}=...")
             kept = kwargs.get(argument, usual)
             if not isinstance(kept, type(usual)):
-                continue  # the function refuses it
+                continue  # the function itself raises the error
             if getattr(kept, field) not in (getattr(usual, field), value):
                 raise TypeError(
                     f"{title} must have one of {argument}.{field} and its former name {name}, got both"
@@ -90,6 +90,6 @@ def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> 
 
 
 def _are_all(function: Any, kwargs: Mapping[str, Any]) -> bool:
-    """Return whether each argument is given by name, as `dataclasses.replace` gives it beside the change."""
+    """Return whether all arguments are passed by name, as `dataclasses.replace` passes them."""
     parameters = list(inspect.signature(function).parameters)
     return parameters[0] == "self" and kwargs.keys() >= set(parameters[1:])

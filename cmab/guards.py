@@ -1,7 +1,8 @@
-"""Arguments of public methods, checked before the method runs: compiled code reads wherever it is told.
+"""Checks of the arguments of public methods before they run, because compiled code does not check bounds.
 
-A base class names by method and position what its methods take. `guard` puts one frame around each of these
-methods of every subclass, a user's too. Code that hands on what it checked itself calls `unguarded` methods.
+A base class declares by method and position which arguments are checked. `guard` wraps these methods in every
+subclass, including subclasses of the user. Code that passes arguments which it has checked calls `unguarded`
+methods.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ import numpy as np
 from cmab import _metering
 from cmab.seeding import root
 
-# Takes the object, the argument and all arguments, those before it checked already.
+# Called with the object, the argument and all arguments, of which the ones before it are already checked.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
-#: By method, a check of each argument in order, or None for one that the method checks by itself.
+#: The checks of the arguments of each method, in order; None if the method checks an argument itself.
 Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
-# The code of the one frame, by which methods are known that have it already.
+# The code object of the wrapper. It identifies methods that are already wrapped.
 _GUARDED: set[Any] = set()
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 class Verb(NamedTuple):
-    """A method of which a subclass may leave out trailing arguments that it does not need.
+    """A method whose implementation in a subclass may omit trailing arguments that it does not need.
 
     Attributes
     ----------
     names : tuple of str
-        The arguments, in order.
+        The names of the arguments, in order.
     required : int
-        How many of them a caller must give; the others are None where he does not.
+        The number of arguments that a caller must pass. The others default to None.
     dropped : callable or None
-        Called with the object and the last argument that a method does not take, to refuse it.
+        Called with the object and the last argument if the method does not take it. It may raise an error.
     """
 
     names: tuple[str, ...]
@@ -48,19 +49,19 @@ class Verb(NamedTuple):
 
 
 def unguarded(method: Method) -> Method:
-    """Return a bound method without the checks of its arguments, for arguments that are right already."""
-    inner = getattr(method, "unguarded", None)  # not __wrapped__, which the author's own decorators set, too
+    """Return a bound method without the checks of its arguments, for arguments that are already valid."""
+    inner = getattr(method, "unguarded", None)  # other decorators set __wrapped__, too
     return method if inner is None else inner.__get__(method.__self__)  # type: ignore[attr-defined]
 
 
 def checks_itself(method: Method) -> Method:
-    """Mark a method that is called too often to be guarded, and refuses all that the guard would."""
+    """Mark a method that validates its arguments itself, because it is called too often to be wrapped."""
     method.checks_itself = True  # type: ignore[attr-defined]
     return method
 
 
 def verb(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Tell type checkers that a subclass may leave out trailing arguments of a method."""
+    """Return `method` with a type that lets subclasses omit trailing arguments."""
     return method
 
 
@@ -70,10 +71,10 @@ def guard(
     verbs: Mapping[str, Verb] | None = None,
     metered: tuple[str, ...] = (),
 ) -> None:
-    """Give the methods of `cls` the checks of `table`, one for each argument (or None).
+    """Wrap the methods of `cls` in the checks of `table`, one check (or None) for each argument.
 
-    Methods that it inherits from classes without guards are guarded, too. Properties stay as they are, and
-    so do methods that are assigned when the class is defined already.
+    Methods that `cls` inherits from classes without guards are wrapped, too. Properties are left unchanged,
+    and so are methods that are assigned after the class definition.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
@@ -125,7 +126,7 @@ def _guarded(
         for i, check in steps:
             if i < len(args):
                 value = check(self, args[i], args)
-                # The tuple is made anew only where a check has converted something.
+                # The tuple is rebuilt only if a check has converted the argument.
                 if value is not args[i]:
                     args = (*args[:i], value, *args[i + 1 :])
         if place < len(args) and type(rng := args[place]) is not np.random.Generator:
@@ -147,7 +148,7 @@ def _guarded(
 
 
 def _parameters(method: Any) -> list[inspect.Parameter]:
-    """Return the parameters behind `self`; of a wrapper that takes any, those of the method that it wraps."""
+    """Return the parameters after `self`. If `method` is a wrapper with ``*args``, use the wrapped method."""
     parameters = [*inspect.signature(method, follow_wrapped=False).parameters.values()]
     if hasattr(method, "__wrapped__") and any(one.kind is one.VAR_POSITIONAL for one in parameters):
         parameters = [*inspect.signature(method).parameters.values()]
@@ -155,10 +156,10 @@ def _parameters(method: Any) -> list[inspect.Parameter]:
 
 
 def _taken(cls: type, method: Any, form: Verb, parameters: list[inspect.Parameter]) -> int:
-    """Return how many arguments a method takes, refused unless they stand in the order of its verb.
+    """Return how many arguments a method takes. Raise ``TypeError`` if their order differs from `form`.
 
-    An optional argument with another name and another default than None is one of the author's own, which no
-    caller gives.
+    An optional argument with another name and a default other than None is an option of the subclass. No
+    caller passes it.
     """
     in_place = [one for one in parameters if one.kind in _BY_POSITION]
     misplaced = [
@@ -178,7 +179,7 @@ def _taken(cls: type, method: Any, form: Verb, parameters: list[inspect.Paramete
 
 
 def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments and those of `named`, which loses them, that follow without a gap."""
+    """Return `args` and the arguments of `named` that follow without a gap. Remove these from `named`."""
     placed = list(args)
     while len(placed) < len(names) and names[len(placed)] in named:
         placed.append(named.pop(names[len(placed)]))
@@ -188,9 +189,9 @@ def _in_order(names: tuple[str, ...], args: tuple[Any, ...], named: dict[str, An
 def _in_place(
     form: Verb, own: tuple[str, ...], args: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments of a verb, those of `named`, which loses them, in place, and None in gaps.
+    """Return the arguments of a verb by position, with None in gaps, and remove them from `named`.
 
-    They may have the names of the verb or those of the method's own arguments.
+    The keys of `named` may be the names of the verb or the names of the method's own arguments.
     """
     placed, last = [*args, *(None,) * len(form.names)], len(args)
     for i in range(len(args), len(form.names)):
@@ -200,12 +201,12 @@ def _in_place(
 
 
 def generator(_: object, rng: Any, __: object) -> np.random.Generator:
-    """Return `rng` if it is a generator, the one that belongs to a seed otherwise."""
+    """Return `rng` if it is a generator, and otherwise a generator with the seed `rng`."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
 
 
 def generator_or_none(_: object, rng: Any, __: object) -> np.random.Generator | None:
-    """Return `rng` if it is a generator or None, which draws nothing; the one of a seed otherwise."""
+    """Return `rng` if it is a generator or None, and otherwise a generator with the seed `rng`."""
     return rng if rng is None else generator(_, rng, __)
 
 

@@ -1,10 +1,15 @@
 """Packages that import each name when it is first used. The stub of a package lists its names.
 
 Type checkers and editors read the stub ``__init__.pyi``, and `attach` reads it when the package is imported.
-The stub holds the imports of the public names, ``from package.module import Name as Name``; the namespaces
-whose names the package has as well, ``from package.namespace import *``; former names, ``FormerName = Name``;
-and former classes in place of which stands a parameter of another class, ``FormerName: type[Name]``, which
-the module of that class defines. A new public class is one line there.
+The stub contains four kinds of lines:
+
+- ``from package.module import Name as Name``: a public name;
+- ``from package.namespace import *``: all names of a namespace, which the package has as well;
+- ``FormerName = Name``: the former name of a class;
+- ``FormerName: type[Name]``: a former class that a parameter of `Name` replaces. The module of `Name` defines
+  the former class.
+
+A new public class is one line there.
 """
 
 from __future__ import annotations
@@ -18,21 +23,21 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-#: The place of each class that was renamed, ``"module:Name"``, by its former name.
+#: The present location, ``"module:Name"``, of each renamed class, keyed by its former name.
 FORMER: dict[str, str] = {}
-#: The place of the class whose parameter replaces a former class, by the name of the former class.
+#: The location of the class whose parameter replaces a former class, keyed by the name of the former class.
 REPLACED: dict[str, str] = {}
 
 
 def attach(
     name: str, shown: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module that a stub describes.
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module from its stub.
 
     Parameters
     ----------
     name : str
-        The module, ``__name__``. Its stub lies beside its file.
+        The name of the module, ``__name__``. Its stub is in the same folder.
     shown : sequence of str
         The names that ``dir`` lists. If it is empty, ``dir`` lists ``__all__``.
 
@@ -45,7 +50,7 @@ def attach(
     module = sys.modules[name]
     stub = str(Path(str(module.__file__)).with_suffix(".pyi"))
     loader: Any = module.__spec__ and module.__spec__.loader
-    # By the loader, because the package may lie in an archive.
+    # The loader reads the stub, because the package may be in an archive.
     places, former, replaced = _read(name, loader.get_data(stub).decode())
     FORMER.update(former)
     REPLACED.update(replaced)
@@ -69,7 +74,7 @@ def attach(
 
 
 def renamed(former: str, depth: int = 3) -> Any:
-    """Return the class of a former name, with a warning to the caller `depth` frames up."""
+    """Return the class with a former name, and warn the caller `depth` frames up."""
     present = FORMER[former].partition(":")[2]
     text = f"{former} is now called {present}; the former name will be removed in the next version"
     warnings.warn(text, DeprecationWarning, stacklevel=depth)
@@ -77,12 +82,12 @@ def renamed(former: str, depth: int = 3) -> Any:
 
 
 def place_of_former(name: str) -> str:
-    """Return the place of a class of `REPLACED`: the module of the class whose parameter replaces it."""
+    """Return the location of a class of `REPLACED`: the module of the class whose parameter replaces it."""
     return f"{resolve_name(REPLACED[name]).__module__}:{name}"
 
 
 def _read(package: str, stub: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the places of the names in a stub's text, those of former names, and `REPLACED`."""
+    """Return the locations of the names in the text of a stub, of the former names, and `REPLACED`."""
     places: dict[str, str] = {}
     former: dict[str, str] = {}
     replaced: dict[str, str] = {}

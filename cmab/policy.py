@@ -1,4 +1,4 @@
-"""Policies: frozen parameters and an oracle; the state is a value of its own."""
+"""Policies. A policy object is immutable; the state that it learns is a separate object."""
 
 from __future__ import annotations
 
@@ -37,32 +37,33 @@ State = TypeVar("State")
 
 
 class Policy(OldVerbs, Declared, ABC, Generic[State]):
-    """A rule that chooses a super arm from what was observed so far.
+    """A rule that chooses a super arm in each round from the feedback of earlier rounds.
 
-    It holds parameters only. What it learns is in the state, a plain dataclass of arrays and numbers,
-    which `update` alone may change. A state may define ``check(fresh)``, which raises ``ValueError`` if no
-    feedback leads from the fresh state to it: `Session.load` calls it.
+    A policy object holds only parameters. The learned statistics are in a separate state, a plain dataclass
+    of arrays and numbers. `initial_state` creates the state, and only `update` changes it. A state may define
+    ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the initial state `fresh` to this
+    state. `Session.load` calls ``check``.
 
-    A subclass defines `initial_state`, `select` and `update`, and leaves out the last arguments that it does
-    not need: ``select(self, state, rng)`` is right for a rule that knows of no context, and a context is then
-    refused.
+    A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
+    does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`
+    raises ``ValueError`` if it receives a context with any part.
 
     Attributes
     ----------
     oracle : Oracle
         The family of super arms.
     support : tuple of float or None
-        Interval that the rule takes outcomes to lie in; None where it takes any.
+        Interval in which the policy assumes all outcomes to lie; None if it accepts any outcome.
     learns : bool
-        Whether feedback changes what is played: true, but for baselines, which say so.
+        Whether feedback changes the choices. True except for baselines, which set it to False.
     may_rest : bool
-        Whether it may play nothing, an empty super arm, though that is none of the family: rules with budgets
-        do when these are spent.
+        Whether the policy may return an empty super arm although the family contains none. Policies with
+        budgets return it when a budget is spent.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, as it is documented with the parameter.
+        If a parameter is outside its documented range.
 
     Examples
     --------
@@ -92,14 +93,14 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
-    #: What the compiled loop does by itself: a subclass that overrides one of these, but not `kernel`, means
-    #: its own method, and is run in Python.
+    #: Methods that the compiled loop replaces. If a subclass overrides one of them, but not `kernel`, its
+    #: method differs from the compiled one, so the policy is played by the Python loop.
     in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
-    #: By method, the checks of its arguments, in order: those of all classes above, and of the class itself.
+    #: Checks of the arguments of each method, in order: those of all base classes, and of the class itself.
     _takes: ClassVar[Takes] = {}
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Guard the methods that take a state or a generator."""
+        """Add checks of the arguments to the methods that take a state or a generator."""
         super().__init_subclass__(**named)
         if "__init__" in vars(cls):
             cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
@@ -109,7 +110,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
-        """Check that the oracle is one, and the declared parameters."""
+        """Check the type of the oracle and the declared parameters."""
         if "oracle" in vars(self):
             require_oracle(self.oracle)
         super().__post_init__()
@@ -125,31 +126,33 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            The stream of a run, for what the rule draws for all of it at once. Without it nothing is drawn.
+            The random stream of a run, for numbers that the policy draws once per run. If omitted, the
+            policy draws nothing.
         """
 
     @abstractmethod
     @verb
     def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the super arm to play; `state` is left unchanged.
+        """Return the super arm to play. `state` is not changed.
 
         Parameters
         ----------
         state : State
-            What was learned.
+            The current state.
         rng : numpy.random.Generator
-            The policy's stream.
+            The random stream of the policy.
         context : Context, optional
-            What is known of the round; a super arm may have its `available` entries only.
+            Information on the round. The super arm may contain only entries that are `available`.
 
         Returns
         -------
         IntArray, shape (size,)
+            The entries of the super arm.
 
         Raises
         ------
         ValueError
-            If the rule does not understand a part of the context: to play on without it would be silent.
+            If the context has a part that the policy cannot use. Do not ignore such a part silently.
         """
 
     @abstractmethod
@@ -161,37 +164,38 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in one round of feedback, changing `state`.
+        """Update `state` with the feedback of one round.
 
-        `Session` and `simulate` give the ticket and the generator too, for rules that must know what was
-        played (where rewards alone are shown, or feedback comes late), what was known of the round, or that
-        draw random numbers to learn.
+        `Session` and `simulate` also pass the ticket and the generator. The ticket is for policies that need
+        the context of the round, or that need the super arm because only the reward is observed or because
+        feedback is late. The generator is for policies that draw random numbers in `update`.
 
         Parameters
         ----------
         state : State
-            What was learned.
+            The state to update.
         feedback : Feedback
-            What was observed.
+            The feedback of the round.
         ticket : Ticket, optional
-            What was asked for: its `super_arm` and `context`, neither to be written to.
+            The ticket of the round with its `super_arm` and `context`. Both are read-only.
         rng : numpy.random.Generator, optional
-            The policy's stream.
+            The random stream of the policy.
         """
 
     def _check_state(self, state: State) -> None:
-        """Refuse a state, other than `ArmStatistics`, that is not of this policy's size."""
+        """Raise ``ValueError`` if a state of another type than `ArmStatistics` has the wrong size."""
 
     def is_done(self, state: State) -> bool:  # noqa: ARG002
-        """Return whether nothing will be played any more; false unless overridden."""
+        """Return whether the policy will play no further round. The default is False."""
         return False
 
     @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
-        """Take note, in `state`, that a ticket is handed out whose feedback may come late.
+        """Record in `state` that a ticket was issued whose feedback may be late.
 
-        `Session` calls it with each ticket, `simulate` where feedback is late. The default does nothing;
-        rules with budgets put aside what the ticket may use up until they are told.
+        `Session` calls this method with each ticket, and `simulate` calls it if feedback is delayed. The
+        default does nothing. Policies with budgets reserve the amounts that a ticket may use until its
+        feedback arrives.
         """
         return
 
@@ -201,35 +205,35 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         super_arm: IntArray,  # noqa: ARG002
         context: Context | None,  # noqa: ARG002
     ) -> float | None:
-        """Return the probability with which `select` chooses this super arm; None, the default: unknown.
+        """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
-        A `Campaign` writes it down with each ask, for estimates of what other policies would have earned.
+        `Campaign` stores it with each ask. The rewards of other policies can be estimated from it.
         """
         return None
 
 
 def refuse_parts(policy: AnyPolicy, context: Context | None, understood: tuple[str, ...] = ()) -> None:
-    """Raise ``ValueError`` if a context has parts other than those that a policy has `understood`."""
+    """Raise ``ValueError`` if a context has parts other than `understood`, those that a policy can use."""
     if context is None:
         return
     if unknown := [part for part in context.parts if part not in understood]:
-        knows = f"have nothing but {' and '.join(understood)}" if understood else "be None"
+        knows = f"have only {' and '.join(understood)}" if understood else "be None"
         raise ValueError(
-            f"context must {knows} for {type(policy).__name__}, which knows no more of a round, got"
-            f" {' and '.join(unknown)} besides; a policy for it defines select(state, rng, context)"
+            f"context must {knows} for {type(policy).__name__}, got {' and '.join(unknown)}, which it cannot"
+            " use; pass a policy whose select(state, rng, context) uses this part"
         )
 
 
 def best_within(
     oracle: Oracle, indices: FloatArray, context: Context | None, rng: np.random.Generator
 ) -> IntArray:
-    """Return an oracle's answer to indices of the means, by what arms are worth, among what is available.
+    """Return the best available super arm for the worth of arms in a context (see `Context.worth`).
 
     Raises
     ------
     ValueError
-        If a value is negative, of which an index on the optimistic side would be a pessimistic worth; or no
-        super arm is available.
+        If a value of the context is negative, because its product with an optimistic index is pessimistic, or
+        if no super arm is available.
     """
     if context is None:
         return oracle.solve(indices, rng)
@@ -243,24 +247,24 @@ def best_within(
 
 AnyPolicy = Policy[Any]
 
-# Numbers of arms and sizes of memories by the identity of a policy, as long as it lives.
+# The number of arms and the size of the memory of each policy, by its identity, while the policy exists.
 _SIZES: dict[int, tuple[int, int]] = {}
 
 
 def fits(policy: Any, state: Any, _: object) -> Any:
-    """Return `state`, refused if it has statistics of another number of arms or kind of array.
+    """Return `state`. Raise ``ValueError`` if its statistics have a wrong number of arms or array type.
 
-    Compiled code goes by them.
+    Compiled code relies on both.
     """
     if isinstance(state, ArmStatistics):
         if not state.is_laid_out:
             state.check_layout()
-        n_arms, memory = _SIZES.get(id(policy)) or _sizes(policy)  # asked in every step, so remembered
+        n_arms, memory = _SIZES.get(id(policy)) or _sizes(policy)  # cached: every step needs them
         if len(state.means) != n_arms:
             raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
         if len(state.memory) != memory:
             raise ValueError(
-                f"state must be one of {policy!r}, got {state!r} with the memory of another rule"
+                f"state must be a state of {policy!r}, got {state!r} with the memory of another policy"
             )
     else:
         policy._check_state(state)
@@ -268,12 +272,12 @@ def fits(policy: Any, state: Any, _: object) -> Any:
 
 
 def draws_to_learn(policy: AnyPolicy) -> bool:
-    """Return whether the `update` of a policy takes a generator."""
+    """Return whether the `update` of a policy takes a generator as an argument."""
     return getattr(policy.update, "takes", 4) >= 4
 
 
 def _sizes(policy: Any) -> tuple[int, int]:
-    """Return how many arms a rule has, and how much it keeps in mind, and remember them."""
+    """Return the number of arms and the size of the memory of a policy, and cache them."""
     n_arms = getattr(policy, "n_arms", None)
     n_arms = policy.oracle.n_arms if n_arms is None else n_arms
     sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
@@ -287,7 +291,7 @@ def _own_table(cls: type) -> list[tuple[str, tuple[Check | None, ...]]]:
 
 
 def _told_of_dataclasses(init: Any) -> Any:
-    """Return an ``__init__`` that says what to write if it assigns to a field of a frozen class."""
+    """Return ``__init__`` with an error that states the remedy if it assigns to a field of a frozen class."""
 
     @functools.wraps(init)
     def made(self: Any, *args: Any, **named: Any) -> None:
@@ -320,7 +324,7 @@ guard(Policy, Policy._takes, VERBS)
 
 
 def check_policy_instance(policy: object) -> None:
-    """Raise ``TypeError`` unless `policy` is a policy, rather than the class of one."""
+    """Raise ``TypeError`` unless `policy` is an instance of `Policy`, not a class."""
     if isinstance(policy, type):
         raise TypeError(f"policy must be a Policy such as {policy.__name__}(oracle), got the class itself")
     if not isinstance(policy, Policy):
@@ -329,16 +333,17 @@ def check_policy_instance(policy: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class IndexPolicy(Policy[ArmStatistics]):
-    """A policy that hands one index a base arm to its oracle.
+    """A policy that computes one index for each base arm and passes the indices to its oracle.
 
-    Most policies are a subclass that defines `indices` and nothing else. Where a context says what is
-    available, the oracle is asked for the best of that; where it has values or costs and rewards are sums,
-    for what is worth most; features are refused.
+    Most policies are a subclass that defines only `indices`. The oracle maximises over the super arms that
+    are available in the context. If rewards are sums, values and costs of the context are applied to the
+    indices (see `Context.worth`). A context with features raises ``ValueError``.
 
-    The oracle breaks ties, in most families in favour of the arm with the lower number. Before there is data
-    all indices are equal. A rule that draws nothing, such as `CUCB`, therefore begins with the same super arm
-    in every run. To begin with another one, number the arms in a random order before the oracle is made.
-    Rules that draw, such as `EpsilonGreedy` and `CTS`, break ties between arms never seen at random.
+    The oracle breaks ties, in most families in favour of the arm with the lower number. All indices are equal
+    before the first feedback. A policy without random draws, such as `CUCB`, therefore starts with the same
+    super arm in every run. To start with another super arm, number the arms in a random order before you make
+    the oracle. Policies with random draws, such as `EpsilonGreedy` and `CTS`, break ties between unobserved
+    arms at random.
 
     Parameters
     ----------
@@ -355,44 +360,44 @@ class IndexPolicy(Policy[ArmStatistics]):
     """
 
     oracle: Oracle
-    #: Parameters that the memory depends on, None for all: with others, what a file remembers is refused.
+    #: Parameters on which the memory depends; None for all. A saved memory requires the same values of these.
     memory_parameters: ClassVar[tuple[str, ...] | None] = None
-    #: Parts of a context that the rule knows what to do with, the last two where rewards are sums.
+    #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
     _takes: ClassVar[Takes] = {"indices": (fits, generator)}
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return one index for each base arm, shape (n_arms,); `stats` is left unchanged."""
+        """Return one index for each base arm, shape (n_arms,). `stats` is not changed."""
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `indices` for the compiled loop; none unless overridden."""
+        """Return a compiled form of `indices` for the compiled loop, or None (default) if there is none."""
         return None
 
     def memory(self) -> FloatArray:
-        """Return what `stats.memory` holds before the first round; nothing unless overridden.
+        """Return the content of `stats.memory` before the first round. The default is an empty array.
 
-        `update`, or a compiled learning rule, may write to it: discounted means, windows, what was drawn.
+        `update` or a compiled update rule may write to it, for example discounted means, windows or draws.
         """
         return np.empty(0)
 
     def initial_state(self) -> ArmStatistics:
-        """Return empty arm statistics, with the memory of the rule."""
+        """Return empty arm statistics with the initial memory of the policy."""
         return ArmStatistics.empty(self.oracle.n_arms, memory=self.memory())
 
     @verb
     def select(
         self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the oracle's answer to the indices, among what is available, by what it is worth.
+        """Return the best available super arm for the indices, with the values and costs of the context.
 
         Raises
         ------
         ValueError
-            If the context has features, or values or costs where rewards are no sums, or leaves no super
-            arm.
+            If the context has features, if it has values or costs but rewards are not sums, or if no super
+            arm is available.
         TypeError
-            If the oracle cannot do without what is not available.
+            If the oracle cannot exclude unavailable entries.
         """
         if context is None:
             return self.oracle.solve(unguarded(self.indices)(state, rng), rng)
@@ -400,5 +405,5 @@ class IndexPolicy(Policy[ArmStatistics]):
         return best_within(self.oracle, unguarded(self.indices)(state, rng), context, rng)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback, changing `state`."""
+        """Update `state` with the feedback of one round."""
         state.update(feedback)

@@ -1,4 +1,4 @@
-"""The former names of classes and parameters, which keep working for one version, with a warning."""
+"""Former names of classes and parameters. They work for one version and emit a warning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmab.former_arguments import formerly
 from cmab.namespaces import FORMER, REPLACED, renamed
 
 _Class = TypeVar("_Class", bound=type)
-#: The former names of the parameters of classes, by the present ones.
+#: The former names of the parameters of each class, keyed by the present names.
 PARAMETERS = {
     "BanditOverBandit": {"reward_range": "rewards"},
     "C2UCB": {"groups": "group"},
@@ -29,17 +29,17 @@ PARAMETERS = {
 
 
 def present_name(name: str) -> str:
-    """Return the present name of a class, which is `name` itself unless the class was renamed."""
+    """Return the present name of a class, or `name` itself if the class was not renamed."""
     return FORMER[name].partition(":")[2] if name in FORMER else name
 
 
 def first_name(name: str) -> str:
-    """Return the name under which results of a class are stored: its first one."""
+    """Return the name under which results of a class are stored: the first name of the class."""
     return next((former for former, place in FORMER.items() if place.partition(":")[2] == name), name)
 
 
 def find(name: str) -> Any:
-    """Return the class of a former name, with a warning; the ``__getattr__`` of the modules of these classes.
+    """Return the class with a former name, and warn. Modules of these classes use it as ``__getattr__``.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def find(name: str) -> Any:
 
 
 def former_parameters(kind: _Class) -> _Class:
-    """Let a dataclass take and show its parameters by their former names as well, and load old pickles."""
+    """Let a dataclass accept and show its parameters by their former names as well, and load old pickles."""
     own = {former: present for present, former in PARAMETERS[kind.__name__].items()}
 
     def setstate(self: Any, state: Mapping[str, Any]) -> None:
@@ -66,7 +66,7 @@ def former_parameters(kind: _Class) -> _Class:
 
 
 def former_attribute(former: str, present: str) -> Any:
-    """Return a property of the name `former` that returns the attribute `present`, with a warning."""
+    """Return a property with the name `former` that returns the attribute `present` with a warning."""
 
     def get(self: Any) -> Any:
         text = f"{type(self).__name__}: `{former}` is now `{present}`; the former name will be removed"
@@ -77,17 +77,17 @@ def former_attribute(former: str, present: str) -> Any:
 
 
 def up_to_date(described: Any) -> Any:
-    """Return the description of a policy in a file with the present names of classes and parameters."""
+    """Return a saved description of a policy with the present names of classes and parameters."""
     if not isinstance(described, dict):
         return described
-    former = str(described.get("class"))  # a damaged file may hold anything there
+    former = str(described.get("class"))  # a damaged file may have any value here
     kind = present_name(former)
     own = {former: present for present, former in PARAMETERS.get(kind, {}).items()}
     described = {
         own.get(key, key): kind if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
     }
-    if former == "ESCB":  # whose files of earlier versions do not name it
+    if former == "ESCB":  # files of earlier versions do not contain the tolerance
         described.setdefault("tolerance", 0.0)
     if former == "RepairedInfluence" and "seed" in described:
         described["rng"] = described.pop("seed")
@@ -103,16 +103,16 @@ def up_to_date(described: Any) -> Any:
 
 
 class Former(ABCMeta):
-    """The metaclass of a former class in place of which stands a parameter of its base class.
+    """The metaclass of a former class that a parameter of its base class replaces.
 
     A former class translates its arguments in ``__init__`` and then calls `become_present`. Its method
-    ``stands_for`` says which objects of the base class are instances of the former class.
+    ``stands_for`` returns whether an object of the base class is an instance of the former class.
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
-        stands_for = vars(cls).get("stands_for")  # subclasses of the user have none of their own
+        stands_for = vars(cls).get("stands_for")  # subclasses defined by the user have no such method
         return stands_for is not None and isinstance(instance, cls.__bases__) and bool(stands_for(instance))
 
     def __init__(cls, name: str, *args: Any, **named: Any) -> None:
@@ -127,13 +127,13 @@ class Former(ABCMeta):
             setattr(cls, "__setstate__", setstate)  # noqa: B010 (mypy: a method)
 
     def become_present(cls, instance: Any) -> None:
-        """Make an object of this former class one of its base class. An object of a subclass stays."""
+        """Convert an instance of this former class to its base class. Instances of subclasses stay as is."""
         if type(instance) is cls:
             object.__setattr__(instance, "__class__", cls.__bases__[0])
 
 
 def warn(former: str, present: str) -> None:
-    """Warn the caller of a former class that a parameter of another class stands in its place."""
+    """Warn the caller of a former class that a parameter of another class replaces it."""
     text = f"{former} is now {present}; the former name will be removed in the next version"
-    # The frames are those of the class and of the check of its ``__init__``.
+    # The warning skips the frames of the class and of the check of its ``__init__``.
     warnings.warn(text, DeprecationWarning, stacklevel=4)

@@ -1,4 +1,4 @@
-"""One independent random stream for each purpose and replication, the same in any process."""
+"""Independent random streams for each purpose and replication, which are the same in all processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 class Purpose(IntEnum):
-    """What a stream is for; part of its key, so numbers must never be re-used."""
+    """The purpose of a stream. It is part of the key of the stream, so numbers must never be reused."""
 
     ENVIRONMENT = 0
     LEARNER = 1
@@ -22,22 +22,22 @@ class Purpose(IntEnum):
 
 
 def root(rng: Seed) -> np.random.SeedSequence:
-    """Return the seed sequence that all streams of one call descend from.
+    """Return the seed sequence from which all streams of a call are derived.
 
     Parameters
     ----------
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
-        A ``Generator`` is advanced by this call; ``None`` takes fresh entropy from the system.
+        The seed. This call advances a ``Generator``. ``None`` uses fresh entropy of the system.
 
     Raises
     ------
     ValueError
-        If `rng` is none of these, or a negative integer.
+        If `rng` has another type or is a negative integer.
     """
     if isinstance(rng, np.random.SeedSequence):
         return rng
     if isinstance(rng, np.random.Generator):
-        # A generator is drawn from once, so that two calls with the same one differ, as its user expects.
+        # Draw from the generator, so that two calls with the same generator differ, as users expect.
         return np.random.SeedSequence(rng.integers(0, 2**32, size=4).tolist())
     if rng is None:
         return np.random.SeedSequence()
@@ -49,11 +49,11 @@ def root(rng: Seed) -> np.random.SeedSequence:
 
 
 def stream(seed: np.random.SeedSequence, purpose: Purpose, replication: int) -> np.random.Generator:
-    """Return the generator of one (purpose, replication) below `seed`.
+    """Return the generator of a purpose and a replication that is derived from `seed`.
 
-    The key does not contain the learner, so all learners of an experiment meet the same environment
-    stream: common random numbers.
+    The key does not contain the learner, so all learners of an experiment share the stream of the environment
+    (common random numbers).
     """
-    # A key instead of `spawn`, which counts: any stream can be made alone, in any process.
+    # Use a key instead of `spawn`, which counts its calls, so that any process can create any stream.
     key = (*seed.spawn_key, int(purpose), replication)
     return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))

@@ -1,7 +1,7 @@
-"""Names that are spelt otherwise: what is meant, said in the error.
+"""Suggestions for misspelt names in error messages.
 
-``@names_arguments`` on a public function or constructor refuses a keyword that it does not have, and asks
-whether it is that which is called so here.
+``@names_arguments`` on a public function or constructor raises ``TypeError`` for an unknown keyword, and
+suggests the argument that the user probably means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What the command line, and other libraries, call otherwise.
+#: Arguments of this library, with their names on the command line and in other libraries.
 _CALLED_HERE = {
     "rng": ("seed", "random_state", "random_seed", "generator"),
     "horizon": ("rounds", "n_rounds", "steps", "n_steps", "t", "max_rounds"),
@@ -31,16 +31,16 @@ _CALLED_HERE = {
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a question after the known name that is spelt most like this one, if there is such a name."""
+    """Return a question with the most similar known name, or "" if no known name is similar."""
     by_letters = {other.lower(): other for other in sorted(known)}
     found = get_close_matches(name.lower()[:100], by_letters, 1)
     return f" (did you mean {by_letters[found[0]]!r}?)" if found else ""
 
 
 def names_arguments(function: Function) -> Function:
-    """Have a function refuse keywords that it does not have with a question after the one that it has.
+    """Decorate a function to raise ``TypeError`` for an unknown keyword, with a suggestion.
 
-    For what is called once a run: looking at the names takes half a microsecond.
+    Use it for functions that are called once per run, because the check takes half a microsecond.
     """
     parameters = inspect.signature(function).parameters.values()
     known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -61,4 +61,4 @@ def _meant(name: str, known: list[str]) -> str:
         if here in known and name.lower() in elsewhere:
             return f" (did you mean {here!r}?)"
     own = [other for other in known if other != "self"]
-    return nearest(name, own) or f"; it takes {', '.join(own)}"
+    return nearest(name, own) or f"; its arguments are {', '.join(own)}"

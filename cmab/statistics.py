@@ -1,4 +1,4 @@
-"""Arm statistics: the state of nearly every learner."""
+"""Arm statistics: the state of most learners."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from cmab.validation import integer, shown
 
 _ARRAYS = ("counters", "means", "deviations", "memory")
 _INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
-# One for all statistics: compiled code releases the interpreter lock, and what threads share must not be
-# counted half. A lock in each would have to be kept out of copies and files.
+# One lock for all statistics. Compiled code releases the interpreter lock, so concurrent updates could lose
+# counts. A lock in each object would have to be excluded from copies and files.
 _WRITING = threading.Lock()
 
 
 def count(name: str, value: object, high: int = MOST_PULLS) -> None:
-    """Raise unless `value` is an ``int`` in ``[0, high]``: a number of things that were counted."""
+    """Raise ``ValueError`` unless `value`, a count, is an ``int`` in ``[0, high]``."""
     integer(name, value, 0, high)
 
 
 def _layout(array: object) -> str:
-    """Return in words how an array lies in memory."""
+    """Return a description of the memory layout of an array."""
     if not isinstance(array, np.ndarray):
         return shown(array)
     flags = array.flags
@@ -35,7 +35,7 @@ def _layout(array: object) -> str:
 
 
 def alike(array: object, fresh: AnyArray) -> bool:
-    """Return whether `array` has the form of a fresh state's: an array of its shape and type."""
+    """Return whether `array` has the shape and type of the array `fresh` of an initial state."""
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
 
 
@@ -48,20 +48,20 @@ def _require_vector(name: str, array: object, dtype: type) -> None:
 class ArmStatistics:
     """Counts, means and sums of squared deviations of all base arms.
 
-    Only `update` changes it.
+    Only `update` changes these statistics.
 
     Attributes
     ----------
     counters : IntArray, shape (n_arms,)
-        Outcomes seen of each arm.
+        Number of observed outcomes of each arm.
     means : FloatArray, shape (n_arms,)
-        Empirical means; 0 for arms that were never observed.
+        Empirical means; 0 for arms without observations.
     deviations : FloatArray, shape (n_arms,)
         Sums of squared deviations from the mean.
     rounds : int
-        Rounds whose feedback has come in.
+        Number of rounds with feedback.
     memory : FloatArray
-        What a rule keeps in mind besides, in a shape of its own; empty for most.
+        Further numbers that a policy stores, in its own layout; empty for most policies.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class ArmStatistics:
     memory: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        """Refuse arrays that do not fit each other: compiled code goes by the length of one of them."""
+        """Raise if the arrays do not fit each other, because compiled code uses the length of one of them."""
         for name, dtype in zip(_ARRAYS, (np.int64, np.float64, np.float64, np.float64), strict=True):
             _require_vector(name, getattr(self, name), dtype)
         n_arms = len(self.means)
@@ -91,7 +91,7 @@ class ArmStatistics:
 
     @classmethod
     def empty(cls, n_arms: int, *, memory: FloatArray | None = None) -> Self:
-        """Return the statistics before the first outcome, with a copy of `memory` if it is given."""
+        """Return the statistics before the first outcome, with a copy of `memory` if given."""
         return cls(
             counters=np.zeros(n_arms, np.int64),
             means=np.zeros(n_arms),
@@ -106,23 +106,23 @@ class ArmStatistics:
 
     @property
     def counts(self) -> IntArray:
-        """Outcomes seen of each base arm, shape (n_arms,). Do not write to it."""
+        """Number of observed outcomes of each base arm, shape (n_arms,). Do not write to this array."""
         return self.counters
 
     @property
     def variances(self) -> FloatArray:
-        """Unbiased sample variances, 0 below two outcomes, shape (n_arms,)."""
-        # M2 / (T - 1), and 0 / 1 below two outcomes.
+        """Unbiased sample variances, shape (n_arms,); 0 for arms with fewer than two outcomes."""
+        # M2 / (T - 1), and 0 / 1 for fewer than two outcomes.
         return self.deviations / np.maximum(self.counts - 1, 1)
 
     def update(self, feedback: Feedback) -> None:
-        """Take in one round of feedback.
+        """Add the feedback of one round.
 
         Raises
         ------
         ValueError
-            If an arm is out of range, outcomes are not finite numbers, or counts would overflow. Nothing is
-            changed then.
+            If an arm is out of range, outcomes are not finite numbers, or counts would overflow. The
+            statistics are then not changed.
         """
         from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
 
@@ -135,7 +135,7 @@ class ArmStatistics:
         arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
         learned = (self.counters, self.means, self.deviations)
         with _WRITING:
-            if feedback.pulls is None:  # as in most rounds of most learners
+            if feedback.pulls is None:  # the usual case
                 observe_outcomes(n, arms, outcomes, *learned)
             else:
                 squares = np.full(n, np.nan) if feedback.squares is None else feedback.squares
@@ -143,14 +143,15 @@ class ArmStatistics:
             self.rounds += 1
 
     def relabelled(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> ArmStatistics:
-        """Return the statistics of other arms, each with what was learned under its name.
+        """Return the statistics for another list of arms, matched by name.
 
-        New arms have nothing, and what was learned of arms that are gone is left out. `rounds` stays.
+        New arms have no observations. The statistics of removed arms are dropped. `rounds` does not change.
 
         Parameters
         ----------
         old, new : sequence of hashable
-            Names of the arms of these statistics, and of the others, each all different.
+            Names of the arms of these statistics, and names of the other arms. Names must not repeat within
+            either list.
 
         Returns
         -------
@@ -159,8 +160,8 @@ class ArmStatistics:
         Raises
         ------
         ValueError
-            If names are too few or come twice; or there is a memory, or more, that belongs to the rule and
-            not to arms.
+            If `old` has the wrong length, names repeat, or a policy stores more in the statistics than
+            counts, means and deviations.
 
         Examples
         --------
@@ -173,13 +174,13 @@ class ArmStatistics:
         if type(self) is not ArmStatistics or len(self.memory):
             raise ValueError(
                 "statistics must be counts, means and deviations alone to be matched by name, got"
-                f" {self!r}, in which a rule keeps more; a Campaign learns it anew from its journal"
+                f" {self!r} with further data of a policy; a Campaign can relearn them from its journal"
             )
         number = {name: i for i, name in enumerate(old)}
         if not len(number) == len(old) == self.n_arms or len(set(new)) < len(new):
             raise ValueError(
-                f"old must be {self.n_arms} different names, and new names must differ, got {shown(old)} and"
-                f" {shown(new)}"
+                f"old must be {self.n_arms} different names, and new names must not repeat, got {shown(old)}"
+                f" and {shown(new)}"
             )
         known = np.array([i for i, name in enumerate(new) if name in number], np.int64)
         places = np.array([number[new[i]] for i in known], np.int64)
@@ -190,20 +191,20 @@ class ArmStatistics:
         return other
 
     def merge(self, other: ArmStatistics) -> ArmStatistics:
-        """Return the statistics of both: what they would be if the outcomes had been told to one.
+        """Return the statistics of all observations of these statistics and of `other`.
 
-        Counts are exact, means and deviations up to rounding. Both stay as they are.
+        Counts are exact; means and deviations are exact up to rounding. Both inputs are unchanged.
 
         Parameters
         ----------
         other : ArmStatistics
-            Of the same arms, as those of another shop, or of a log.
+            Statistics of the same arms, for example from another shop or from a log.
 
         Raises
         ------
         ValueError
-            If the numbers of arms differ, counts would overflow, or a rule keeps more than counts, means and
-            deviations.
+            If the numbers of arms differ, counts would overflow, or a policy stores more in the statistics
+            than counts, means and deviations.
 
         Examples
         --------
@@ -228,12 +229,12 @@ class ArmStatistics:
         if self.n_arms != other.n_arms:
             raise ValueError(f"other must have the arms of {self!r}, got {other!r}")
         if (self.counters > MOST_PULLS - other.counters).any():
-            raise ValueError(f"counts must stay at most {MOST_PULLS}, got more")
+            raise ValueError(f"the sum of counts must be at most {MOST_PULLS} for each arm, got more")
         merged = ArmStatistics.empty(self.n_arms)
         merged.counters += self.counters + other.counters
         share = other.counts / np.maximum(merged.counts, 1)
         apart = other.means - self.means
-        # Chan, Golub and LeVeque (1982), equations 1.5: the mean by shares, and M2 by n1 n2 / n (y - x)^2.
+        # Chan, Golub and LeVeque (1982), equations 1.5: weighted mean, and M2 with n1 n2 / n (y - x)^2.
         merged.means += np.where(self.counts == 0, other.means, self.means + apart * share)
         merged.deviations += self.deviations + other.deviations + apart**2 * share * self.counts
         merged.rounds = self.rounds + other.rounds
@@ -241,9 +242,9 @@ class ArmStatistics:
 
     @property
     def is_laid_out(self) -> bool:
-        """Whether compiled code can be called with the arrays; asked in every round."""
+        """Whether compiled code can be called with the arrays. It is read in every round."""
         counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
-        try:  # numpy has one object for each plain dtype, and `is` needs no call
+        try:  # numpy has one object for each plain dtype, and `is` is fast
             return (
                 (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
                 and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
@@ -253,12 +254,12 @@ class ArmStatistics:
             return False
 
     def check_layout(self) -> None:
-        """Refuse arrays that compiled code cannot be called with: others than it was compiled for.
+        """Raise unless compiled code can be called with the arrays.
 
         Raises
         ------
         ValueError
-            If one is of another type, read-only, not in the byte order of the machine or not contiguous.
+            If an array has a wrong type or byte order, or is read-only or not contiguous.
         """
         for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL, _REAL), strict=True):
             array = getattr(self, name)
@@ -269,14 +270,14 @@ class ArmStatistics:
                 )
 
     def _check_feedback(self, feedback: Feedback) -> None:
-        """Refuse what compiled code would write with out of bounds, or could never get out of the means."""
+        """Raise for feedback that compiled code would write out of bounds, or that would spoil the means."""
         if not isinstance(feedback, Feedback):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
         arms, outcomes = feedback.arms, feedback.outcomes
         check_arrays(feedback)
         if not arms.shape[0]:
             return
-        # As unsigned numbers the negative ones are the largest.
+        # As unsigned integers, negative ones are the largest.
         if arms.view(np.uint64).max() >= self.n_arms:
             raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {shown(arms.tolist())}")
         if not (np.abs(outcomes) <= LARGEST).all():
@@ -292,48 +293,49 @@ class ArmStatistics:
         return f"{type(self).__name__}({said})"
 
     def check(self, fresh: Self) -> None:
-        """Refuse statistics that no feedback could have led to, as a damaged file may hold them.
+        """Raise if no feedback leads to these statistics, as may happen with a damaged file.
 
         Parameters
         ----------
         fresh : ArmStatistics
-            The state before the first round, which says how many arms there are.
+            The state before the first round. It gives the number of arms and the size of the memory.
 
         Raises
         ------
         ValueError
-            If a size, sign or number is wrong, or counts, means and rounds contradict each other.
+            If a size, sign or number is wrong, or if counts, means and rounds contradict each other.
         """
         if not all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3]):
-            raise ValueError(f"the arms must be those of {fresh!r}, got {self!r}")
+            raise ValueError(f"statistics must have the arms of {fresh!r}, got {self!r}")
         count("rounds", self.rounds)
         if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
             raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
         if not (np.abs(self.means) <= LARGEST).all():
             raise ValueError(f"means must be finite, got {shown(self.means.tolist())}")
-        # Unknown where a batch came without its squares, and nan then.
+        # Deviations are nan (unknown) if a batch came without its squares.
         if not (~(self.deviations < 0) & ~np.isinf(self.deviations)).all():
             raise ValueError(f"deviations must not be negative, got {shown(self.deviations.tolist())}")
         unseen = self.counts == 0
         if self.means[unseen].any() or self.deviations[unseen].any():
             raise ValueError("arms without outcomes must have mean 0 and no deviations")
         if self.rounds == 0 and self.counters.any():
-            raise ValueError("there must be a round where there are outcomes, got rounds = 0")
+            raise ValueError("rounds must be positive because there are outcomes, got 0")
         if not alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
             raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
 
     def check_support(self, low: float, high: float) -> None:
-        """Refuse statistics that no outcomes in ``[low, high]`` could have led to, but for rounding.
+        """Raise if no outcomes in ``[low, high]`` lead to these statistics, up to rounding.
 
         Parameters
         ----------
         low, high : float
-            Ends of the interval, which may be infinite.
+            Ends of the interval. They may be infinite.
 
         Raises
         ------
         ValueError
-            If a mean lies outside, or a sum of squared deviations is larger than outcomes inside allow.
+            If a mean is outside the interval, or a sum of squared deviations exceeds the maximum for outcomes
+            in the interval.
         """
         counts = self.counts
         slack = 1e-6 * max((abs(end) for end in (low, high) if np.isfinite(end)), default=0.0)
@@ -344,9 +346,9 @@ class ArmStatistics:
             )
         if not np.isfinite(high - low):
             return
-        # The sum of (x - low)(high - x) over the outcomes x of an arm is not negative.
+        # The sum of (x - low)(high - x) over the outcomes x of an arm is non-negative.
         most = counts * np.maximum((self.means - low) * (high - self.means), 0.0)
-        if (self.deviations > most + slack * (high - low) * (1 + counts)).any():  # not where they are unknown
+        if (self.deviations > most + slack * (high - low) * (1 + counts)).any():  # False for nan
             raise ValueError(
                 f"deviations must be at most {shown(most.tolist())} for outcomes in [{low:g}, {high:g}], got"
                 f" {shown(self.deviations.tolist())}"

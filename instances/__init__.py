@@ -1,6 +1,6 @@
-"""Problem instances: arm distributions, environments, and builders of the papers' experiments.
+"""Problem instances: distributions of arms, environments and the instances of papers.
 
-This module holds the names that most programs need. All others are in `instances.arms`, `instances.worlds`,
+This module has the names that most programs need. Other names are in `instances.arms`, `instances.worlds`,
 `instances.networks` and `instances.best_k`.
 """
 

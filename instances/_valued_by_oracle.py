@@ -1,4 +1,4 @@
-"""Environments whose oracle knows what a super arm is worth and what it triggers."""
+"""Environments with rewards and triggering probabilities from their oracle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cmab.oracle import Oracle
 
 
 class ValuedByOracle(Environment):
-    """Base arms of outcomes 0 and 1 whose rewards and triggering are those of an oracle, at the true means.
+    """Bernoulli base arms; the oracle computes rewards and triggering probabilities from the true means.
 
-    Subclasses set `oracle`, `means`, `n_arms` and `n_choices`, and say what a round shows (`play`).
+    Subclasses set `oracle`, `means`, `n_arms` and `n_choices`, and define `play`.
     """
 
     oracle: Oracle

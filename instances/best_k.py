@@ -1,4 +1,4 @@
-"""Means of the papers on identifying the best arms; the best ones come first."""
+"""Means from the papers on best-k identification; the best arms come first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cmab.validation import arm_indices, integer, real
 
 __all__ = ["audibert_bubeck_munos", "lil_exponential", "lucb_lower_bound", "power_gap_means", "two_groups"]
 
-# Audibert et al. (2010), with their budgets: from public code, not from the paper's text.
+# Audibert et al. (2010), with their budgets, taken from public code instead of the text of the paper.
 _PROBLEMS: dict[int, tuple[list[float], int]] = {
     1: ([0.5] + 19 * [0.4], 2000),
     2: ([0.5] + 5 * [0.42] + 14 * [0.38], 2000),
@@ -22,14 +22,14 @@ _PROBLEMS: dict[int, tuple[list[float], int]] = {
 
 
 def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> FloatArray:
-    """Return `k` means of `high` and the rest `low` (TWOGROUP; ``high=0.5, low=0`` is 1-sparse).
+    """Return `k` means of `high` and the other means of `low` (TWOGROUP; 1-sparse: ``high=0.5, low=0``).
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many have the high mean.
+        Number of arms, and number of arms with the mean `high`.
     high, low : float
-        The two means, `high` at least `low`.
+        The two means; `high` is at least `low`.
 
     Examples
     --------
@@ -42,18 +42,19 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
 
 
 def power_gap_means(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
-    """Return means that leave the border as a power (SYNTHETIC-p); UNIFORM ``1 - i/n`` at ``exponent=1``.
+    """Return means at polynomial distances from the border (SYNTHETIC-p; UNIFORM, ``1 - i/n``, if 1).
 
-    Below 1 the means are far from the border of the k best, above 1 close to it.
+    The border lies between the k best arms and the others. If `exponent` is below 1, the means are far from
+    the border; if it is above 1, they are close to it.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        Size of the best set, in ``[1, n_arms - 1]``.
+        Number of the best arms, in ``[1, n_arms - 1]``.
     exponent : float
-        The power, positive.
+        Exponent of the power, positive.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def power_gap_means(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray
     integer("k", k, 1, integer("n_arms", n_arms, 2) - 1)
     real("exponent", exponent, 0.0, inside=True)
     i, border = np.arange(1, n_arms + 1), 1.0 - k / n_arms
-    # Jiang et al. (2017), section 5.1; Chen et al. (2017), section 3, whose formula is garbled in our copy.
+    # Jiang et al. (2017), section 5.1; Chen et al. (2017), section 3, whose formula is illegible in our copy.
     above = border + (k / n_arms) * (1.0 - np.minimum(i, k) / k) ** exponent
     below = border - border * (np.maximum(i - k, 0) / (n_arms - k)) ** exponent
     return np.where(i <= k, above, below)
@@ -82,7 +83,7 @@ def lil_exponential(n_arms: int, exponent: float) -> FloatArray:
     n_arms : int
         Number of arms, at least 2.
     exponent : float
-        The power, positive; the paper takes 0.3 and 0.6.
+        Exponent of the power, positive; the paper uses 0.3 and 0.6.
 
     Examples
     --------
@@ -101,12 +102,12 @@ def lil_exponential(n_arms: int, exponent: float) -> FloatArray:
 
 
 def audibert_bubeck_munos(problem: int) -> tuple[FloatArray, int]:
-    """Return means and budget of one of the seven fixed-budget problems (Audibert et al., COLT 2010).
+    """Return the means and the budget of one of seven fixed-budget problems (Audibert et al., COLT 2010).
 
     Parameters
     ----------
     problem : int
-        1 to 7. In problem 5 arm i, from the second on, has mean ``0.5 - 0.025 i``.
+        Number of the problem, 1 to 7. In problem 5, arm i (from the second on) has mean ``0.5 - 0.025 i``.
 
     Examples
     --------
@@ -119,17 +120,17 @@ def audibert_bubeck_munos(problem: int) -> tuple[FloatArray, int]:
 
 
 def lucb_lower_bound(n_arms: int, good: ArrayLike, *, epsilon: float) -> FloatArray:
-    """Return the instance of the lower bound for (epsilon, m)-optimal arms (Kalyanakrishnan et al. 2012).
+    """Return the means in the lower bound for (epsilon, m)-optimal arms (Kalyanakrishnan et al. 2012).
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     good : array_like of int
-        Arms with mean ``1/2 + 2 epsilon``, m or m - 1 of them; arm 0, with mean 1/2, is not among them. The
-        assignment is rebuilt from the proof, the printed one is garbled.
+        Arms with mean ``1/2 + 2 epsilon``; there are m or m - 1 of them. Arm 0, which has mean 1/2, is not
+        one of them. The assignment is reconstructed from the proof, because the printed one is garbled.
     epsilon : float
-        In (0, 1/4].
+        The tolerance, in (0, 1/4].
 
     Examples
     --------
@@ -139,8 +140,8 @@ def lucb_lower_bound(n_arms: int, good: ArrayLike, *, epsilon: float) -> FloatAr
     """
     arms = arm_indices("good", good, integer("n_arms", n_arms, 1))
     real("epsilon", epsilon, 0.0, 0.25)
-    # Section 4.1, rebuilt: the assignment that has m (epsilon, m)-optimal arms in
-    # every instance, as the text says.
+    # Section 4.1, reconstructed: in every instance of this assignment, m arms are (epsilon, m)-optimal, as
+    # the text of the paper says.
     means = np.full(n_arms, 0.5 - 2 * epsilon)
     means[0] = 0.5
     means[arms] = 0.5 + 2 * epsilon

@@ -1,4 +1,4 @@
-"""Worlds that change: one environment after the other."""
+"""Environments with sudden changes of the means between two rounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cmab.validation import arm_indices, integer, listed, shown
 
 
 class StandsBefore(Environment):
-    """An environment in front of another one, `behind`, which plays and judges unless a subclass does."""
+    """A wrapper of another environment, `behind`, to which all methods delegate unless overridden."""
 
     @property
     @abstractmethod
     def behind(self) -> Environment:
-        """The environment that plays."""
+        """The wrapped environment."""
 
     @property
     def sigma(self) -> float:
@@ -39,19 +39,21 @@ class StandsBefore(Environment):
 
 
 class PiecewiseStationary(StandsBefore):
-    """One environment after the other: the means jump, and stay where they are until the next change.
+    """A sequence of environments: the means jump at the changes and are constant between them.
 
-    With a `period` the same changes come again and again, as days and seasons do. Regret is against the best
-    super arm of each round.
+    With a `period` the sequence repeats, as days and seasons do. Regret is measured against the best super
+    arm of each round.
 
     Parameters
     ----------
     environments : iterable of Environment
-        At least one; all with the same number of base arms.
+        At least one environment; all have the same number of base arms.
     changes : array_like of int
-        After how many rounds each environment but the last ends: increasing, one fewer than environments.
+        The last round of each environment except the last one. The rounds increase, and there is one fewer
+        than environments.
     period : int, optional
-        Rounds after which all begins anew; beyond the last of `changes`. None, the default, never.
+        Number of rounds after which the sequence repeats, larger than the last of `changes`. If None (the
+        default), it does not repeat.
 
     Examples
     --------
@@ -72,14 +74,14 @@ class PiecewiseStationary(StandsBefore):
         self.changes = tuple(arm_indices("changes", changes, 2**53).tolist())
         for environment in self.environments:
             if not isinstance(environment, Environment):
-                raise ValueError(f"environments must hold environments, got {shown(environment)}")
+                raise ValueError(f"environments must contain environments only, got {shown(environment)}")
         if not self.environments or len(self.changes) != len(self.environments) - 1:
             raise ValueError(
-                "changes must be one fewer than environments, of which there must be one at least,"
-                f" got {len(self.changes)} and {len(self.environments)}"
+                "environments must not be empty, and changes must have one entry fewer than environments,"
+                f" got {len(self.changes)} changes and {len(self.environments)} environments"
             )
         if list(self.changes) != sorted({*self.changes} - {0}):
-            raise ValueError(f"changes must increase, from 1 on, got {list(self.changes)}")
+            raise ValueError(f"changes must be increasing integers from 1 on, got {list(self.changes)}")
         last = max(self.changes, default=0)
         self.period = None if period is None else integer("period", period, last + 1)
         first = self.environments[0]

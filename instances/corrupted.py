@@ -1,4 +1,4 @@
-"""Worlds in which somebody lies, as often as a budget lets him."""
+"""Environments with corrupted outcomes in the first rounds, limited by a budget."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from instances.changing import StandsBefore
 
 
 class Corrupted(StandsBefore):
-    """Another environment, whose first rounds show each outcome mirrored in the support.
+    """Another environment with false outcomes in its first rounds: each outcome is mirrored in the support.
 
-    The adversary of Lykouris et al. spends, in each round, the largest change of an outcome. Mirrored
-    outcomes change by the length of the support at most, so that as many rounds from the first on are
-    corrupted as that fits into the budget: early lies cost a learner most. What the rounds are worth stays:
-    regret is against the true means, and rewards are what was truly earned.
+    In the model of Lykouris et al., the corruption of a round is the largest change of an outcome. Mirrored
+    outcomes change by at most the length of the support. As many rounds as fit into the budget by this bound
+    are corrupted, from the first round on, because early corruption costs a learner most. Rewards and regret
+    are those of the true outcomes and means.
 
     Parameters
     ----------
     environment : Environment
-        The world without lies, with outcomes in a bounded support.
+        The environment without corruption, with a bounded support.
     budget : float
-        What may be changed in all, at least 0.
+        The total corruption, at least 0.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Corrupted(StandsBefore):
 
     @property
     def corrupted_rounds(self) -> int:
-        """How many rounds lie: those of which the largest changes fit into the budget."""
+        """The number of corrupted rounds, each of which counts with the length of the support."""
         low, high = self.support
         return int(self.budget / (high - low)) if high > low else 0
 
@@ -71,7 +71,7 @@ class Corrupted(StandsBefore):
 
 
 class _Mirrored(StandsBefore):
-    """A round that lies: its means are those of what is shown, its rewards and optimum the true ones."""
+    """A corrupted round with the means of the mirrored outcomes, the true rewards and the true optimum."""
 
     def __init__(self, truth: Environment) -> None:
         self.truth = truth

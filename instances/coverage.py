@@ -25,27 +25,30 @@ _MOST_ENUMERATED = 20_000
 
 
 class Coverage(ValuedByOracle):
-    """Chosen left nodes cover right nodes, with a coin for each edge; all their edges are observed.
+    """Probabilistic maximum coverage: chosen left nodes cover right nodes through random edges.
 
-    The reward is the weight of the right nodes that at least one successful edge reaches. The coin of an
-    edge belongs to (round, edge): policies meet the same coins.
+    Each edge of a chosen left node succeeds with its probability. The reward is the total weight of the right
+    nodes with at least one successful edge. All edges of the chosen nodes are observed. The outcome of an
+    edge depends only on the round and the edge, so all policies that choose it in a round observe the same
+    outcome.
 
     Parameters
     ----------
     graph : networkx.Graph
-        Bipartite, as for `MaxCoverage`.
+        A bipartite graph, as for `MaxCoverage`.
     k : int
         Number of left nodes in a super arm.
     probability : str or array_like, shape (n_arms,)
-        Edge attribute, or the probability of each edge.
+        Name of the edge attribute with the probabilities, or the probability of each edge, in [0, 1].
     node_weight : str, optional
-        Node attribute with the weights of right nodes.
+        Name of the node attribute with the weights of the right nodes.
 
     Attributes
     ----------
     optimum : float
-        By enumeration up to 20,000 super arms. Beyond that it is the value of the greedy choice for the
-        true means, at least ``1 - 1/e`` of the optimum, and `optimum_is_exact` is false.
+        Expected reward of the best super arm, by enumeration of up to 20,000 super arms. If there are more,
+        it is the value of the greedy solution for the true means, which is at least ``1 - 1/e`` times the
+        optimum, and `optimum_is_exact` is False.
     oracle : MaxCoverage
         The family of super arms.
 
@@ -78,7 +81,9 @@ class Coverage(ValuedByOracle):
             given = [data.get(probability) for *_, data in graph.edges(data=True)]
             missing = [edge for edge, p in zip(self.oracle.edges, given, strict=True) if p is None]
             if missing:
-                raise ValueError(f"every edge must have the attribute {probability!r}, got {shown(missing)}")
+                raise ValueError(
+                    f"all edges must have the attribute {probability!r}, got {shown(missing)} without"
+                )
         self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))
 
     def __repr__(self) -> str:
@@ -86,8 +91,9 @@ class Coverage(ValuedByOracle):
 
     @property
     def optimum_is_exact(self) -> bool:
-        """Whether `optimum` is the optimum itself."""
-        # Few enough sets to try them all; else the optimum is what greedy finds.
+        """Whether `optimum` is exact."""
+        # If there are few enough super arms, all are evaluated. Otherwise `optimum` is the value of the
+        # greedy one.
         return comb(self.oracle.n_choices, self.oracle.k) <= _MOST_ENUMERATED
 
     @cached_property
@@ -98,7 +104,7 @@ class Coverage(ValuedByOracle):
         return max(self.expected_reward(np.array(chosen, np.int64)) for chosen in choices)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Flip the coin of every edge at the chosen left nodes; refuses a super arm without k of them."""
+        """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
         from cmab.kernels import keyed_uniforms
 
         arms = unguarded(self.oracle.triggered_arms)(self.oracle.check_super_arm(super_arm))
@@ -106,9 +112,9 @@ class Coverage(ValuedByOracle):
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
 
     def _weight_reached(self, arms: IntArray, outcomes: FloatArray) -> float:
-        """Return the realised reward: the expected one if every coin's probability were its outcome."""
+        """Return the realised reward: the expected reward if the probability of each edge is its outcome."""
         certain = np.zeros(self.n_arms)
-        # Coins that were not flipped count as 0, so all left nodes may be asked about.
+        # Edges that were not drawn have outcome 0, so the set of all left nodes has the same reward.
         certain[arms] = outcomes
         left = np.arange(self.oracle.n_choices)
         return unguarded(self.oracle.expected_reward)(left, certain)

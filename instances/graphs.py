@@ -1,4 +1,4 @@
-"""Graphs for influence problems: readers of edge lists, and the usual models of edge probabilities."""
+"""Graphs for influence maximization: readers of edge lists, and models of edge probabilities."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from cmab.validation import real, shown, vector
 from oracles import DirectedGraph
 from oracles.diffusion._memory import require_memory
 
-# How gzip files begin, and bytes that are read at once.
+# The first bytes of gzip files, and the number of bytes to read at once.
 _GZIP = b"\x1f\x8b"
-# How spreadsheets' "Unicode text" begins.
+# The first bytes of the "Unicode text" of spreadsheets.
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 2**24
-# Lines as lists of texts, and then as numbers, need 20 times their length; the arrays of a graph 64 a node.
+# Lines as lists of texts and then as numbers need 20 times their length. The arrays of a graph need 64 bytes
+# per node.
 _BYTES_A_BYTE = 20
 _BYTES_A_NODE = 64
 
@@ -31,35 +32,35 @@ _BYTES_A_NODE = 64
 def read_edge_list(
     path: str | os.PathLike[str], *, directed: bool = True, header: bool | None = None
 ) -> DirectedGraph:
-    """Read a graph from a text file, gzipped or not.
+    """Read a graph from a text file, which may be gzipped.
 
-    Every line holds two node ids and, in files that have them, the probability of the edge, separated by
-    blanks. Empty lines and lines that begin with ``#`` are skipped (SNAP's form). Lines from a node to
-    itself are left out, since no cascade uses them; lines that repeat an edge stay, each an edge of its own.
+    Every line has two node ids and optionally the probability of the edge, separated by blanks. Empty lines
+    and lines that begin with ``#`` are skipped (the format of SNAP). Lines from a node to itself are skipped,
+    because cascades do not use them. Repeated lines are parallel edges.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        The file to read.
     directed : bool
-        Whether a line is one arc; otherwise it is two, one for each direction, next to each other.
+        If True, a line is one arc. If False, it is two arcs, one in each direction, next to each other.
     header : bool, optional
-        Whether the first line gives the numbers of nodes and of lines. Ids are node numbers then; without
-        it nodes are numbered in increasing order of their ids, which become their labels. If left out, a
-        first line counts as such where its second number is that of the lines below and its first one is
-        larger than every id in them, and a warning says so: it might have been an edge.
+        Whether the first line has the number of nodes and the number of lines. If True, ids are node numbers.
+        If False, nodes are numbered in increasing order of their ids, which become their labels. If omitted,
+        the first line is taken for a header if its second number is the number of lines below and its first
+        number is larger than every id in them. A warning then says so, because the line could be an edge.
 
     Returns
     -------
     DirectedGraph
-        The arcs in the order of the file, with probabilities if the file has them.
+        The graph, with its arcs in the order of the file, and with probabilities if the file has them.
 
     Raises
     ------
     ValueError
-        If the file is cut off, is not text, or a line has the wrong number of columns, an id that is no
-        integer of ``[0, 10**18)``, or a probability outside [0, 1]; or if what it holds (unpacked), or the
-        number of nodes that it names, does not fit into memory.
+        If the file is incomplete or not text; if a line has the wrong number of columns, an id that is not an
+        integer in ``[0, 10**18)``, or a probability outside [0, 1]; or if the unpacked text or the number of
+        nodes does not fit into memory.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def read_edge_list(
 
 
 def bytes_of(file: Path) -> bytes:
-    """Return what a file holds, unpacked."""
+    """Return the content of a file, unpacked."""
     if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would also wait for its writer
         raise ValueError(
             f"{file} must be a file that can be read more than once, got a pipe or a device; save its content"
@@ -102,7 +103,7 @@ def bytes_of(file: Path) -> bytes:
 
 
 def text_in(file: Path, data: bytes) -> str:
-    """Return the text of bytes in UTF-8, or in UTF-16 with a byte order mark."""
+    """Return the text of bytes in UTF-8, or in UTF-16 if they begin with a byte order mark."""
     try:
         text = data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -110,11 +111,11 @@ def text_in(file: Path, data: bytes) -> str:
             f"{file} must be text in UTF-8, got {error}; save a spreadsheet as CSV in UTF-8, and unpack an"
             " archive, unless gzip made it"
         ) from None
-    return text if "\n" in text else text.replace("\r", "\n")  # the line ends of old Macs
+    return text if "\n" in text else text.replace("\r", "\n")  # the line ends of old Macintosh files
 
 
 def _bounded(file: Path, stream: BinaryIO | gzip.GzipFile) -> bytes:
-    """Read all of a stream, unless what it becomes would not fit: few bytes can unpack to very many."""
+    """Read a whole stream, but stop if its text would not fit into memory: few bytes may unpack to many."""
     chunks: list[bytes] = []
     while chunk := stream.read(_CHUNK):
         chunks.append(chunk)
@@ -133,8 +134,8 @@ def _guessed_header(file: Path, rows: Rows) -> bool:
     is_header = begins_with_sizes(rows)
     if is_header:
         warnings.warn(
-            f"{file}: the first line, {' '.join(rows[0][1])}, is taken for the numbers of nodes and lines and"
-            " is no edge; header=True says so without this warning, header=False makes it an edge",
+            f"{file}: the first line, {' '.join(rows[0][1])}, is taken for the numbers of nodes and lines,"
+            " not for an edge; pass header=True to confirm this, or header=False if it is an edge",
             UserWarning,
             stacklevel=3,
         )
@@ -142,7 +143,7 @@ def _guessed_header(file: Path, rows: Rows) -> bool:
 
 
 def begins_with_sizes(rows: Rows) -> bool:
-    """Say whether the first line can be the numbers of nodes and lines of those below it."""
+    """Return whether the first line can be the number of nodes and the number of lines below it."""
     fields = rows[0][1] if rows else []
     if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not is_id(fields[0]):
         return False
@@ -151,7 +152,7 @@ def begins_with_sizes(rows: Rows) -> bool:
 
 
 def size_of(file: Path, rows: Rows) -> int:
-    """Return the number of nodes that the first line gives, or refuse it."""
+    """Return the number of nodes that the first line gives, or raise ``ValueError`` if it is wrong."""
     try:
         n_nodes, n_lines = (int(field) for field in rows[0][1])
     except (IndexError, ValueError):
@@ -159,7 +160,7 @@ def size_of(file: Path, rows: Rows) -> int:
         raise ValueError(f"{file} must begin with the numbers of nodes and lines, got {got}") from None
     _require(file, _BYTES_A_NODE * n_nodes, f"a graph of {n_nodes} nodes")
     if n_lines != len(rows) - 1:
-        raise ValueError(f"{file} must hold {n_lines} edge lines as its first line says, got {len(rows) - 1}")
+        raise ValueError(f"{file} must have {n_lines} edge lines by its first line, got {len(rows) - 1}")
     return n_nodes
 
 
@@ -182,7 +183,7 @@ def _chances(file: Path, rows: Rows) -> FloatArray:
             chances[at] = np.nan
         if not 0.0 <= chances[at] <= 1.0:
             raise ValueError(
-                f"{file}, line {number}: a probability must lie in [0, 1], got {shown(fields[2])}"
+                f"{file}, line {number}: a probability must be in [0, 1], got {shown(fields[2])}"
             )
     return chances
 
@@ -196,24 +197,24 @@ def _graph(
         n_nodes, ids = len(names), numbers.reshape(ids.shape)
         labels = None if np.array_equal(names, np.arange(n_nodes)) else names.tolist()
     elif ids.max() >= n_nodes:
-        raise ValueError(f"{file}: node ids must lie in range({n_nodes}), got {ids.max()}")
-    # A loop activates nobody.
+        raise ValueError(f"{file}: node ids must be in range({n_nodes}), got {ids.max()}")
+    # A self-loop activates no other node.
     proper = ids[:, 0] != ids[:, 1]
     ids, chances = ids[proper], None if chances is None else chances[proper]
     if not directed:
-        # An undirected edge is two arcs, which stand next to each other.
+        # An undirected edge becomes two arcs, next to each other.
         ids = np.stack([ids, ids[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
     try:
         return DirectedGraph.from_edges(
             ids[:, 0], ids[:, 1], n_nodes=n_nodes, labels=labels, probabilities=chances
         )
-    except ValueError as error:  # more nodes or arcs than it can number
+    except ValueError as error:  # more nodes or arcs than a graph can have
         raise ValueError(f"{file}: {error}") from None
 
 
 def weighted_cascade(graph: DirectedGraph) -> FloatArray:
-    """Return one over the in-degree of its head for each arc, parallel arcs counted (Kempe et al. 2003).
+    """Return 1 over the in-degree of the head of each arc, counting parallel arcs (Kempe et al. 2003).
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def weighted_cascade(graph: DirectedGraph) -> FloatArray:
 def _check_graph(graph: object) -> None:
     if not isinstance(graph, DirectedGraph):
         raise TypeError(
-            f"graph must be a DirectedGraph, got {shown(graph)}: DirectedGraph(graph) makes one of a networkx"
+            f"graph must be a DirectedGraph, got {shown(graph)}; use DirectedGraph(graph) for a networkx"
             " graph"
         )
 
@@ -247,7 +248,7 @@ def constant_probabilities(graph: DirectedGraph, probability: float) -> FloatArr
     graph : DirectedGraph
         The graph.
     probability : float
-        In [0, 1].
+        The probability, in [0, 1].
 
     Examples
     --------
@@ -263,16 +264,16 @@ def constant_probabilities(graph: DirectedGraph, probability: float) -> FloatArr
 def trivalency(
     graph: DirectedGraph, rng: np.random.Generator, *, values: Sequence[float] = (0.1, 0.01, 0.001)
 ) -> FloatArray:
-    """Return one of `values`, drawn uniformly, for each arc (Chen, Wang and Wang 2010).
+    """Return a random entry of `values` for each arc, drawn uniformly (Chen, Wang and Wang 2010).
 
     Parameters
     ----------
     graph : DirectedGraph
         The graph.
     rng : numpy.random.Generator
-        Source of randomness.
+        The random generator.
     values : sequence of float
-        Probabilities to draw from.
+        The possible probabilities, each in [0, 1].
 
     Examples
     --------
@@ -285,7 +286,7 @@ def trivalency(
     _check_graph(graph)
     chances = vector("values", values, low=0.0, high=1.0)
     if not len(chances):
-        raise ValueError(f"values must hold at least one probability, got {shown(values)}")
+        raise ValueError(f"values must have at least one probability, got {shown(values)}")
     return rng.choice(chances, graph.n_arcs)
 
 
@@ -299,7 +300,7 @@ def uniform_probabilities(
     graph : DirectedGraph
         The graph.
     rng : numpy.random.Generator
-        Source of randomness.
+        The random generator.
     low, high : float
         Ends of the interval, within [0, 1].
 

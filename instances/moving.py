@@ -1,4 +1,4 @@
-"""Worlds that drift, once or again and again: means on straight lines between those that are given."""
+"""Environments with drifting or periodic means, interpolated linearly between given means."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class MovingMeans(SemiBandit):
-    """Bernoulli arms whose means move on straight lines between those at some rounds.
+    """Bernoulli arms with means that are linearly interpolated between given rounds.
 
-    Two rows are a drift; a row for each hour of the day, measured or from the average of a log, with a
-    `period`, are seasons. Regret is against the best super arm of each round. The arms of the environment
-    itself are those of round 1.
+    With two rows the means drift. With a `period` and, for example, one row per hour of the day, they are
+    periodic. Regret is measured against the best super arm of each round. The means of the instance itself,
+    outside any round, are those of round 1.
 
     Parameters
     ----------
     path : array_like, shape (n_rows, n_arms)
-        Means of the arms, in [0, 1], at the `rounds`.
+        The means of the arms at the `rounds`, in [0, 1].
     oracle : LinearOracle
-        The family of super arms; it is asked for the optimum of every round.
+        The family of super arms. It computes the optimum of every round.
     rounds : array_like of int, shape (n_rows,)
-        Increasing, from 1 on. Means are those of the first row before, and of the last row after.
+        The round of each row, increasing, from 1 on. Without a period, earlier rounds have the means of the
+        first row and later rounds those of the last row.
     period : int, optional
-        Rounds after which all begins anew, at least the last of `rounds`: from the last row the means go
-        back to the first. None, the default, never.
+        Number of rounds after which the means repeat, at least the last of `rounds`. After the last row the
+        means return to the first row. If None (the default), they do not repeat.
 
     Examples
     --------
@@ -50,26 +51,26 @@ class MovingMeans(SemiBandit):
         rows = real_array("path", path)
         if rows.ndim != 2 or not len(rows) or not ((rows >= 0.0) & (rows <= 1.0)).all():
             raise ValueError(
-                f"path must be a table of numbers in [0, 1] with a row at least, got {shown(path)}"
+                f"path must be a table of numbers in [0, 1] with at least one row, got {shown(path)}"
             )
         self.path = np.array(rows, np.float64)
         self.rounds = tuple(arm_indices("rounds", rounds, 2**53).tolist())
         if len(self.rounds) != len(rows) or list(self.rounds) != sorted({*self.rounds} - {0}):
             raise ValueError(
-                "rounds must be as many as rows of path, and increase, from 1 on, got"
+                "rounds must be increasing integers from 1 on, one for each row of path, got"
                 f" {list(self.rounds)} for {len(rows)} rows"
             )
         self.period = None if period is None else integer("period", period, self.rounds[-1])
         super().__init__(BernoulliArms(self._means(1)), oracle)
 
     def _means(self, t: int) -> FloatArray:
-        """Return the means of round `t`."""
+        """Return the means of all arms in round `t`."""
         place = t if self.period is None else (t - 1) % self.period + 1
         after = bisect_right(self.rounds, place)
         if self.period is None and not 0 < after < len(self.rounds):
             row: FloatArray = self.path[min(after, len(self.rounds) - 1)]
             return row
-        # With a period the first row comes again after the last one, and before it.
+        # With a period, the first row follows the last row.
         before, after = (after - 1) % len(self.rounds), after % len(self.rounds)
         begin, end, turn = self.rounds[before], self.rounds[after], self.period or 0
         length = end - begin if end > begin else end - begin + turn

@@ -1,4 +1,4 @@
-"""Semi-bandits whose arms use up resources: bandits with knapsacks."""
+"""Semi-bandits with arms that consume resources: bandits with knapsacks."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class ResourceSemiBandit(SemiBandit):
-    """A semi-bandit whose base arms use up resources, a random share in [0, 1] of each when they are played.
+    """A semi-bandit in which each played arm consumes a random amount in [0, 1] of each resource.
 
-    `Feedback.costs` tells what each arm used up, independent of its reward. An empty super arm may be played
-    as well: it earns nothing and uses nothing up.
+    `Feedback.costs` has the consumption of each arm, which is independent of its reward. An empty super arm
+    is allowed; it has no reward and no consumption.
 
     Parameters
     ----------
     arms : Arms
-        Distributions of the rewards of base arms.
+        Distributions of the rewards of the base arms.
     oracle : LinearOracle
         The family of super arms.
     uses : iterable of Arms
-        For each resource, the distributions of what each base arm uses up of it, in [0, 1].
+        For each resource, the distributions of the consumption by each base arm, in [0, 1].
     allowance : array_like, shape (n_resources,), optional
-        What may be used up of each resource a round on average: budget / horizon. The optimum is then that of
-        the best mixture of super arms within it (`cmab.theory.best_mixture`), so that regret is against the
-        benchmark of bandits with knapsacks, which single super arms may exceed. With None it is that of the
-        best super arm, whatever it uses up.
+        The allowed mean consumption of each resource per round, budget / horizon. The optimum is then that of
+        the best mixture of super arms within the allowance (`cmab.theory.best_mixture`), which is the
+        benchmark of bandits with knapsacks. A single super arm that exceeds the allowance may have a larger
+        reward. If None, the optimum is that of the best super arm, whatever it consumes.
 
     Raises
     ------
     ValueError
-        If the oracle is not linear, with an allowance not exact and of rewards; arms, uses and oracle differ
-        in number; or uses may lie outside [0, 1].
+        If the oracle is not linear; if there is an allowance and the oracle is not exact or minimises; if
+        `arms`, `uses` and `oracle` have different numbers of arms; or if `uses` may be outside [0, 1].
     TypeError
-        If `arms` says no distributions.
+        If `arms` is not an `Arms`.
 
     Examples
     --------
@@ -70,34 +70,34 @@ class ResourceSemiBandit(SemiBandit):
         given: list[object] = list(listed("uses", uses, "arms"))
         for use in given:
             if not isinstance(use, Arms) or use.n_arms != self.n_arms:
-                raise ValueError(f"uses must hold Arms, {self.n_arms} in number, got {shown(use)}")
+                raise ValueError(f"uses must be Arms with {self.n_arms} base arms each, got {shown(use)}")
             if not 0.0 <= use.support[0] <= use.support[1] <= 1.0:
-                raise ValueError(f"uses must lie in [0, 1], got {use!r} with outcomes in {use.support}")
+                raise ValueError(f"uses must be in [0, 1], got {use!r} with outcomes in {use.support}")
         if not given:
-            raise ValueError("uses must hold the arms of one resource at least, got none")
+            raise ValueError("uses must have the arms of at least one resource, got none")
         self.uses = tuple(use for use in given if isinstance(use, Arms))
         self.allowance = None if allowance is None else vector("allowance", allowance, len(self.uses), 0.0)
 
     @property
     def costs(self) -> FloatArray:
-        """What each base arm uses up of each resource on average, shape (n_resources, n_arms)."""
+        """Mean consumption of each resource by each base arm, shape (n_resources, n_arms)."""
         return np.array([use.means for use in self.uses])
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward a round of the best mixture within the allowance, or of the best super arm."""
+        """Expected reward per round of the best mixture within the allowance, or of the best super arm."""
         if self.allowance is None:
             return super().optimum
         return best_mixture(self.oracle, self.means, self.costs, self.allowance).value
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Play `super_arm`, which may be empty; raises ``ValueError`` if it is not feasible."""
+        """Play `super_arm`, which may be empty; raise ``ValueError`` if it is not feasible."""
         arms = super_arm if len(super_arm) == 0 else self.oracle.check_super_arm(super_arm)
         earned = self.arms.play(arms, rng)
-        # One number of the stream for each, whatever is played: common random numbers.
+        # Each resource takes one random number per round, whatever is played: common random numbers.
         costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)
         return Feedback(earned.arms, earned.outcomes, reward=earned.reward, costs=costs)
 
     def kernel(self) -> Kernel | None:
-        """Return None: compiled loops know of no resources."""
+        """Return None, because compiled loops do not support resources."""
         return None

@@ -1,4 +1,4 @@
-"""Worlds beyond a plain semi-bandit: that change, lie, use up resources, choose, click or have deadlines."""
+"""Environments other than plain semi-bandits: changing, corrupted, with resources, choices or clicks."""
 
 from cmab.namespaces import attach
 

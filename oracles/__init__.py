@@ -1,6 +1,6 @@
-"""Oracles: families of super arms, each with its approximation guarantee.
+"""Oracles for families of super arms, each with an approximation guarantee.
 
-This module holds the names that most programs need. All others are in `oracles.influence`,
+This module exports the oracles that most programs need. The other oracles are in `oracles.influence`,
 `oracles.diffusion`, `oracles.matroids`, `oracles.packing`, `oracles.programs` and `oracles.lists`.
 """
 

@@ -1,4 +1,4 @@
-"""What oracles on networkx graphs begin with: their edges in order, as arrays of node numbers."""
+"""Arrays of node numbers for the edges of a networkx graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Network(NamedTuple):
-    """Edge i of ``graph.edges`` is ``edges[i]`` and joins nodes of numbers ``tails[i]`` and ``heads[i]``."""
+    """The edges of a graph; ``edges[i]`` joins the nodes numbered ``tails[i]`` and ``heads[i]``."""
 
     number: dict[Hashable, int]
     edges: list[tuple[Hashable, ...]]
@@ -24,12 +24,12 @@ class Network(NamedTuple):
 
 
 def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
-    """Return the arrays of a networkx graph; where it must be `undirected`, of one that has edges."""
+    """Return the arrays of a networkx graph; with `undirected`, reject directed graphs and empty ones."""
     kind = "networkx.Graph or networkx.MultiGraph" if undirected else "networkx graph"
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a {kind}, got {shown(graph)}")
     if undirected and graph.is_directed():
-        raise ValueError(f"graph must be undirected, got {graph}; graph.to_undirected() makes it so")
+        raise ValueError(f"graph must be undirected, got {graph}; pass graph.to_undirected()")
     edges: list[tuple[Hashable, ...]] = list(graph.edges)
     if undirected and not edges:
         raise ValueError(f"graph must have an edge, got {graph}")
@@ -39,15 +39,15 @@ def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
 
 
 def node_number(name: str, node: Hashable, number: dict[Hashable, int]) -> int:
-    """Return the number of a node that an argument called `name` gives, refused if there is none."""
+    """Return the number of `node`; raise ``ValueError`` for the argument `name` if the graph lacks it."""
     try:
         return number[node]
-    except (KeyError, TypeError):  # what cannot be hashed, such as a list, is no node
+    except (KeyError, TypeError):  # an unhashable object, such as a list, is not a node
         raise ValueError(f"{name} must be a node of graph, got {shown(node)}") from None
 
 
 def end_numbers(source: Hashable, target: Hashable, number: dict[Hashable, int]) -> tuple[int, int]:
-    """Return the numbers of two nodes that must differ."""
+    """Return the numbers of two different nodes; raise ``ValueError`` if they are equal."""
     start, end = node_number("source", source, number), node_number("target", target, number)
     if start == end:
         raise ValueError(f"source and target must differ, got {shown(source)} twice")

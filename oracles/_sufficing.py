@@ -1,4 +1,4 @@
-"""Sets of edges that suffice for a job, and all larger ones, at least cost."""
+"""Families of edge sets that contain each superset of their members, at minimum cost."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from cmab.oracle import LinearOracle, Sense
 
 
 class Sufficing(LinearOracle):
-    """A family with each set that holds one of the family, so that cost alone keeps super arms small.
+    """A family of edge sets in which every superset of a member is also a member.
 
-    A subclass defines `_cheapest` and `is_feasible`. All else is exact for costs of any sign: what must be
-    had, and what costs less than nothing, is free for the rest of the choice.
+    Only the costs keep a super arm small. A subclass defines `_cheapest` and `is_feasible`. The other methods
+    accept costs of any sign: they include all required arms and all arms of negative cost, and pass these
+    arms to `_cheapest` at cost 0.
     """
 
     sense: Sense = "min"
@@ -23,17 +24,17 @@ class Sufficing(LinearOracle):
 
     @property
     def least_mean(self) -> float:
-        """0 where `alpha` is above 1: ratios are proved for costs that are not negative."""
+        """0 if `alpha` is above 1 (the ratio is proved for nonnegative costs), else minus infinity."""
         return -np.inf if self.is_exact else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the cheapest edges that suffice, or some within `alpha` of them, in increasing order."""
+        """Return a super arm of at most `alpha` times the least cost, in increasing order."""
         none = np.empty(0, np.int64)
         best = self._best(self._check_means(means, self.least_mean), none, none)
-        assert best is not None, "the constructor made sure of one"
+        assert best is not None, "the constructor checked that one exists"
         return best
 
     def solve_constrained(
@@ -56,4 +57,4 @@ class Sufficing(LinearOracle):
 
     @abstractmethod
     def _cheapest(self, costs: FloatArray) -> BoolArray | None:
-        """Return which edges suffice at least cost, none negative; infinite ones cannot be had."""
+        """Return a cheapest set as a mask. Costs are nonnegative; infinite costs exclude an arm."""

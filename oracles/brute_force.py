@@ -1,4 +1,4 @@
-"""The best of a list of super arms: the reference for every other oracle."""
+"""An oracle for an explicit list of super arms: the reference for every other oracle."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from cmab.validation import arm_indices, integer, listed, one_of, real, shown
 
 
 class BruteForce(LinearOracle):
-    """The best of a list of super arms, by the sum of their means or another reward. Exact.
+    """The best super arm of a list, by the sum of its means or by another reward. Exact.
 
-    Ties go to the super arm that is listed first. With a `reward`, the oracle is not linear.
+    Ties go to the super arm that comes first in the list. With a `reward`, the oracle is not linear.
 
     Parameters
     ----------
     n_arms : int
         Number of base arms, at least 1.
     super_arms : iterable of array_like of int
-        All super arms, at least one, none twice: distinct base arms each, which it triggers. Answers list
-        arms in the order given here.
+        All super arms: at least one, without repetitions. Each one is a list of distinct base arms, all of
+        which it triggers. `solve` returns the arms in the order given here.
     reward : callable, optional
-        Takes the means of all arms and a super arm, and returns its expected reward. The sum of the means if
-        left out.
+        A function of the means of all arms and a super arm that returns its expected reward. The default is
+        the sum of the means.
     sense : {"max", "min"}
-        Whether the largest or the smallest reward is wanted.
+        Whether to maximise or to minimise the reward.
 
     Raises
     ------
     ValueError
-        In any call, if `reward` returns ``nan``.
+        If `reward` returns ``nan``.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class BruteForce(LinearOracle):
             row[super_arm] = True
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Files of version 0.2 may have a class of its own for rewards, which kept less.
+        # A pickle of version 0.2 may come from a separate class for rewards, which stored fewer attributes.
         self.__dict__ |= state
         if "_contains" not in state:
             BruteForce.__init__(
@@ -89,7 +89,7 @@ class BruteForce(LinearOracle):
 
     @property
     def is_linear(self) -> bool:
-        """Whether a super arm is worth the sum of its means: there is no `reward`."""
+        """Whether the reward of a super arm is the sum of its means, i.e. there is no `reward`."""
         return self.reward is None
 
     can_constrain = is_linear
@@ -114,7 +114,7 @@ class BruteForce(LinearOracle):
         return value
 
     def smoothness(self) -> Smoothness | None:
-        """Return that of a sum; None for another reward, which is not known to be smooth."""
+        """Return the smoothness of a sum; None for another reward, whose smoothness is unknown."""
         return super().smoothness() if self.reward is None else None
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -141,7 +141,7 @@ class BruteForce(LinearOracle):
         tolerance: float = 0.0,
         available: BoolArray | None = None,
     ) -> IntArray:
-        """Return the best super arm by its sum and root; the `tolerance` is not used."""
+        """Return the best super arm by its sum and root. The search is exact, so `tolerance` is not used."""
         if self.reward is not None:
             return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
         real("tolerance", tolerance, 0.0)
@@ -151,7 +151,7 @@ class BruteForce(LinearOracle):
         return self.super_arms[np.argmax(values)].copy()
 
     def _left(self, available: BoolArray) -> BoolArray:
-        """Return which super arms have available arms alone; raise ``ValueError`` if none has."""
+        """Return which super arms have only available arms; raise ``ValueError`` if there are none."""
         left: BoolArray = np.logical_not(self._contains[:, ~available].any(axis=1))
         if not left.any():
             raise self._none_within(available)
@@ -165,24 +165,26 @@ class BruteForce(LinearOracle):
         with np.errstate(over="ignore"):
             values = self.sign * (self._contains @ means)
         if not np.isfinite(values).all():
-            # Sums beyond the largest number are all infinite: a power of two keeps their order.
+            # These sums overflow to infinity. Scaling by a power of two keeps their order.
             values = self.sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
         return self.super_arms[np.argmax(np.where(left, values, -np.inf))].copy()
 
 
 def _family(super_arms: Iterable[ArrayLike | Set[int]], n_arms: int) -> list[IntArray]:
-    """Return the super arms as arrays, refused if there is none or one comes twice."""
-    # Copies: what the caller writes to an array afterwards must not change the family.
+    """Return the super arms as arrays; reject an empty list and repeated super arms."""
+    # Copy the arrays, so that a caller who changes one later does not change the family.
     given = listed("super_arms", super_arms, "arrays of arms")
     family = [arm_indices(f"super_arms[{i}]", arms, n_arms).copy() for i, arms in enumerate(given)]
     for arms in family:
         arms.setflags(write=False)
     if not family:
-        raise ValueError("super_arms must list at least one, got none")
+        raise ValueError("super_arms must list at least one super arm, got none")
     seen: set[frozenset[int]] = set()
     for i, arms in enumerate(family):
         key = frozenset(arms.tolist())
         if key in seen:
-            raise ValueError(f"super_arms must not repeat one, got {arms.tolist()} again at position {i}")
+            raise ValueError(
+                f"super_arms must not repeat a super arm, got {arms.tolist()} again at position {i}"
+            )
         seen.add(key)
     return family

@@ -1,4 +1,4 @@
-"""The k largest means."""
+"""The `k` base arms with the largest means."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from cmab.validation import integer, one_of
 
 
 class TopK(LinearOracle):
-    """The super arms of exactly `k` base arms. Exact; ties go to the lower index.
+    """The super arms with exactly `k` base arms. `solve` is exact; ties go to the lower index.
 
     Parameters
     ----------
     n_arms : int
         Number of base arms, at least 1.
     k : int
-        Size of a super arm, in ``[1, n_arms]``.
+        The size of a super arm, in ``[1, n_arms]``.
     sense : {"max", "min"}
-        Whether the k largest or the k smallest means are wanted.
+        Whether the k largest or the k smallest means are selected.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class TopK(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return `include` and the best of the arms left, in increasing order; None if that is not k arms."""
+        """Return `include` and the best other arms, in increasing order; None if they cannot be k arms."""
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)
         is_free = np.ones(self.n_arms, bool)

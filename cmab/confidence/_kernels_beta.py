@@ -1,4 +1,4 @@
-"""Quantiles of the Beta distribution, which neither numba nor numpy has."""
+"""Quantiles of the Beta distribution, which neither numba nor numpy provides."""
 
 import math
 
@@ -7,7 +7,8 @@ import numpy as np
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_random import normal_quantile
 
-# Above, fractions need the square root of it in steps, and an integral of 32 nodes is cheaper.
+# For larger a and b, the continued fraction needs about sqrt(min(a, b)) steps, and an integral with 32 nodes
+# is cheaper.
 _LARGE = 1000.0
 _HALF_LOG_TAU = 0.9189385332046727
 _NODES, _WEIGHTS = (tuple(map(float, values)) for values in np.polynomial.legendre.leggauss(32))
@@ -18,14 +19,14 @@ _CLOSE, _STEPS = 1e-5, 100
 def beta_quantile(p, a, b):
     """Return x with P(Beta(a, b) <= x) = p in (0, 1), accurate to about 1e-13 of x.
 
-    Halley's method on the logarithm of the smaller tail as a function of w = ln(x / (1 - x)). Both tails are
-    log-concave in w for all a and b, since the density is, so that Newton's method never gets lost.
+    The function applies Halley's method to the logarithm of the smaller tail as a function of w = ln(x / (1 -
+    x)). The density of w is log-concave for all a and b, so both tails are, and the iteration converges.
     """
     if a == 1.0:
         return -math.expm1(math.log1p(-p) / b)
     if b == 1.0:
         return math.exp(math.log(p) / a)
-    if p > 0.5:  # the upper tail is the lower one of the mirror image
+    if p > 0.5:  # the upper tail of Beta(a, b) is the lower tail of Beta(b, a)
         return _expit(-_lower_logit(1.0 - p, b, a))
     return _expit(_lower_logit(p, a, b))
 
@@ -54,14 +55,14 @@ def _lower_logit(p, a, b):
         # Halley's step: (ln F)'' = (ln F)' ((ln f)' - (ln F)'), and (ln f)' = a - (a + b) x.
         bend = miss * (a - n * _expit(w) - slope) / (2.0 * slope)
         w -= miss / slope / min(max(1.0 - bend, 0.5), 2.0)
-        if abs(miss) < _CLOSE:  # its cube is left
+        if abs(miss) < _CLOSE:  # the step above converges cubically, so about its cube remains
             break
     return w
 
 
 @lean_kernel
 def _start(p, goal, a, b):
-    """Return a first guess: Abramowitz and Stegun, 26.5.22, or the leading power of x for small a or b."""
+    """Return a first guess: Abramowitz and Stegun, 26.5.22, or the leading power of x if a or b is <= 1."""
     if a > 1.0 and b > 1.0:
         z, one, other = -normal_quantile(p), 1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0)
         lam, h = (z * z - 3.0) / 6.0, 2.0 / (one + other)
@@ -73,7 +74,7 @@ def _start(p, goal, a, b):
 
 @lean_kernel
 def _stirling_error(z):
-    """Return ln Gamma(z + 1) less Stirling's formula, sqrt(2 pi z) (z / e)^z."""
+    """Return ln Gamma(z + 1) less the logarithm of Stirling's formula, sqrt(2 pi z) (z / e)^z."""
     if z < 10.0:
         return math.lgamma(z + 1.0) - (z + 0.5) * math.log(z) + z - _HALF_LOG_TAU
     y = 1.0 / (z * z)
@@ -82,17 +83,17 @@ def _stirling_error(z):
 
 @lean_kernel
 def _log_density(w, a, b, constant):
-    """Return the log density of w in Loader's (2000) saddle point form, which does not cancel."""
+    """Return the log density of w in the saddle point form of Loader (2000), which avoids cancellation."""
     n, x = a + b, _expit(w)
     excess = n * x - a
-    if w > 0.0:  # n (1 - x) - b, from the smaller of x and 1 - x
+    if w > 0.0:  # b - n (1 - x), from the smaller of x and 1 - x
         excess = b - n * _expit(-w)
     return constant - a * _deviance(excess / a, n / a, w) - b * _deviance(-excess / b, n / b, -w)
 
 
 @lean_kernel
 def _deviance(excess, factor, w):
-    """Return e - ln(1 + e), where 1 + e is `factor` times the number of logit w."""
+    """Return e - ln(1 + e), where e is `excess` and 1 + e is `factor` times the x of logit w."""
     if excess > -0.5:
         return excess - math.log1p(excess)
     log_x = w - math.log1p(math.exp(w)) if w < 0.0 else -math.log1p(math.exp(-w))
@@ -101,7 +102,7 @@ def _deviance(excess, factor, w):
 
 @lean_kernel
 def _log_tail(w, a, b, constant, log_density):
-    """Return ln P(logit Beta(a, b) <= w), the density at w being known."""
+    """Return ln P(logit Beta(a, b) <= w), given the logarithm of the density at w."""
     n = a + b
     if _expit(w) * (n + 2.0) <= a + 1.0:
         return log_density + math.log(_inner_tail(w, a, b, constant, log_density))
@@ -111,7 +112,7 @@ def _log_tail(w, a, b, constant, log_density):
 
 @lean_kernel
 def _inner_tail(w, a, b, constant, log_density):
-    """Return P(logit Beta(a, b) <= w) over the density at w, below the mean."""
+    """Return P(logit Beta(a, b) <= w) divided by the density at w, for w below the mean."""
     if min(a, b) > _LARGE:
         return _integrated_tail(w, a, b, constant, log_density)
     # The continued fraction of Abramowitz and Stegun, 26.5.8, by Lentz's method.
@@ -136,10 +137,13 @@ def _inner_tail(w, a, b, constant, log_density):
 
 @lean_kernel
 def _integrated_tail(w, a, b, constant, log_density):
-    """Return the same by Gauss and Legendre's rule, for large a and b: nearly a Gaussian."""
+    """Return the quotient of `_inner_tail` by Gauss-Legendre quadrature, for large a and b.
+
+    The density of w is then close to a Gaussian density.
+    """
     scale = math.sqrt((a + b) / (a * b))
     z = max((math.log(a / b) - w) / scale, 0.0)
-    width = 0.5 * scale * (math.sqrt(z * z + 80.0) - z)  # beyond, less than exp(-40) of it
+    width = 0.5 * scale * (math.sqrt(z * z + 80.0) - z)  # less than exp(-40) of the tail lies beyond
     total = 0.0
     for i in range(32):
         place = w - width * (1.0 + _NODES[i])

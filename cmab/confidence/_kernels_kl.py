@@ -1,4 +1,4 @@
-"""Bounds on a Bernoulli mean by relative entropy, in compiled code."""
+"""Compiled bounds on a Bernoulli mean by relative entropy."""
 
 import math
 
@@ -11,21 +11,22 @@ from cmab.compiled._kernels import kernel, lean_kernel
 def kl_upper(mean, level):
     """Return the largest q in [mean, 1] whose relative entropy ``kl(mean, q)`` is at most `level`.
 
-    Newton's method from above: the entropy is convex in q, so its steps never pass the root.
+    The function applies Newton's method from above. The entropy is convex in q, so no step passes the root.
     """
-    # kl(0, q) = -ln(1 - q) can be solved for q; above a mean of 1, or at level 0, there is nothing to solve.
+    # kl(0, q) = -ln(1 - q) has a closed solution. From a mean of 1 on, or at level 0, q is the mean.
     if mean <= 0.0:
         return -math.expm1(-level)
     if mean >= 1.0 or level <= 0.0:
         return min(mean, 1.0)
     rest = 1.0 - mean
     own = mean * math.log(mean) + rest * math.log(rest)
-    # Pinsker's bound, and the one from dropping q's own share; the latter is within a factor e in 1 - q.
+    # The start is the smaller of two upper bounds: Pinsker's bound, and the bound without the term in ln q,
+    # whose 1 - q is within a factor e of the solution's.
     q = min(mean + math.sqrt(0.5 * level), -math.expm1((own - level) / rest))
     if q >= 1.0:
         return 1.0
-    # Newton's step for kl(mean, q) = level, whose derivative in q is (q - mean) / (q (1 - q)). The function
-    # is convex above the mean: from above the root, where q starts, the steps never pass it.
+    # Newton's step for kl(mean, q) = level. The derivative in q is (q - mean) / (q (1 - q)). The function is
+    # convex above the mean, and q starts above the root, so no step passes the root.
     for _ in range(100):
         excess = own - mean * math.log(q) - rest * math.log1p(-q) - level
         step = excess * q * (1.0 - q) / (q - mean)
@@ -46,20 +47,20 @@ def kl_lower(mean, level):
 def kl_lucb_rate(n_arms, t, delta):
     """Return KL-LUCB's exploration rate in round `t`, at alpha = 1.1 and k1 = 405.5."""
     # Kaufmann and Kalyanakrishnan (COLT 2013), Theorem 1 (from memory): with x = k1 N t^alpha / delta the
-    # rate is ln x + ln ln x. The logarithm is taken in two parts, for x itself may overflow.
+    # rate is ln x + ln ln x. The logarithm is the sum of two parts because x itself may overflow.
     log = math.log(405.5 * n_arms / delta) + 1.1 * math.log(t)
     return log + math.log(log)
 
 
 @kernel
 def heuristic_rate(samples, delta):
-    """Return ``ln((1 + ln t) / delta)``, of the experiments of Garivier and Kaufmann (COLT 2016)."""
+    """Return ``ln((1 + ln t) / delta)``, the rate in the experiments of Garivier and Kaufmann (COLT 2016)."""
     return math.log((1.0 + math.log(samples)) / delta)
 
 
 @kernel
 def kl_bounds_of(means, counts, rate, lower, upper):
-    """Write both bounds of every arm at ``T kl <= rate``; 0 and 1 where there is no outcome."""
+    """Write the two ends of ``T kl(mean, q) <= rate`` for every arm; they are 0 and 1 without outcomes."""
     for i in range(means.shape[0]):
         level = rate / counts[i] if counts[i] > 0 else np.inf
         lower[i], upper[i] = kl_lower(means[i], level), kl_upper(means[i], level)

@@ -1,4 +1,4 @@
-"""Whether the mean of outcomes in [0, 1] has changed: the generalised likelihood ratio test."""
+"""The generalised likelihood ratio test of a change in the mean of outcomes in [0, 1]."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from cmab.validation import check_flag, integer, real, vector
 
 
 def change_statistic(outcomes: ArrayLike) -> tuple[float, int]:
-    """Return the evidence that the mean of `outcomes` has changed, and after how many of them most likely.
+    """Return the evidence that the mean of `outcomes` has changed, and the most likely place of the change.
 
-    The evidence is ``max over s of s kl(m(1:s), m(1:n)) + (n - s) kl(m(s+1:n), m(1:n))`` with the means m of
-    the parts and the relative entropy kl of Bernoulli distributions.
+    The evidence is ``max over s of s kl(m(1:s), m(1:n)) + (n - s) kl(m(s+1:n), m(1:n))``. Here ``m(i:j)`` is
+    the mean of outcomes i to j, and kl is the relative entropy of Bernoulli distributions.
 
     Parameters
     ----------
     outcomes : array_like, shape (n,)
-        Outcomes in [0, 1], in the order in which they came.
+        Outcomes in [0, 1], in the order of observation.
 
     Returns
     -------
     tuple of (float, int)
-        The evidence, at least 0, and the s that attains it; (0.0, 0) below two outcomes.
+        The evidence, at least 0, and the s that attains the maximum. With fewer than two outcomes, both
+        are 0.
 
     Raises
     ------
@@ -49,9 +50,10 @@ def change_statistic(outcomes: ArrayLike) -> tuple[float, int]:
 
 
 def largest_ratio(sums: FloatArray, sizes: IntArray) -> tuple[float, int]:
-    """Return the evidence of a change after one of `sizes` outcomes, the last of which is their number.
+    """Return the evidence of a change after one of `sizes` outcomes, and the most likely of these places.
 
-    `sums` are those of as many outcomes. This is what `change_statistic` returns, if all sizes are given.
+    `sums` holds the sum of the first ``sizes[i]`` outcomes, and the last entry of `sizes` is the number of
+    outcomes. If `sizes` is 1, 2, ..., n, the result is that of `change_statistic`.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def largest_ratio(sums: FloatArray, sizes: IntArray) -> tuple[float, int]:
         return 0.0, 0
     n, total, before = sizes[-1], sums[-1], sizes[:-1]
     # kl(p, q) = p ln p + (1 - p) ln(1 - p) - p ln q - (1 - p) ln(1 - q), and the terms with q add up to
-    # those of all outcomes: the ratio is what the parts' entropies fall short of that of the whole.
+    # those of all outcomes. The ratio is therefore the entropy of the whole less the entropies of the parts.
     left, right = sums[:-1] / before, (total - sums[:-1]) / (n - before)
     evidence = n * _entropy(total / n) - before * _entropy(left) - (n - before) * _entropy(right)
     place = int(np.argmax(evidence))
@@ -73,21 +75,22 @@ def largest_ratio(sums: FloatArray, sizes: IntArray) -> tuple[float, int]:
 
 
 def _entropy(p: AnyArray | float) -> AnyArray:
-    """Return the entropy of Bernoulli distributions, 0 at both ends."""
+    """Return the entropy of Bernoulli distributions, which is 0 at p = 0 and p = 1."""
     from scipy.special import xlogy
 
-    # Rounding may leave [0, 1] by a hair.
+    # Rounding errors may put p slightly outside [0, 1].
     inside = np.clip(p, 0.0, 1.0)
     total: AnyArray = -(xlogy(inside, inside) + xlogy(1.0 - inside, 1.0 - inside))
     return total
 
 
 def change_threshold(n: int, *, delta: float, is_proven: bool = True) -> float:
-    """Return what the evidence of a change among `n` outcomes must exceed.
+    """Return the threshold that the evidence of a change among `n` outcomes must exceed.
 
-    Outcomes in [0, 1] whose mean does not change stay below it for ever, with probability at least
-    ``1 - delta``, if it `is_proven`: ``2 T(ln(3 n^(3/2) / delta) / 2) + 6 ln(1 + ln n)``. Otherwise it is
-    ``ln(3 n^(3/2) / delta)``, which practitioners take and nobody has proven.
+    The proven threshold is ``2 T(ln(3 n^(3/2) / delta) / 2) + 6 ln(1 + ln n)``, where T is the function of
+    Kaufmann and Koolen (2021), equation 13. If the mean of outcomes in [0, 1] does not change, the evidence
+    never exceeds this threshold for any n, with probability at least ``1 - delta``. The other threshold,
+    ``ln(3 n^(3/2) / delta)``, is smaller and common in practice, but it has no proof.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def change_threshold(n: int, *, delta: float, is_proven: bool = True) -> float:
     delta : float
         Probability of a false alarm, in (0, 1).
     is_proven : bool
-        Which of the two.
+        If True, return the proven threshold; otherwise the one that is common in practice.
 
     Raises
     ------
@@ -121,7 +124,7 @@ def change_threshold(n: int, *, delta: float, is_proven: bool = True) -> float:
 
 @functools.lru_cache(4096)
 def calibration(x: float) -> float:
-    """Return T(x), which turns a level into a threshold for a mixture of martingales.
+    """Return T(x), the threshold for a mixture of martingales at the level ``exp(-x)``.
 
     Examples
     --------
@@ -145,7 +148,7 @@ def calibration(x: float) -> float:
 
 def _h_inverse(x: float) -> float:
     """Return the u >= 1 with ``u - ln u = x``, for x >= 1."""
-    # Newton's steps from the right, where the function is convex and increasing: they fall monotonically.
+    # Newton's method from the right. The function is convex and increasing there, so the iterates decrease.
     u = x + math.sqrt(2.0 * (x - 1.0)) + math.log(max(x, 1.0)) + 1e-9
     for _ in range(100):
         step = (u - math.log(u) - x) / (1.0 - 1.0 / u) if u > 1.0 else 0.0

@@ -1,4 +1,4 @@
-"""Confidence bounds on Bernoulli means by relative entropy: never outside [0, 1], narrow near its ends."""
+"""Confidence bounds on Bernoulli means by relative entropy: always in [0, 1], and narrow near 0 and 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import integer, per_arm, real, vector
 
-#: Share of a mean up to which another one is close to it.
+#: Two means are close if they differ by less than this share of p and of 1 - p.
 _CLOSE = 1e-3
 
 
@@ -27,10 +27,11 @@ def bernoulli_divergence(p: float, q: float) -> float:
     """
     gap = q - p
     if 0.0 < abs(gap) < _CLOSE * min(p, 1.0 - p):
-        # The terms cancel each other but for the square of the gap.
+        # The terms of first order in the gap cancel, which would lose digits in the formula below.
         return max(0.0, -p * math.log1p(gap / p) - (1.0 - p) * math.log1p(-gap / (1.0 - p)))
     total = 0.0
-    # Twice the same, written out: searches call it in their inner loops. 0 ln 0 = 0.
+    # Both terms have the same form. They are written out because searches call this function in their inner
+    # loops. By convention 0 ln 0 = 0.
     if p > 0.0:
         total += p * math.log(p / q) if q > 0.0 else math.inf
     if p < 1.0:
@@ -39,17 +40,17 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 
 def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the interval of q with ``T kl(mean, q) <= rate``, arm by arm.
+    """Return, for each arm, the ends of the interval of all q with ``T kl(mean, q) <= rate``.
 
-    For outcomes in [0, 1]; each end fails with probability at most ``exp(-rate)`` after a fixed number of
-    outcomes.
+    The outcomes must lie in [0, 1]. After a fixed number of outcomes, each of the two bounds fails with
+    probability at most ``exp(-rate)``.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
         Empirical means, in [0, 1].
     counts : IntArray, shape (n_arms,)
-        Outcomes T of each arm (or one number for all); the interval is [0, 1] where there is none.
+        Number of outcomes T of each arm, or one number for all arms. If it is 0, the interval is [0, 1].
     rate : float
         Exploration rate, nonnegative.
 
@@ -83,9 +84,10 @@ def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple
 
 
 def kl_rate(n_arms: int, t: int, *, delta: float) -> float:
-    """Return KL-LUCB's exploration rate in round `t`: ``l + ln l`` for ``l = ln(405.5 N t^1.1 / delta)``.
+    """Return KL-LUCB's exploration rate in round `t`: ``l + ln l`` with ``l = ln(405.5 N t^1.1 / delta)``.
 
-    The factor must exceed ``2e + 1 + e / (a - 1) + (e + 1) / (a - 1)^2``, which is 405.45 at a = 1.1.
+    With ``t^a`` in this formula, the theorem requires a factor above ``2e + 1 + e / (a - 1) + (e + 1) / (a -
+    1)^2``, which is 405.45 for a = 1.1.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Confidence radii: small frozen objects over pure functions."""
+"""Confidence radii, their thresholds and their parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODE = declared.one_of(*_MODES)
 
 
 def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
-    """Return ``sqrt(log_term / counts)``, infinite where `counts` is 0.
+    """Return ``sqrt(log_term / counts)``, or infinity where `counts` is 0.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class LogRadius(declared.Declared):
     coefficient : float
         Factor of ln t, at least 0; 3/2 in Algorithm 1.
     loglog : float
-        Factor of ln ln t, at least 0; ln ln t counts as 0 in rounds 1 and 2.
+        Factor of ln ln t, at least 0. In rounds 1 and 2, ln ln t is replaced by 0.
 
     Examples
     --------
@@ -61,7 +61,8 @@ class LogRadius(declared.Declared):
 
     References
     ----------
-    Chen et al. (JMLR 2016), Algorithm 1 and section 3.2.
+    W. Chen, Y. Wang, Y. Yuan, Q. Wang: Combinatorial Multi-Armed Bandit and Its Extension to
+    Probabilistically Triggered Arms, JMLR 17 (2016), Algorithm 1 and section 3.2.
     """
 
     coefficient: float = field(default=1.5, metadata=declared.real(0.0))
@@ -69,23 +70,23 @@ class LogRadius(declared.Declared):
 
     @classmethod
     def wide(cls, c: float) -> LogRadius:
-        """Return section 3.2's ``sqrt((1 + c) ln t / 2T)``, c > 1, for triggering probabilities of 1."""
+        """Return the radius ``sqrt((1 + c) ln t / 2T)``, c > 1, for triggering probabilities of 1."""
         return cls(coefficient=(1.0 + real("c", c, 1.0, inside=True)) / 2.0)
 
     @classmethod
     def tight(cls) -> LogRadius:
-        """Return section 3.2's ``sqrt((2 ln t + ln ln t) / 2T)``, for triggering probabilities of 1."""
+        """Return the radius ``sqrt((2 ln t + ln ln t) / 2T)`` for triggering probabilities of 1."""
         return cls(coefficient=1.0, loglog=0.5)
 
     def log_term(self, t: int) -> float:
-        """Return the numerator in round `t` = 1, 2, ..."""
+        """Return the numerator of the squared radius in round `t` = 1, 2, ..."""
         from cmab.confidence._kernels_radii import log_term
 
         return float(log_term(t, self.coefficient, self.loglog))
 
 
 def c_epsilon(epsilon: float) -> float:
-    """Return the constant of the lil lemma, ``(2 + e) / e (1 / ln(1 + e))^(1 + e)``.
+    """Return ``(2 + e) / e (1 / ln(1 + e))^(1 + e)``, the constant of the law of the iterated logarithm.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def c_epsilon(epsilon: float) -> float:
     >>> round(c_epsilon(0.01), 1)
     21153.4
     """
-    epsilon = real("epsilon", epsilon, 1e-150)  # the constant grows with the square of its inverse
+    epsilon = real("epsilon", epsilon, 1e-150)  # the constant grows like 1 / epsilon^2, and must not overflow
     # Jiang, Li and Qiao (2017), Lemma 2.1.
     return (2.0 + epsilon) / epsilon * math.pow(math.log1p(epsilon), -(1.0 + epsilon))
 
@@ -106,10 +107,11 @@ def c_epsilon(epsilon: float) -> float:
 def lil_radii(
     counts: FloatArray | IntArray, level: FloatArray | float, *, epsilon: float, sigma: float
 ) -> FloatArray:
-    """Return the law-of-the-iterated-logarithm radius of lil-rand-lucb, section 5 (with "+2").
+    """Return the radius of `LilRandLUCB` for each arm, by the law of the iterated logarithm (lil).
 
-    The mean of a ``sigma``-sub-Gaussian arm ever exceeds its expectation by the radius with probability
-    at most ``c_epsilon(epsilon) * level ** (1 + epsilon)``; with ``epsilon=0`` nothing is proven.
+    The probability that the mean of a ``sigma``-sub-Gaussian arm ever exceeds its expectation by more than
+    the radius is at most ``c_epsilon(epsilon) * level ** (1 + epsilon)``. With ``epsilon=0`` nothing is
+    proven. The formula is that of Jiang, Li and Qiao (2017), section 5, with "+2" in the logarithm.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def lil_radii(
 
 
 def around(means: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the means less and plus their radii."""
+    """Return the means minus the radii, and the means plus the radii."""
     return means - radii, means + radii
 
 
@@ -187,7 +189,9 @@ def _radii(counts: IntArray, rate: float, sigma: float) -> FloatArray:
 def bernstein_radii(
     state: ArmStatistics, t: int, *, delta: float, support: tuple[float, float]
 ) -> FloatArray:
-    """Return UGapE-V's radius after `t` samples, infinite below two outcomes; see `UGapEcV`.
+    """Return UGapE-V's radius of each arm after `t` samples; it is infinite for fewer than two outcomes.
+
+    See `UGapEcV` for the formula.
 
     Raises
     ------
@@ -214,12 +218,12 @@ def bernstein_radii(
 
 
 def mixture_threshold(x: float) -> float:
-    """Return C_G(x), the Gaussian mixture threshold: the least ``(g(l) + x) / l`` over l in (1/2, 1).
+    """Return the Gaussian mixture threshold C_G(x), the minimum of ``(g(l) + x) / l`` over l in (1/2, 1).
 
     Raises
     ------
     ValueError
-        If `x` is no finite number.
+        If `x` is not a finite number.
 
     Examples
     --------
@@ -234,7 +238,7 @@ def mixture_threshold(x: float) -> float:
     from scipy.special import zeta
 
     x = real("x", x)
-    # Any l gives a valid threshold, so a grid is safe; this one is within 1e-6 of the least value.
+    # Every l gives a valid threshold, so the minimum over a grid is valid. It is within 1e-6 of the infimum.
     grid = 0.5 + 0.5 * np.linspace(0.0, 1.0, 4002)[1:-1]
     # g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1 - l) / 2, from memory.
     g = 2.0 * grid * (1.0 - np.log(4.0 * grid)) + np.log(zeta(2.0 * grid)) - 0.5 * np.log1p(-grid)
@@ -242,10 +246,11 @@ def mixture_threshold(x: float) -> float:
 
 
 def pair_threshold(n_pairs: int, *, delta: float) -> float:
-    """Return what the evidence of each of `n_pairs` pairs of Gaussian arms must exceed, without the counts.
+    """Return the part of the threshold for `n_pairs` pairs of Gaussian arms that ignores the counts.
 
-    With ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)`` on top, all pairs whose order is wrong stay below it for
-    ever with probability at least ``1 - delta``.
+    The threshold for the pair i, j is this number plus ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)``. With
+    probability at least ``1 - delta``, the evidence for a wrong order of a pair never exceeds the threshold
+    of the pair, for any of the `n_pairs` pairs.
 
     Raises
     ------
@@ -262,18 +267,18 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     ----------
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
     """
-    # For two arms at once: |A| C_G(ln(1 / w) / |A|) with |A| = 2 and w = delta / n_pairs, from memory.
+    # For a set A of two arms: |A| C_G(ln(1 / w) / |A|) with |A| = 2 and w = delta / n_pairs, from memory.
     n_pairs, delta = integer("n_pairs", n_pairs, 1), real("delta", delta, 1e-301, 1.0, inside=True)
     return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
 def largest_level(error: Callable[[float], float], delta: float) -> float:
-    """Return a level w in (0, 1) with ``error(w) <= delta``, nearly the largest; `error` increases.
+    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, for an increasing `error`.
 
     Raises
     ------
     ValueError
-        If `delta` is no finite number above 0.
+        If `delta` is not a finite number above 0.
 
     Examples
     --------
@@ -282,7 +287,7 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
     0.025
     """
     delta = real("delta", delta, 0.0, inside=True)
-    # In the exponent, for levels span hundreds of orders of magnitude: exp(-700) is just above 0.
+    # Bisection on ln w, because levels span hundreds of orders of magnitude. exp(-700) is just above 0.
     low, high = -700.0, 0.0
     for _ in range(100):
         middle = 0.5 * (low + high)
@@ -293,11 +298,12 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
 def lil_parameters(
     mode: Mode, sides: tuple[int, ...], *, delta: float, n_sides: float
 ) -> tuple[float, float]:
-    """Return (e, w) of the lil radius ``U(T, w / (n_sides size))`` for an error of `delta`.
+    """Return the parameters (e, w) of lil radii whose probability of error is at most `delta`.
 
-    Only one-sided deviations can do harm, of `size` arms on each of `sides`; their union meets `delta`
-    exactly in mode "faithful". Mode "paper" takes the cruder ``c_e w = delta``, "heuristic" the unproven
-    ``e = 0, w = delta``.
+    `sides` holds the number of arms on each side, and an arm on a side of `size` arms has the radius ``U(T, w
+    / (n_sides size))``. Only deviations in one direction per arm can cause an error. Mode "faithful" takes
+    nearly the largest w for which the union bound over these deviations is at most `delta`. Mode "paper"
+    solves the cruder ``c_e w = delta``. Mode "heuristic" returns ``e = 0, w = delta``, which is not proven.
 
     Raises
     ------
@@ -315,14 +321,14 @@ def lil_parameters(
     delta, n_sides = real("delta", delta, 0.0, 1.0, inside=True), real("n_sides", n_sides, 0.0, inside=True)
     if mode == "heuristic":
         return 0.0, delta
-    epsilon = 0.01  # the number of samples is flat around it, see the sample bounds of Theorem 3.1
-    # Theorem 3.1 errs with probability at most c_e w: the exponent 1 + e, and the union, are given away.
+    epsilon = 0.01  # the bounds on the number of samples in Theorem 3.1 hardly change around this value
+    # Theorem 3.1 bounds the error by c_e w. It does not use the exponent 1 + e, nor the sizes of the sides.
     constant = c_epsilon(epsilon)
     if mode == "paper":
         return epsilon, delta / constant
 
     def error(w: float) -> float:
-        # Lemma 2.1 for each of `size` arms at its level, one-sided, summed over the sides.
+        # The one-sided bound of Lemma 2.1 for each of the `size` arms at its level, summed over the sides.
         failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sizes)
         return constant * failing
 

@@ -1,4 +1,4 @@
-"""Explorers, one paper or family a file."""
+"""Explorers: policies that sample base arms to identify the best ones."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""Aggregate regret: the average mean of the returned k arms, against the k best."""
+"""Explorers for aggregate regret, the difference in average mean of the k best and the returned arms."""
 
 from __future__ import annotations
 
@@ -23,34 +23,35 @@ from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
 from cmab.renamed import Former, warn
 from cmab.theory.hardness import best_k_gaps
 
-_DECAY = math.exp(0.2) * 0.75  # OptMAI's share of the budget falls by this factor a round
+_DECAY = math.exp(0.2) * 0.75  # in OptMAI, each round gets this multiple of the budget of the round before
 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveTopK(PhasedExplorer):
     """AdaptiveTopK: k arms whose average mean is within `epsilon` of the best, with probability 1 - delta.
 
-    For independent outcomes in [0, 1]. Means are cumulative over rounds. The guarantee needs
-    ``pulls_factor = 1``.
+    The guarantee holds for independent outcomes in [0, 1] and ``pulls_factor >= 1``. Means include the
+    outcomes of all rounds.
 
-    With a `budget` in place of `epsilon` it is the rule of the paper's experiments, which certifies nothing.
-    With the literal constants (``pulls_factor = 1``) the first round alone takes ``4 ln(2 n / delta)`` pulls
-    of each arm: up to that budget it is uniform allocation. The last round is cut to what the budget allows.
+    With a `budget` instead of `epsilon`, this is the rule of the paper's experiments, and no answer is
+    certified. With ``pulls_factor = 1``, the first round alone takes ``4 ln(2 n / delta)`` samples of each
+    arm. If the budget is smaller, the rule is uniform allocation. The last round is cut to the rest of the
+    budget.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
-        Probability of failure, in (0, 1). With a budget, a parameter of the number of pulls.
+        Probability of failure, in (0, 1). With a budget, it only sets the number of samples per round.
     epsilon : float, optional
-        Tolerance of the average, in (0, 1). Either `epsilon` or `budget` must be given.
+        Tolerance of the average, in (0, 1). Pass either `epsilon` or `budget`.
     budget : int, optional
-        Samples that may be taken, at least `n_arms`.
+        Maximum number of samples, at least `n_arms`.
     pulls_factor : float
-        Factor of the pulls in each round; below 1 the guarantee is lost and nothing certified.
+        Factor of the number of samples in each round. Below 1, no answer is certified.
 
     Examples
     --------
@@ -79,34 +80,35 @@ class AdaptiveTopK(PhasedExplorer):
         super().__post_init__()
         if (self.epsilon is None) == (self.budget is None):
             raise ValueError(
-                f"epsilon or budget must be given, and not both, got epsilon={self.epsilon} and"
+                f"exactly one of epsilon and budget must be given, got epsilon={self.epsilon} and"
                 f" budget={self.budget}"
             )
         if self.epsilon is None:
             object.__setattr__(self, "support", None)
             return
-        # The last round is the first whose width costs epsilon at most; all before take a third of its pulls.
+        # The last round is the first whose width is at most epsilon. All rounds before it together take a
+        # third of its samples.
         r = math.ceil(math.log2(2.0 / self.epsilon))
         pulls = self.pulls_factor * math.log(2 * self.n_arms * r * r / self.delta) * 4 / 3 * self.n_arms
         check_samples(2.0 * r + math.log2(max(1.0, pulls)), "epsilon, delta and pulls_factor")
 
     @property
     def is_proven(self) -> bool:
-        """Whether there is a tolerance, and `pulls_factor` leaves the paper's pulls at least."""
+        """Whether `epsilon` is set and `pulls_factor` is at least 1."""
         return self.budget is None and self.pulls_factor >= 1.0
 
     @property
     def goal(self) -> Goal:
-        """The average of the arms within `epsilon` of the best; with a budget the best `k`."""
+        """The goal: an average within `epsilon` of the best, or with a budget the best `k` arms."""
         return ExploreM(self.k) if self.epsilon is None else AggregateTopK(self.k, self.epsilon)
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return ``ceil(c 4^r ln(2 n r^2 / delta))``, c a factor, or what the budget allows.
+        """Return ``ceil(c 4^r ln(2 n r^2 / delta))`` with c = `pulls_factor`, or less if the budget is short.
 
-        It is 0 when no place left can cost epsilon.
+        Return 0 if the arms that are still to be accepted cannot cost more than the tolerance.
         """
         wanted = self.k - int(state.accepted.sum())
-        # Equation 13: what is left can cost 2 * 2^-r each, and all together no more than eps K.
+        # Equation 13: each arm still to be accepted costs at most 2 * 2^-r, and their sum is at most eps K.
         if self.epsilon is not None and 2.0 * 2.0**-state.phase * wanted <= self.epsilon * self.k:
             return 0
         # 2^-r is the width of round r, and Hoeffding's inequality needs 4^r ln(2 n r^2 / delta)
@@ -116,18 +118,18 @@ class AdaptiveTopK(PhasedExplorer):
         return pulls if self.budget is None else affordable(self.budget, state, pulls)
 
     def decide(self, state: Phases) -> None:
-        """Accept and reject every arm whose gap exceeds twice the round's width.
+        """Accept or reject every arm whose gap exceeds twice the width of the round.
 
-        The paper recomputes the border after each arm. Arms that leave the top take their place with them
-        and arms that leave the bottom had none, so the border, and with it every gap, stays: one look
-        decides all. If the budget cut the round short, the best arms are accepted.
+        The paper recomputes the border after each arm. That changes no gap: an accepted arm reduces the
+        number of wanted arms by one, and a rejected arm was below the border. All arms can therefore be
+        decided at once. If the budget cut the round short, the best arms are accepted.
         """
         if self.budget is not None and affordable(self.budget, state, 1) < 1:
             finish(state, self.k)
             return
         arms, means = undecided_means(state)
         wanted = self.k - int(state.accepted.sum())
-        # Algorithm 1, inner loop, rebuilt from the proofs: gaps above 2 widths are those of true sides.
+        # Algorithm 1, inner loop, as its proofs imply it: arms with gaps above 2 widths are on the true side.
         clear = best_k_gaps(means, wanted) > 2.0 * 2.0 ** -(state.phase + 1)
         top = np.zeros(len(arms), np.bool_)
         top[best_k(means, wanted)] = True
@@ -157,21 +159,23 @@ class AdaptiveTopKBudget(AdaptiveTopK, metaclass=Former):
 
 @dataclass(frozen=True, eq=False)
 class OptMAI(BudgetExplorer):
-    """OptMAI (Zhou et al. 2014): each round decides a quarter of the arms; fixed budget, certifies nothing.
+    """OptMAI (Zhou et al. 2014): a fixed budget, and each round decides a quarter of the arms.
 
-    While there are 4k arms or more the worst quarter is dropped; afterwards the arms farthest from the border
-    are accepted or rejected. Means are cumulative. Every round takes at least one sample of each arm that is
-    left. The shares of the rounds fall geometrically and end when k arms are found, so that about a fifth of
-    the budget is never spent: compare it at the samples that it took.
+    As long as at least 4k arms are left, a round drops the worst quarter. Later rounds accept or reject the
+    quarter that is farthest from the border between the k best and the others. Means include the outcomes of
+    all rounds. Every round takes at least one sample of each arm that is left. No answer is certified.
+
+    The budget of the rounds decreases geometrically, and the run ends when k arms are found. About a fifth of
+    the budget therefore remains unused, so compare this explorer at the number of samples that it took.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``; the analysis needs ``k <= n_arms / 2``.
+        Number of arms to return, in ``[1, n_arms - 1]``. The analysis needs ``k <= n_arms / 2``.
     budget : int
-        Samples that may be taken, at least `n_arms`.
+        Maximum number of samples, at least `n_arms`.
 
     Examples
     --------
@@ -191,8 +195,8 @@ class OptMAI(BudgetExplorer):
     budget: int = field(metadata=budget(lambda explorer: explorer.n_arms))
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return this round's share of the budget for each arm that is left."""
-        # Q_r = beta^r (1 - beta) Q sums up to the budget over all rounds.
+        """Return the number of samples of each undecided arm in this round."""
+        # Q_r = beta^r (1 - beta) Q, whose sum over all rounds is the budget Q.
         share = _DECAY**state.phase * (1.0 - _DECAY) * self.budget
         pulls = int(share // int(state.undecided.sum()))
         return affordable(self.budget, state, max(1, pulls))
@@ -202,7 +206,7 @@ class OptMAI(BudgetExplorer):
         arms, means = undecided_means(state)
         quarter = -(-len(arms) // 4)
         wanted = self.k - int(state.accepted.sum())
-        # Far more arms than places: none is accepted, the worst quarter goes.
+        # With at least 4k arms left, the round only rejects.
         if len(arms) >= 4 * self.k:
             state.undecided[arms[np.argsort(-means, kind="stable")[len(arms) - quarter :]]] = False
             return

@@ -1,4 +1,4 @@
-"""What the state of an explorer proves, said in words of the user."""
+"""Certificates of the states of explorers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from cmab.statistics import ArmStatistics
 def certificate(
     explorer: AnyExplorer, state: object, *, arms: IntArray | None = None, counts: IntArray | None = None
 ) -> Certificate:
-    """Return what `explorer` can say at `state`; `arms` and `counts` are told by who knows them.
+    """Return the certificate of `explorer` at `state`.
+
+    If `arms` is None, the certificate is for the recommended arms. If `counts` is None, the counts are those
+    of `state`, if it has counts of the whole run.
 
     Examples
     --------
@@ -30,7 +33,7 @@ def certificate(
     witness = None
     if stats is not None and stats.counts.any():
         ends = explorer.intervals(state)
-        # An answer that is no k of n arms is told from others as a whole.
+        # Only an answer of k out of n arms has a hardest pair of an arm inside and an arm outside.
         if isinstance(explorer.goal, ExploreM) and 0 < len(named) < explorer.n_arms:
             witness = explorer.witness(state, named)
     if counts is None and stats is not None and not getattr(explorer, "fresh_means", False):

@@ -1,4 +1,4 @@
-"""CLUCB: combinatorial pure exploration by an exact oracle, called twice a step."""
+"""CLUCB: combinatorial pure exploration with two calls of an exact oracle in each step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from cmab.statistics import ArmStatistics
 
 
 class Rivals(NamedTuple):
-    """The disputed arm of largest radius (-1 if there is none), and the rival's revised advantage."""
+    """The disputed arm with the largest radius (-1 if no arm is disputed), and the advantage of the rival.
+
+    An arm is disputed if exactly one of the best super arm and its rival contains it. The advantage is the
+    difference of their revised values.
+    """
 
     arm: int
     gap: float
@@ -29,7 +33,7 @@ class Rivals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _CLUCBRule(SamplingExplorer):
-    """Base: revised means are pessimistic inside the best super arm, optimistic outside."""
+    """Base class of rules that revise the means: lower for arms in the best super arm, higher for others."""
 
     oracle: LinearOracle
     _: KW_ONLY
@@ -50,7 +54,7 @@ class _CLUCBRule(SamplingExplorer):
 
     @property
     def goal(self) -> Goal:
-        """A super arm within `epsilon` of the best."""
+        """The goal: a super arm within `epsilon` of the best."""
         return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
@@ -58,14 +62,14 @@ class _CLUCBRule(SamplingExplorer):
 
     @abstractmethod
     def _parameters(self) -> tuple[IntArray, FloatArray]:
-        """Return the kind of radius and its parameters, as the compiled rule takes them."""
+        """Return the kind of radius and its parameters, in the form for the compiled rule."""
 
     @cached_property
     def _rule(self) -> tuple[IntArray, FloatArray]:
         return self._parameters()
 
     def rivals(self, state: ArmStatistics) -> Rivals:
-        """Compare the best super arm with its rival, the best one for the revised means."""
+        """Compare the best super arm with its rival, the best super arm for the revised means."""
         from cmab.exploration._kernels_clucb import dispute, revise
 
         best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
@@ -84,28 +88,28 @@ class _CLUCBRule(SamplingExplorer):
         return radii
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus the radii; no mean is below the least that the oracle takes."""
+        """Return the means minus and plus the radii; lower bounds are at least the oracle's `least_mean`."""
         lower, upper = around(state.means, self.radii(state))
         return np.maximum(lower, self.oracle.least_mean), upper
 
     def has_won(self, rivals: Rivals) -> bool:
-        """Return whether the best super arm is certain enough."""
+        """Return whether the stopping rule holds for the best super arm."""
         from cmab.exploration._kernels_clucb import has_won
 
         return bool(has_won(*rivals, *self._rule))
 
     def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether the best super arm is certain enough."""
+        """Return whether the stopping rule holds for the best super arm."""
         return self.has_won(self.rivals(state))
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the disputed arm with the largest radius; ties go to the lower index."""
         arm = self.rivals(state).arm
-        # Whoever goes on after the stop samples the least certain arm.
+        # If a caller continues after the stop and no arm is disputed, take the arm with the largest radius.
         return np.array([arm if arm >= 0 else np.argmax(self.radii(state))], np.int64)
 
     def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the arm to sample next, with two calls of the oracle."""
+        """Return the arm to sample next after two calls of the oracle; the array is empty after the stop."""
         unseen = self.unseen(state)
         if len(unseen):
             return unseen
@@ -117,7 +121,7 @@ class _CLUCBRule(SamplingExplorer):
         return self.oracle.sign
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return the compiled loop that calls the oracle's compiled form, if it has one; none for batches."""
+        """Return the compiled loop, or None if the oracle has no compiled form or `growth` is positive."""
         from cmab.compiled._kernels_exploration import Arguments
         from cmab.exploration._kernels_clucb import explore_oracle
 
@@ -132,37 +136,39 @@ class _CLUCBRule(SamplingExplorer):
         return np.sort(self._solve(state.means))
 
     def _solve(self, means: FloatArray) -> IntArray:
-        # Exact oracles need no randomness, and the stopping test must not advance a stream.
+        # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
         return self.oracle.solve(possible(self.oracle, means), np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilCLUCB(_CLUCBRule):
-    """lil'CLUCB: the best super arm of any exact linear oracle, with lil radii.
+    """lil'CLUCB: the best super arm of any exact linear oracle, with radii by the iterated logarithm.
 
-    It stops when the best super arm stays the best with its own means lowered and all others raised by
-    their radii. With ``TopK`` it is the rule for the best k arms.
+    The explorer stops when the best super arm is still the best after its means are lowered by their radii
+    and all other means are raised by theirs. With the oracle `TopK`, it identifies the best k arms.
 
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle, of either sense; it must take means of any size, for the revised ones may leave the
-        support. They are cut at its `least_mean`: costs of a shortest path stay at 0 or above.
+        An exact oracle for rewards or costs. It must accept means of any size from its `least_mean` on,
+        because revised means may lie outside the support. Lower means are raised to `least_mean`; for a
+        shortest path, costs stay at 0 or above.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
     growth : float
-        Batches: ``max(1, growth t / n_arms)`` outcomes are taken at once after t samples, in [0, 1], so that
-        the number of calls of the oracle grows like ``ln t``. 0 asks it before every sample.
+        Growth of the batches, in [0, 1]. After t samples, the explorer takes ``max(1, growth t / n_arms)``
+        outcomes of the selected arm at once, so the number of oracle calls grows like ``ln t``. With 0, the
+        default, it calls the oracle before every sample.
     mode : {"faithful", "paper", "heuristic"}
         See `LilLUCB`.
 
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or does not take means of any size above its `least_mean`; or
-        a parameter is out of its range.
+        If the oracle is not exact and linear, if it does not accept means of any size above its `least_mean`,
+        or if a parameter is out of its range.
 
     Examples
     --------
@@ -197,11 +203,11 @@ class LilCLUCB(_CLUCBRule):
         return clucb_parameters(LIL, self.oracle, self.sigma, *self._level)
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return the compiled rule: over trees where any k arms are a super arm, else over the oracle."""
+        """Return the compiled loop: with trees if any k arms are a super arm, otherwise with the oracle."""
         from cmab.exploration._kernels_clucb_trees import clucb_trees, explore_clucb_trees
 
         k, general = self.oracle.uniform_size, super().kernel()
-        # Trees know k of n arms only, and no least mean at which bounds would be cut.
+        # The trees support only super arms of any k arms, and no least mean.
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
         epsilon, level = self._level
@@ -211,31 +217,33 @@ class LilCLUCB(_CLUCBRule):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CLUCB(_CLUCBRule):
-    """CLUCB (Chen et al. 2014), and CLUCB-PAC with `epsilon`: radii with a clock of samples.
+    """CLUCB (Chen et al. 2014), and CLUCB-PAC with `epsilon`: radii that grow with the number of samples.
 
-    With probability at least ``1 - delta`` the value of the returned super arm is within `epsilon` (of the
-    sum) of the optimum.
+    With probability at least ``1 - delta``, the value of the returned super arm (the sum of its means) is
+    within `epsilon` of the optimum.
 
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle, of either sense; it must take means of any size, for the revised ones may leave the
-        support. They are cut at its `least_mean`: costs of a shortest path stay at 0 or above.
+        An exact oracle for rewards or costs. It must accept means of any size from its `least_mean` on,
+        because revised means may lie outside the support. Lower means are raised to `least_mean`; for a
+        shortest path, costs stay at 0 or above.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance; 0 is CLUCB.
+        Tolerance of the value of the super arm. With 0, the default, the rule is CLUCB.
     sigma : float
         Sub-Gaussian scale of the outcomes.
     growth : float
-        Batches: ``max(1, growth t / n_arms)`` outcomes are taken at once after t samples, in [0, 1], so that
-        the number of calls of the oracle grows like ``ln t``. 0 asks it before every sample.
+        Growth of the batches, in [0, 1]. After t samples, the explorer takes ``max(1, growth t / n_arms)``
+        outcomes of the selected arm at once, so the number of oracle calls grows like ``ln t``. With 0, the
+        default, it calls the oracle before every sample.
 
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or does not take means of any size above its `least_mean`; or
-        a parameter is out of its range.
+        If the oracle is not exact and linear, if it does not accept means of any size above its `least_mean`,
+        or if a parameter is out of its range.
 
     Examples
     --------

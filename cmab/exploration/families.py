@@ -1,4 +1,4 @@
-"""Families of super arms: what exploration asks of their oracles, found out before the first sample."""
+"""Requirements of explorers on the oracle of a family of super arms, checked before the first sample."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from cmab.validation import arm_indices
 
 
 def check_exact(oracle: Any) -> None:
-    """Raise unless `oracle` is an exact `LinearOracle`."""
+    """Raise `ValueError` unless `oracle` is an exact `LinearOracle`."""
     require_oracle(oracle)
     if not (oracle.is_linear and oracle.is_exact):
         raise ValueError(f"oracle must be an exact LinearOracle, got {oracle!r}")
 
 
 def check_takes_any_mean(oracle: LinearOracle) -> None:
-    """Raise unless `oracle` answers for means far below and above those of [0, 1]."""
-    # Asked now: a refusal after thousands of samples would waste them.
+    """Raise `ValueError` unless `oracle` accepts means far below and far above [0, 1]."""
+    # Checked here because an error after thousands of samples would waste these samples.
     for value in (max(-10.0, oracle.least_mean), max(10.0, oracle.least_mean)):
         try:
             oracle.solve(np.full(oracle.n_arms, value), np.random.default_rng(0))
         except ValueError as error:
             raise ValueError(
-                f"oracle must take the revised means, of any size above its least_mean of"
-                f" {oracle.least_mean:g}, got {oracle!r} which says: {error}"
+                f"oracle must take the revised means, which may be any numbers from its least_mean of"
+                f" {oracle.least_mean:g} on, got {oracle!r}, which raised: {error}"
             ) from error
 
 
 def check_constrains(oracle: LinearOracle) -> None:
-    """Raise unless `oracle` can be asked for the best super arm with an arm that is forced in."""
+    """Raise `TypeError` unless `oracle` can find the best super arm that contains a given arm."""
     rng, means = np.random.default_rng(0), np.full(oracle.n_arms, max(0.5, oracle.least_mean))
     try:
         for arm in oracle.solve(means, rng)[:1]:
             oracle.solve_constrained(means, [int(arm)], [], rng)
     except TypeError as error:
         raise TypeError(
-            f"oracle must define solve_constrained for all constraints, got {oracle!r} which says: {error}"
+            f"oracle must define solve_constrained for all constraints, got {oracle!r}, which raised: {error}"
         ) from error
 
 
 def possible(oracle: LinearOracle, means: FloatArray) -> FloatArray:
-    """Return `means`, cut at the least that `oracle` takes.
+    """Return `means`, raised to at least the `least_mean` of `oracle`.
 
-    Intervals cut at what the true means cannot be below hold whenever the whole ones do.
+    The true means are never below `least_mean`, so the cut intervals contain them whenever the full ones do.
     """
     return np.maximum(means, oracle.least_mean)
 
@@ -55,10 +55,11 @@ def possible(oracle: LinearOracle, means: FloatArray) -> FloatArray:
 def rivals_of(
     oracle: Any, best: IntArray, super_arms: Sequence[Sequence[int]] | None
 ) -> tuple[FloatArray, int]:
-    """Return what `best` is compared with, and how many comparisons may be wrong.
+    """Return the rivals of the super arm `best` as a matrix of signs, and the number of possible errors.
 
-    A row of the matrix has 1 for arms that only `best` has, -1 for those that only the rival has. The rivals
-    are all other `super_arms`, or the exchanges of a matroid.
+    A row of the matrix describes a rival: 1 for arms that only `best` contains, -1 for arms that only the
+    rival contains, and 0 for all others. The rivals are all other `super_arms`. If `super_arms` is None, they
+    are the exchanges of a matroid.
     """
     if super_arms is not None:
         inside = np.zeros((len(super_arms), oracle.n_arms))
@@ -67,14 +68,14 @@ def rivals_of(
         own = np.zeros(oracle.n_arms)
         own[best] = 1.0
         if not (inside == own).all(axis=1).any():
-            raise ValueError(f"super_arms must hold all super arms, got none that is {best.tolist()}")
+            raise ValueError(f"super_arms must hold all super arms, but {best.tolist()} is missing")
         signs = np.unique(own - inside, axis=0)
         signs = signs[np.abs(signs).any(axis=1)]
         return signs, len(signs)
     exchange_pairs = getattr(oracle, "exchange_pairs", None)
     if exchange_pairs is None:
         raise ValueError(
-            f"oracle must be a matroid with exchange_pairs, or super_arms be listed, got {oracle!r}"
+            f"oracle must be a matroid with exchange_pairs, got {oracle!r}; for others pass super_arms"
         )
     pairs = exchange_pairs(best)
     signs = np.zeros((len(pairs), oracle.n_arms))

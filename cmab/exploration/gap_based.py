@@ -1,4 +1,4 @@
-"""Fixed budget, one sample at a time: GapE, for several bandits, and UCB-E."""
+"""GapE and UCB-E: explorers with a fixed budget that take one sample at a time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from cmab.exploration.ruled import RuledExplorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.statistics import ArmStatistics
 
-#: More samples than there are arms.
+#: A number of samples that is greater than the number of arms.
 BUDGET = budget(lambda explorer: sum(bandit_sizes(explorer.arms_per_bandit)) + 1)
 
 
 class FixedBudgetRule(RuledExplorer):
-    """Base of these rules: a subclass sets `budget`, `arms_per_bandit` and `k`, and says what its rule is.
+    """Base class of rules with a fixed budget, for one bandit or several.
 
-    Bandits are numbered one after the other.
+    A subclass sets `budget`, `arms_per_bandit` and `k`, and defines `rule`. The arms are numbered one bandit
+    after the other.
     """
 
     budget: int
@@ -33,11 +34,11 @@ class FixedBudgetRule(RuledExplorer):
 
     @property
     def goal(self) -> Goal:
-        """The k best arms of each bandit, up to `epsilon` where the rule has one."""
+        """The goal: the k best arms of each bandit, up to `epsilon` if the rule has a tolerance."""
         return ExploreEach(self.arms_per_bandit, self.k, epsilon=self.epsilon)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the best means of each bandit."""
+        """Return the arms with the k largest means of each bandit."""
         return best_of_each(state.means, self.arms_per_bandit, k=self.k)
 
 
@@ -45,16 +46,16 @@ class FixedBudgetRule(RuledExplorer):
 class GapE(FixedBudgetRule):
     """GapE (Gabillon et al. 2011): the best arm of each of several bandits, with a fixed budget.
 
-    Samples the largest ``-gap + b sqrt(a / T)``. It certifies nothing.
+    The explorer samples the arm with the largest ``-gap + b sqrt(a / T)``. No answer is certified.
 
     Parameters
     ----------
     arms_per_bandit : sequence of int
         Number of arms of each bandit, at least 2.
     support : tuple of float
-        Interval of the outcomes, of length b.
+        Interval that contains the outcomes. Its length is b.
     budget : int
-        Samples that may be taken, more than there are arms.
+        Maximum number of samples, greater than the number of arms.
     a : float
         Exploration parameter, positive.
 
@@ -83,7 +84,7 @@ class GapE(FixedBudgetRule):
         return sum(self.arms_per_bandit)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms."""
+        """Return the compiled rule, which scans all arms."""
         from cmab.exploration._kernels_budget import gape_rule
 
         return gape_rule(self.budget, self.arms_per_bandit, self.a, length(self.support))
@@ -91,22 +92,24 @@ class GapE(FixedBudgetRule):
 
 @dataclass(frozen=True, eq=False)
 class UCBE(FixedBudgetRule):
-    """UCB-E (Audibert et al. 2010): the best arm with a fixed budget; it certifies nothing.
+    """UCB-E (Audibert et al. 2010): the best arm, with a fixed budget.
 
-    Samples the largest ``mean + sqrt(a / T)`` and returns the best mean. The analysis is for outcomes in
-    [0, 1]; others are not refused, and `a` grows with the square of their range.
+    The explorer samples the arm with the largest ``mean + sqrt(a / T)`` and returns the arm with the largest
+    mean. No answer is certified. The analysis assumes outcomes in [0, 1]. The explorer accepts others as
+    well; for these, multiply `a` by the square of the length of their range.
 
     Parameters
     ----------
     n_arms : int
         Number of arms, at least 2.
     budget : int
-        Samples that may be taken, more than there are arms.
+        Maximum number of samples, greater than the number of arms.
     a : float, optional
-        Exploration parameter; the analysis allows up to ``25 (budget - n_arms) / (36 H)``. Left out, the
-        adaptive version estimates the complexity H2 in the phases of Successive Rejects.
+        Exploration parameter, positive. The analysis allows values up to ``25 (budget - n_arms) / (36 H)``.
+        If it is omitted, the adaptive version estimates the complexity H2 in the phases of Successive
+        Rejects.
     c : float
-        Adaptive version: ``a = c budget / H2``.
+        Factor of the adaptive version, which uses ``a = c budget / H2``.
 
     Examples
     --------
@@ -129,21 +132,21 @@ class UCBE(FixedBudgetRule):
 
     @property
     def arms_per_bandit(self) -> Sequence[int]:  # type: ignore[override]
-        """One bandit."""
+        """The number of arms of the one bandit."""
         return (self.n_arms,)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms."""
+        """Return the compiled rule, which scans all arms."""
         from cmab.exploration._kernels_budget import ucbe_rule
 
         return ucbe_rule(self.n_arms, self.budget, self._phase_ends, self.a, self.c)
 
     @cached_property
     def _phase_ends(self) -> list[int]:
-        """Return the samples after which Successive Rejects has dropped 1, 2, ... arms."""
+        """Return the numbers of samples after which Successive Rejects has dropped 1, 2, ... arms."""
         n_arms = self.n_arms
         log_sum = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
-        # n_k of Successive Rejects, ceil((n - N) / (logbar (N + 1 - k))), by which
-        # adaptive UCB-E counts its phases.
+        # n_k of Successive Rejects, ceil((n - N) / (logbar (N + 1 - k))), which also defines the phases of
+        # adaptive UCB-E.
         totals = [math.ceil((self.budget - n_arms) / (log_sum * left)) for left in range(n_arms, 1, -1)]
         return [sum(totals[:phase]) + (n_arms - phase) * totals[phase] for phase in range(n_arms - 1)]

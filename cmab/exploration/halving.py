@@ -1,4 +1,4 @@
-"""Rules that halve the arms round by round, and uniform allocation."""
+"""Explorers that halve the set of arms in each round, and uniform allocation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmab.theory.hardness import halving_samples, halving_schedule
 
 
 def _keep_half(state: Phases, k: int) -> None:
-    """Keep the better half of the undecided arms, at least `k`; accept them when `k` are left."""
+    """Keep the better half of the undecided arms, but at least `k`; if `k` are left, accept them."""
     size = max(-(-int(state.undecided.sum()) // 2), k)
     state.undecided = best_undecided(state, size)
     if size == k:
@@ -24,16 +24,16 @@ def _keep_half(state: Phases, k: int) -> None:
 class Halving(PhasedExplorer):
     """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
-    (`cmab.theory.hardness.halving_samples`). Means are fresh in every round.
+    With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
+    minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
+    (`cmab.theory.hardness.halving_samples`). Each round uses only its own outcomes.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
@@ -69,26 +69,30 @@ class Halving(PhasedExplorer):
         check_samples(math.log2(samples), "epsilon and delta")
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return the constant of Hoeffding's bound for this round's share of epsilon and delta."""
+        """Return the number of samples per arm that Hoeffding's bound needs in this round.
+
+        Each round has a share of `epsilon` and `delta`.
+        """
         return halving_schedule(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)[state.phase][1]
 
     def decide(self, state: Phases) -> None:
-        """Keep the better half."""
+        """Keep the better half of the undecided arms."""
         _keep_half(state, self.k)
 
 
 @dataclass(frozen=True, eq=False)
 class SequentialHalving(BudgetExplorer):
-    """Sequential Halving (Karnin et al. 2013): the budget split evenly over rounds, then over arms; best arm.
+    """Sequential Halving (Karnin et al. 2013): the best arm, with a fixed budget.
 
-    Means are fresh in every round, as in the paper. It certifies nothing.
+    The rounds have equal budgets, and each round divides its budget equally among the arms that are left.
+    Each round uses only its own outcomes, as in the paper. No answer is certified.
 
     Parameters
     ----------
     n_arms : int
         Number of arms, at least 2.
     budget : int
-        Samples that may be taken; at least one of each arm in every round: ``n_arms ceil(log2 n_arms)``.
+        Maximum number of samples, at least ``n_arms ceil(log2 n_arms)``.
 
     Examples
     --------
@@ -112,29 +116,29 @@ class SequentialHalving(BudgetExplorer):
         return math.ceil(math.log2(self.n_arms))
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return this round's share of the budget for each arm that is left."""
+        """Return the number of samples of each arm that is left in this round."""
         # floor(T / (|S| ceil(log2 N))), Karnin et al. (2013), from memory.
         return self.budget // (int(state.undecided.sum()) * self._rounds)
 
     def decide(self, state: Phases) -> None:
-        """Keep the better half."""
+        """Keep the better half of the undecided arms."""
         _keep_half(state, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class UniformAllocation(BudgetExplorer):
-    """Every arm gets the same number of samples, then the best means are returned: the baseline.
+    """Uniform allocation, a baseline: sample every arm equally often and return the k largest means.
 
-    The remainder of `budget` divided by `n_arms` is not used. It certifies nothing.
+    The remainder of `budget` divided by `n_arms` is not used. No answer is certified.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms]``.
+        Number of arms to return, in ``[1, n_arms]``.
     budget : int
-        Samples that may be taken, at least `n_arms`.
+        Maximum number of samples, at least `n_arms`.
 
     Examples
     --------
@@ -149,9 +153,9 @@ class UniformAllocation(BudgetExplorer):
     budget: int = field(metadata=budget(lambda explorer: explorer.n_arms))
 
     def pulls_per_arm(self, state: Phases) -> int:  # noqa: ARG002
-        """Return the budget for each arm."""
+        """Return the number of samples of each arm."""
         return self.budget // self.n_arms
 
     def decide(self, state: Phases) -> None:
-        """Accept the best means."""
+        """Accept the arms with the k largest means."""
         finish(state, self.k)

@@ -1,4 +1,4 @@
-"""KL-LUCB: the rule of LUCB1 with bounds by relative entropy."""
+"""KL-LUCB: the rule of LUCB1 with confidence bounds by relative entropy."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from cmab.statistics import ArmStatistics
 class KLLUCB(RuledExplorer, BestK):
     """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
 
-    For any outcomes in [0, 1]: by convexity no distribution there deviates more easily than the Bernoulli one
-    of the same mean.
+    With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
+    minus `epsilon`. This holds for all outcomes in [0, 1], because by convexity the bounds for Bernoulli
+    outcomes hold for every distribution on [0, 1] with the same mean.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`. Both critical arms are sampled; the clock of the exploration rate counts decisions. Far fewer
-    samples than `LUCB1` where means are close to 0 or 1.
+    Each round samples both critical arms, and the exploration rate grows with the number of rounds. If means
+    are close to 0 or 1, the explorer needs far fewer samples than `LUCB1`.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, 0 for the best k exactly.
+        Tolerance. With 0, the default, the answer must be the k best arms.
     mode : {"faithful", "heuristic"}
-        "heuristic" takes the rate ``ln((1 + ln t) / delta)`` after t samples, as experiments in the
-        literature do: nothing is proven, and no answer is certified.
+        The exploration rate. "heuristic" uses ``ln((1 + ln t) / delta)`` after t samples, as experiments in
+        the literature do. This rate is not proven, so no answer is certified.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class KLLUCB(RuledExplorer, BestK):
 
     References
     ----------
-    E. Kaufmann, S. Kalyanakrishnan: Information Complexity in Bandit Subset Selection, COLT 2013; the rate
-    is Theorem 1's with alpha = 1.1 (from memory, confirmed by the constant in public code).
+    E. Kaufmann, S. Kalyanakrishnan: Information Complexity in Bandit Subset Selection, COLT 2013. The rate is
+    that of Theorem 1 with alpha = 1.1 (from memory, confirmed by the constant in public code).
     """
 
     epsilon: float = field(default=0.0, metadata=EPSILON)
@@ -61,13 +61,13 @@ class KLLUCB(RuledExplorer, BestK):
         return self.mode == "faithful"
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, for the clock moves every bound."""
+        """Return the compiled rule, which scans all arms because every bound changes with time."""
         from cmab.exploration._kernels_lucb import kl_lucb_rule
 
         return kl_lucb_rule(self.k, self.delta, self.epsilon, is_proven=self.is_proven)
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds by relative entropy."""
+        """Return the confidence bounds by relative entropy."""
         from cmab.confidence._kernels_kl import heuristic_rate
 
         if self.is_proven:

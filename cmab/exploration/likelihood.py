@@ -1,4 +1,4 @@
-"""What rules that stop by likelihood ratios share: the threshold, the tolerance, and the kind of outcomes."""
+"""The base class of explorers that stop by likelihood ratios."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from cmab.statistics import ArmStatistics
 
 Family = Literal["gaussian", "bernoulli"]
 LikelihoodMode = Literal["faithful", "heuristic"]
-# The scale of outcomes in [0, 1], by Hoeffding's lemma, and the default of all explorers.
+# The sub-Gaussian scale of outcomes in [0, 1] by Hoeffding's lemma, and the default of all explorers.
 _UNIT = 0.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LikelihoodStop(RuledExplorer, BestK):
-    """Base: stop when every arm that is returned is surely better than each other one, less `epsilon`."""
+    """Base class of explorers that stop on likelihood ratios of all pairs of arms.
+
+    The run stops when the evidence shows that every returned arm is better than every other arm less
+    `epsilon`.
+    """
 
     sigma: float = field(default=_UNIT, metadata=POSITIVE)
     epsilon: float = field(default=0.0, metadata=EPSILON)
@@ -36,16 +40,16 @@ class LikelihoodStop(RuledExplorer, BestK):
         super().__post_init__()
         if self.family == "bernoulli":
             if self.sigma != _UNIT:
-                raise ValueError(f"sigma must be left out where family is 'bernoulli', got {self.sigma:g}")
+                raise ValueError(f"sigma must be omitted if family is 'bernoulli', got {self.sigma:g}")
             object.__setattr__(self, "support", (0.0, 1.0))
 
     @property
     def is_proven(self) -> bool:
-        """Whether the threshold is the proven one."""
+        """Whether the explorer uses the proven threshold."""
         return self.mode == "faithful"
 
     def witness(self, state: ArmStatistics, named: IntArray) -> tuple[int, int] | None:
-        """Return the pair whose evidence exceeds what it must by the least, or lacks most of it."""
+        """Return the pair with the least difference between its evidence and its threshold."""
         from cmab.exploration._kernels_evidence import pair_evidence, penalty
 
         reals, counts, means = np.array(self._stop), state.counts, state.means
@@ -64,9 +68,9 @@ class LikelihoodStop(RuledExplorer, BestK):
 
     @cached_property
     def _threshold(self) -> float:
-        """What the evidence of a pair must exceed besides what depends on counts.
+        """The part of the threshold of a pair that does not depend on the counts.
 
-        A wrong answer needs a wrong pair, and each of them errs with probability at most delta / pairs.
+        A wrong answer needs a wrong pair, and each pair is wrong with probability at most delta / pairs.
         """
         pairs = self.k * (self.n_arms - self.k)
         if self.mode == "heuristic":

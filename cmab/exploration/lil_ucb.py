@@ -1,4 +1,4 @@
-"""lil'UCB: the best arm by optimism alone."""
+"""lil'UCB: the best arm by upper confidence bounds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LilUCBMode = Literal["proven", "faithful", "heuristic"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilUCB(RuledExplorer, BestK):
-    """lil'UCB (Jamieson et al. 2014), k = 1: sample the largest upper bound, return the most sampled arm.
+    """lil'UCB (Jamieson et al. 2014): sample the largest upper bound, and return the most sampled arm.
 
-    It stops when one arm has been sampled far more often than all others together. Unlike other stops this
-    one speaks only of samples that the rule asked for, one at a time.
+    The run stops when one arm has been sampled far more often than all others together. This stopping rule is
+    valid only for samples that the explorer selected itself, one at a time.
 
     Parameters
     ----------
@@ -37,19 +37,21 @@ class LilUCB(RuledExplorer, BestK):
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"proven", "faithful", "heuristic"}
-        "proven" errs with probability at most `delta`, by a union bound over the arms in place of the
-        paper's analysis: our choice, see Notes. "faithful" and "heuristic" are the parameters of the paper's
-        experiments. Its theorem says only that some ratio of the stop exists, so neither certifies anything;
-        "heuristic" may never stop.
+        "proven" errs with probability at most `delta`. It uses a union bound over the arms instead of the
+        paper's analysis; this is our choice, see Notes. "faithful" and "heuristic" use the parameters of the
+        paper's experiments. The paper proves only that some ratio for the stopping rule exists, so in these
+        modes no answer is certified. In mode "heuristic", a run may never stop.
 
     Notes
     -----
-    With probability at least ``1 - delta`` no other arm's mean is ever above its expectation by its radius
-    ``U(T)``, nor the best arm's below. When a worse arm, sampled T times, is preferred to the best, sampled
-    T' times, then ``U(T') <= 3 U(T)``, hence ``T / L(T) <= 9 T' / L(T')`` with L the logarithm in the
-    radius. As ``L(r t) <= L(t) + ln(1 + ln r / ln(3 + e))`` for t >= 1, no worse arm gets r times the
-    samples of the best for an r above ``9 (1 + ln(1 + ln r / ln(3 + e)) / L(1))``, which is the ratio of the
-    stop; the paper's experiments have 9. Below a hundred arms this mode takes fewer samples than "faithful".
+    This is the proof for mode "proven". With probability at least ``1 - delta``, at all times, the mean of
+    the best arm is not below its expectation by more than its radius ``U(T)``, and the mean of no other arm
+    is above its expectation by more than its radius. Assume that a worse arm with T samples has a larger
+    upper bound than the best arm with T' samples. Then ``U(T') <= 3 U(T)``, hence ``T / L(T) <= 9 T' /
+    L(T')``, where L is the logarithm in the radius. For t >= 1, ``L(r t) <= L(t) + ln(1 + ln r / ln(3 +
+    e))``. Therefore, no worse arm gets r times the samples of the best arm if r exceeds ``9 (1 + ln(1 + ln r
+    / ln(3 + e)) / L(1))``. This r is the ratio of the stopping rule. The paper's experiments use 9. With
+    fewer than a hundred arms, mode "proven" takes fewer samples than "faithful".
 
     Examples
     --------
@@ -76,7 +78,7 @@ class LilUCB(RuledExplorer, BestK):
 
     @cached_property
     def _parameters(self) -> tuple[float, float, float, float]:
-        """The lil exponent, the level, the factor on the radius and the ratio of the stop."""
+        """The epsilon and the level of the lil radius, its factor, and the ratio of the stopping rule."""
         if self.mode == "heuristic":
             # Jamieson et al. (2014), from memory: e = 0, beta = 1/2, lambda = 1 + 10 / N.
             return 0.0, self.delta, 1.5, 1.0 + 10.0 / self.n_arms
@@ -88,14 +90,14 @@ class LilUCB(RuledExplorer, BestK):
         return epsilon, level / self.n_arms, 2.0, _safe_ratio(epsilon, level / self.n_arms)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms."""
+        """Return the compiled rule, which scans all arms."""
         from cmab.exploration._kernels_lil_ucb import lil_ucb_rule
 
         epsilon, level, factor, ratio = self._parameters
         return lil_ucb_rule(level, epsilon, self.sigma, factor, ratio)
 
     def kernel(self) -> ExplorerKernel:
-        """Return the same rule over a tournament tree: O(log n_arms) a sample."""
+        """Return the compiled loop with a tournament tree, which takes O(log n_arms) time per sample."""
         from cmab.exploration._kernels_lil_ucb import explore_lil_ucb, lil_ucb_tree
 
         epsilon, level, factor, ratio = self._parameters
@@ -107,11 +109,14 @@ class LilUCB(RuledExplorer, BestK):
 
 
 def _safe_ratio(epsilon: float, level: float) -> float:
-    """Return a ratio r of samples that no worse arm reaches while the radii at `level` hold; see Notes."""
+    """Return a ratio r of samples that no worse arm reaches while the radii at `level` hold.
+
+    See the Notes of `LilUCB`.
+    """
     least = math.log(3.0 + epsilon)
     log = math.log(least / level)
     ratio = 9.0
-    # Rises to the fixed point from below; a little more makes the inequality strict.
+    # The iterates increase to the fixed point. The factor 1 + 1e-9 makes the inequality strict.
     for _ in range(100):
         ratio = 9.0 * (1.0 + math.log1p(math.log(ratio) / least) / log)
     return ratio * (1.0 + 1e-9)

@@ -1,7 +1,8 @@
-"""LUCB: the least certain arm of the best k against the most promising of the others.
+"""LUCB: explorers that compare the k best arms with the others by confidence bounds.
 
-The rules differ in three choices: the radius for each side, which of the two critical arms to sample, and
-when to stop.
+The critical arms are the one of the k best arms with the least lower bound and the one of the others with the
+largest upper bound. The rules differ in the radius for each side, in the choice of the critical arms to
+sample, and in the stopping rule.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from cmab.statistics import ArmStatistics
 
 
 class Pair(NamedTuple):
-    """The critical arm of either side, and by how much the other side may still be better."""
+    """The critical arms, and the gap: the upper bound of `low` minus the lower bound of `high`."""
 
     high: int
     low: int
@@ -31,7 +32,7 @@ class Pair(NamedTuple):
 
 
 def best_mask(means: FloatArray, k: int) -> BoolArray:
-    """Mark the `k` best means; ties go to the lower index."""
+    """Return a mask of the `k` largest means; ties go to the lower index."""
     from cmab.compiled._kernels_select import mark_best
 
     is_high = np.empty(len(means), np.bool_)
@@ -40,7 +41,10 @@ def best_mask(means: FloatArray, k: int) -> BoolArray:
 
 
 class LUCBRule(BestK):
-    """Base for rules of one's own: a subclass says what the bounds are, and whether one of the pair is drawn.
+    """Base class for your own LUCB rules.
+
+    A subclass defines `bounds`. It may set `one_arm` to True, so that each round samples one critical arm at
+    random instead of both.
 
     Examples
     --------
@@ -60,17 +64,20 @@ class LUCBRule(BestK):
 
     @abstractmethod
     def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper bound of each arm; `is_high` marks the k best means."""
+        """Return the lower and the upper bound of each arm; `is_high` marks the k largest means."""
 
     def pair(self, state: ArmStatistics) -> Pair:
-        """Return the critical pair; ties go to the lower index."""
+        """Return the two critical arms and their gap; ties go to the lower index."""
         from cmab.exploration._kernels_lucb import critical_pair
 
         is_high = best_mask(state.means, self.k)
         return Pair(*critical_pair(*self.bounds(state, is_high), is_high))
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return both critical arms; if `one_arm`, only one, the high one with odds ``T_low : T_high``."""
+        """Return both critical arms, or one of them at random if `one_arm` is True.
+
+        The odds of the high arm against the low arm are ``T_low : T_high``.
+        """
         from cmab.exploration._kernels_lucb import choose_critical
 
         pair, chosen = self.pair(state), np.empty(2, np.int64)
@@ -86,7 +93,7 @@ class LUCBRule(BestK):
 
 
 class RadiusRule(LUCBRule):
-    """The rules whose intervals lie around the mean: a subclass says what the radii are.
+    """Base class for your own LUCB rules with symmetric intervals; a subclass defines `radii`.
 
     Examples
     --------
@@ -103,31 +110,31 @@ class RadiusRule(LUCBRule):
 
     @abstractmethod
     def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
-        """Return the radius of each arm; `is_high` marks the k best means."""
+        """Return the radius of each arm; `is_high` marks the k largest means."""
 
     def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus their radii."""
+        """Return the means minus and plus their radii."""
         radii = self.radii(state, is_high)
         return state.means - radii, state.means + radii
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LUCB1(RuledExplorer, BestK):
-    """LUCB1 (Kalyanakrishnan et al. 2012): a radius with a clock, both critical arms, Explore-m.
+    """LUCB1 (Kalyanakrishnan et al. 2012): the k best arms, with radii that grow with the round.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`. The clock counts decisions.
+    With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
+    minus `epsilon`. Each round samples both critical arms.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, 0 for the best k exactly.
+        Tolerance. With 0, the default, the answer must be the k best arms.
     sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
+        Sub-Gaussian scale of the outcomes. Half the length of their support is always valid.
 
     Examples
     --------
@@ -146,13 +153,13 @@ class LUCB1(RuledExplorer, BestK):
     sigma: float = field(default=0.5, metadata=POSITIVE)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        """Return the compiled rule, which scans all arms because every radius changes with time."""
         from cmab.exploration._kernels_lucb import lucb1_rule
 
         return lucb1_rule(self.k, self.delta, self.sigma, self.epsilon)
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus the radii of this round."""
+        """Return the means minus and plus the radii of this round."""
         return around(
             state.means, lucb1_radii(state.counts, state.rounds, delta=self.delta, sigma=self.sigma)
         )
@@ -160,19 +167,22 @@ class LUCB1(RuledExplorer, BestK):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilLUCB(RuledExplorer, BestK):
-    """lil'LUCB (Jamieson and Nowak 2014): one lil radius for all arms, both critical arms sampled.
+    """lil'LUCB (Jamieson and Nowak 2014): LUCB with radii by the law of the iterated logarithm (lil).
+
+    All arms have the same formula of the radius, and each round samples both critical arms.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        "faithful" proves an error of at most `delta`; so does "paper", with the theorem's cruder constant;
-        "heuristic" takes far fewer samples, proves nothing, so certifies nothing, and may never stop.
+        The constants of the radius. With "faithful" and "paper", the probability of error is at most `delta`;
+        "paper" uses the cruder constant of the theorem. "heuristic" takes far fewer samples but has no proof:
+        no answer is certified, and a run may never stop.
 
     Examples
     --------
@@ -190,7 +200,7 @@ class LilLUCB(RuledExplorer, BestK):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     mode: Mode = field(default="faithful", metadata=MODE)
 
-    #: 0 for both critical arms, 1 for one at random, 2 for the one of fewer samples.
+    #: Arms to sample: 0 for both critical arms, 1 for one of them at random, 2 for the less sampled one.
     one_arm: ClassVar[int] = 0
     in_kernel = (*RuledExplorer.in_kernel, "rule")
 
@@ -200,25 +210,25 @@ class LilLUCB(RuledExplorer, BestK):
 
     @cached_property
     def _levels(self) -> tuple[float, float, float]:
-        """The lil exponent, and the level of an arm of the k best and of another."""
+        """The epsilon of the lil radius, the level of the k best arms, and the level of the others."""
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
         return epsilon, level / self.n_arms, level / self.n_arms
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms."""
+        """Return the compiled rule, which scans all arms."""
         from cmab.exploration._kernels_lucb import lil_rule
 
         epsilon, *levels = self._levels
         return lil_rule(self.k, self.one_arm, epsilon, self.sigma, *levels)
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus the radii, which differ on the two sides."""
+        """Return the means minus and plus the radii, which differ between the two sides."""
         epsilon, high, low = self._levels
         levels = np.where(best_mask(state.means, self.k), high, low)
         return around(state.means, lil_radii(state.counts, levels, epsilon=epsilon, sigma=self.sigma))
 
     def kernel(self) -> ExplorerKernel:
-        """Return the same rule over tournament trees: O(log n_arms) a sample."""
+        """Return the compiled loop with tournament trees, which takes O(log n_arms) time per sample."""
         from cmab.exploration._kernels_lucb_trees import explore_lil_trees, lil_trees
 
         epsilon, *levels = self._levels
@@ -227,13 +237,16 @@ class LilLUCB(RuledExplorer, BestK):
         )
 
     def scan_kernel(self) -> ExplorerKernel | None:
-        """Return the loop that looks at every arm before each sample: the yardstick of the trees."""
+        """Return the loop that scans every arm before each sample, the reference for the trees."""
         return super().kernel()
 
 
 @dataclass(frozen=True, eq=False)
 class LUCBPlusPlus(LilLUCB):
-    """LUCB++ (Simchowitz et al. 2017): the union over the *other* side only; both critical arms sampled.
+    """LUCB++ (Simchowitz et al. 2017): lil'LUCB with smaller radii.
+
+    The union bound for an arm counts only the arms on the *other* side: the n - k others for one of the k
+    best, and the k best for one of the others. Each round samples both critical arms.
 
     Parameters
     ----------
@@ -256,14 +269,17 @@ class LUCBPlusPlus(LilLUCB):
     def _levels(self) -> tuple[float, float, float]:
         n_low = self.n_arms - self.k
         epsilon, level = lil_parameters(self.mode, delta=self.delta, sides=(self.k, n_low), n_sides=2.0)
-        # Algorithm 1 of Jiang et al. (2017): U(T, delta / [2 (N - K)]) for the high
-        # arms, U(T, delta / 2K) for the low.
+        # Algorithm 1 of Jiang et al. (2017): U(T, delta / [2 (N - K)]) for the high arms, and U(T, delta /
+        # 2K) for the low arms.
         return epsilon, level / (2.0 * n_low), level / (2.0 * self.k)
 
 
 @dataclass(frozen=True, eq=False)
 class LilRandLUCB(LUCBPlusPlus):
-    """lil'RandLUCB: the radii of LUCB++, and one critical arm at random, the less sampled one more often.
+    """lil'RandLUCB: the radii of LUCB++ and one critical arm at random in each round.
+
+    The explorer draws each critical arm with probability proportional to the number of samples of the other
+    arm, so it prefers the less sampled arm.
 
     Parameters
     ----------

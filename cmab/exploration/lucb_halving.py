@@ -1,4 +1,4 @@
-"""LUCB1 that restarts with Halving: as cheap as LUCB1 on easy instances, bounded on all."""
+"""LUCB1 with a restart by Halving, which bounds the number of samples on all instances."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from cmab.theory.hardness import halving_samples
 
 @dataclass(eq=False)
 class Restart:
-    """State of both rules.
+    """State of `LUCB1Halving`.
 
     Attributes
     ----------
     first : ArmStatistics
-        LUCB1's.
+        The state of LUCB1.
     second : Phases
-        Halving's, which begins afresh.
+        The state of Halving, which does not use the outcomes of LUCB1.
     restarted : bool
-        Whether LUCB1 was given up.
+        Whether Halving has replaced LUCB1.
     """
 
     first: ArmStatistics
@@ -41,18 +41,19 @@ class Restart:
 
 @dataclass(frozen=True, eq=False)
 class LUCB1Halving(Explorer[Restart]):
-    """LUCB1, and Halving from the beginning if LUCB1 takes as many samples as Halving would.
+    """LUCB1, replaced by Halving if LUCB1 takes as many samples as Halving needs.
 
-    Each gets half of `delta`. With probability at least ``1 - delta`` every returned arm has a mean of at
-    least the k-th largest less `epsilon`, for independent outcomes in [0, 1]; it never takes more than twice
-    Halving's samples at ``delta / 2``.
+    Halving then starts from the beginning, without the outcomes of LUCB1. Each of the two rules uses half of
+    `delta`. With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th
+    largest mean minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is at most twice
+    that of Halving with ``delta / 2``.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
@@ -71,7 +72,8 @@ class LUCB1Halving(Explorer[Restart]):
     References
     ----------
     S. Kalyanakrishnan, A. Tewari, P. Auer, P. Stone: PAC Subset Selection in Stochastic Multi-armed
-    Bandits, ICML 2012, section 4. Where to restart within the order of Halving's samples is our choice.
+    Bandits, ICML 2012, section 4. The paper fixes the restart only up to a constant factor of Halving's
+    samples. The exact number is our choice.
     """
 
     n_arms: int = field(metadata=N_ARMS)
@@ -84,28 +86,28 @@ class LUCB1Halving(Explorer[Restart]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # which refuses too many samples
+        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # raises for too many samples
 
     @cached_property
     def first(self) -> LUCB1:
-        """The rule to begin with."""
+        """The rule before the restart."""
         return LUCB1(self.n_arms, self.k, delta=self.delta / 2.0, epsilon=self.epsilon)
 
     @cached_property
     def second(self) -> Halving:
-        """The rule to restart with."""
+        """The rule after the restart."""
         return Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
 
     @cached_property
     def most_rounds(self) -> int:
-        """Rounds of LUCB1, the first of which samples all arms, before it is given up."""
-        # Half of delta for each rule; LUCB1 is given up when it has cost what Halving will.
+        """The maximum number of rounds of LUCB1, the first of which samples all arms."""
+        # LUCB1 stops when it has taken as many samples as Halving needs for half of delta.
         samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
         return 1 + (samples - self.n_arms) // 2
 
     @property
     def most_samples(self) -> int:
-        """The worst case, on any instance."""
+        """The maximum number of samples on any instance."""
         restart = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
         return self.n_arms + 2 * (self.most_rounds - 1) + restart
 
@@ -117,7 +119,7 @@ class LUCB1Halving(Explorer[Restart]):
         return Restart(self.first.initial_state(), self.second.initial_state())
 
     def update(self, state: Restart, feedback: Feedback) -> None:
-        """Take in outcomes; restart if LUCB1 has had its rounds and does not stop."""
+        """Update the state of the present rule; restart after `most_rounds` rounds if LUCB1 is not done."""
         rule, own = self._present(state)
         rule.update(own, feedback)
         if not state.restarted and state.first.rounds >= self.most_rounds:

@@ -1,4 +1,4 @@
-"""Best-k identification stopped by the generalised likelihood ratio with a mixture threshold."""
+"""Best-k identification with a generalised likelihood ratio and a mixture threshold."""
 
 from __future__ import annotations
 
@@ -11,40 +11,49 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BestKGLR(LikelihoodStop):
-    """A proven stop that needs about half the samples of the lil rules: likelihood ratios of all pairs.
+    """The k best arms, with a stopping rule on the likelihood ratios of all pairs of arms.
 
-    For each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`
-    is, of Gaussian arms, ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 / T_j))``. The pair with the
-    least evidence plus ``ln T_i + ln T_j`` is critical (the penalty keeps arms from starving), and an arm of
-    it is sampled with probability its share of the evidence: for one best arm this is the
-    information-directed selection of You et al. (2023).
+    The explorer computes, for each of the k best arms i and each other arm j, the evidence that i is better
+    than j less `epsilon`. For Gaussian arms, it is ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 /
+    T_j))``. The critical pair has the least sum of its evidence and the penalty ``ln T_i + ln T_j``. The
+    penalty ensures that every arm is sampled again and again. The explorer samples one arm of the critical
+    pair, with probability equal to the share of the arm in the evidence. For k = 1, this is the
+    information-directed selection of You et al. (2023). The run stops when the evidence of every pair exceeds
+    its threshold. It needs about half the samples of the rules with lil radii.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
+        ``"bernoulli"``.
     epsilon : float
-        Tolerance, 0 for the best k exactly; with one, runs end on ties too.
+        Tolerance. With 0, the default, the answer must be the k best arms. With a positive tolerance, runs
+        also end if arms are tied.
     family : {"gaussian", "bernoulli"}
-        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1], which takes
-        fewer samples where means are close to 0 or 1.
+        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1], and takes fewer
+        samples if means are close to 0 or 1.
     mode : {"faithful", "heuristic"}
-        "heuristic" compares the evidence with ``ln((1 + ln t) / delta)``, as experiments in the literature
-        do: nothing is proven, and no answer is certified.
+        The threshold. "heuristic" compares the evidence with ``ln((1 + ln t) / delta)``, as experiments in
+        the literature do. This threshold is not proven, so no answer is certified.
 
     Notes
     -----
-    With probability at least ``1 - delta`` none but the best k ever passes the threshold against one of them
-    that is better by more than `epsilon`, for any way of sampling. For Gaussian outcomes its constants are
-    those of Kaufmann and Koolen, from memory: a number plus ``2 ln(4 + ln T)`` for each arm of the pair. For
-    outcomes in [0, 1] it is ``ln(pairs / delta)`` plus, for each arm, the logarithm of the largest likelihood
-    over its mean under the Beta(1/2, 1/2) prior, about ``ln(T) / 2 + 0.6`` at most: the mean over the true
-    likelihood is a non-negative supermartingale of mean 1 at most (for outcomes between 0 and 1 by
-    convexity), and Ville's inequality bounds its maximum. That a run ends is not proven, so set a cap.
+    Let i be an arm outside the true k best, and j an arm of the true k best that is better than i by more
+    than `epsilon`. With probability at least ``1 - delta``, the evidence that i is better than j less
+    `epsilon` never exceeds its threshold for any such pair. This holds for every way of sampling.
+
+    For Gaussian outcomes, the constants of the threshold are those of Kaufmann and Koolen, from memory: a
+    number plus ``2 ln(4 + ln T)`` for each arm of the pair. For outcomes in [0, 1], the threshold is
+    ``ln(pairs / delta)`` plus one term for each arm. This term is the logarithm of the maximum of the
+    likelihood divided by the average of the likelihood under the Beta(1/2, 1/2) prior, about ``ln(T) / 2 +
+    0.6`` at most. The ratio of this average to the true likelihood is a nonnegative supermartingale of mean
+    at most 1 (for outcomes between 0 and 1 by convexity), and Ville's inequality bounds its maximum.
+
+    There is no proof that every run ends, so limit the number of samples.
 
     Examples
     --------
@@ -57,14 +66,14 @@ class BestKGLR(LikelihoodStop):
     ----------
     E. Kaufmann, W. M. Koolen: Mixture Martingales Revisited, JMLR 22 (2021).
     A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, section 4 (the
-    stop for coins).
+    stopping rule for Bernoulli outcomes).
     W. You, C. Qin, Z. Wang, S. Yang: Information-Directed Selection for Top-Two Algorithms, COLT 2023.
     M. Jourdan, R. Degenne, E. Kaufmann: An epsilon-Best-Arm Identification Algorithm for Fixed-Confidence and
     Beyond, NeurIPS 2023 (the evidence with a tolerance).
     """
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all pairs across the border of the k best."""
+        """Return the compiled rule, which scans all pairs of one of the k best arms and another arm."""
         from cmab.exploration._kernels_mixture import mixture_rule
 
         return mixture_rule(self.k, self._stop)

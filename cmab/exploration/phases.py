@@ -1,4 +1,4 @@
-"""Exploration in phases: the undecided arms are pulled up to a number, then some of them are decided."""
+"""Exploration in phases: sample all undecided arms equally often, then accept or reject some of them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Phases:
     Attributes
     ----------
     stats : ArmStatistics
-        Of all phases, or of the present one where a rule wants fresh means.
+        Statistics of all phases, or only of the present phase if the rule uses fresh means.
     undecided, accepted : BoolArray, shape (n_arms,)
-        Arms still in the race, and arms that will be returned.
+        Masks of the undecided arms and of the accepted arms. All other arms are rejected.
     target : int
-        Outcomes in `stats` that each undecided arm has at the end of the phase.
+        Number of outcomes of each undecided arm in `stats` at the end of the phase.
     phase : int
-        Phases that have ended.
+        Number of completed phases.
     samples : int
-        Outcomes seen in all.
+        Number of outcomes in all phases.
     """
 
     stats: ArmStatistics
@@ -41,23 +41,23 @@ class Phases:
     samples: int = 0
 
     def check(self, fresh: Phases) -> None:
-        """Refuse what no feedback could have led to, as `ArmStatistics.check` does for `stats`."""
+        """Raise `ValueError` if no feedback can lead to this state; `ArmStatistics.check` checks `stats`."""
         for name in ("undecided", "accepted"):
             mask: BoolArray = getattr(self, name)
             if mask.shape != fresh.undecided.shape or mask.dtype != np.bool_:
-                raise ValueError(f"{name} must say yes or no to each arm, got {shown(mask)}")
+                raise ValueError(f"{name} must be a boolean array with one entry per arm, got {shown(mask)}")
         if (self.undecided & self.accepted).any():
-            raise ValueError("an arm must not be undecided and accepted at once")
+            raise ValueError("an arm must not be both undecided and accepted")
         for name in ("target", "phase", "samples"):
             count(name, getattr(self, name))
         if self.undecided.any() and self.stats.counts[self.undecided].min() >= self.target:
             raise ValueError(
-                f"undecided arms must have fewer than target = {self.target} outcomes, or decide"
+                f"an undecided arm must have fewer than target = {self.target} outcomes, got as many of each"
             )
 
 
 class PhasedExplorer(Explorer[Phases]):
-    """Base of explorers that decide about arms at the end of phases; one batch of pulls a phase.
+    """Base class of explorers that take one batch of samples per phase and then decide about arms.
 
     A subclass sets `n_arms` and `k` and defines `pulls_per_arm` and `decide`.
 
@@ -87,16 +87,19 @@ class PhasedExplorer(Explorer[Phases]):
 
     @property
     def goal(self) -> Goal:
-        """The best `k` arms."""
+        """The goal: the best `k` arms."""
         return ExploreM(self.k)
 
     @abstractmethod
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return how many outcomes each undecided arm gets in the phase that begins; 0 ends the run."""
+        """Return the number of samples of each undecided arm in the phase that begins; 0 ends the run."""
 
     @abstractmethod
     def decide(self, state: Phases) -> None:
-        """Accept arms, and clear `undecided` for those decided, at the end of a phase."""
+        """Decide about arms at the end of a phase.
+
+        Set `accepted` for the accepted arms, and clear `undecided` for all accepted and rejected arms.
+        """
 
     def initial_state(self) -> Phases:
         """Return the state at the beginning of the first phase."""
@@ -106,20 +109,20 @@ class PhasedExplorer(Explorer[Phases]):
         return state
 
     def select(self, state: Phases, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the undecided arms that lack outcomes."""
+        """Return the undecided arms that have fewer than ``state.target`` outcomes."""
         return np.flatnonzero(state.undecided & (state.stats.counts < state.target))
 
     def pulls(self, state: Phases) -> int:
-        """Return the number of outcomes that every selected arm still lacks."""
+        """Return the number of outcomes of each selected arm to take at once."""
         counts = state.stats.counts[state.undecided]
-        # By the arm that lacks least, so that none gets more than the phase wants.
+        # The least number that a selected arm needs, so that no arm gets more than `target`.
         return int(state.target - counts[counts < state.target].max(initial=0))
 
     def update(self, state: Phases, feedback: Feedback) -> None:
-        """Take in outcomes; when the phase is complete, decide and begin the next."""
+        """Update the statistics with `feedback`; if the phase is complete, decide and begin the next."""
         state.stats.update(feedback)
         state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())
-        # A loop, for feedback of several outcomes may end more than one phase.
+        # A loop, because feedback with several outcomes may complete more than one phase.
         while state.undecided.any() and state.stats.counts[state.undecided].min() >= state.target:
             self.decide(state)
             state.phase += 1
@@ -131,11 +134,11 @@ class PhasedExplorer(Explorer[Phases]):
         return not state.undecided.any()
 
     def recommend(self, state: Phases) -> IntArray:
-        """Return the accepted arms, filled up with the best undecided ones."""
+        """Return the accepted arms and, up to `k` arms, the best undecided arms."""
         return np.flatnonzero(state.accepted | best_undecided(state, self.k - int(state.accepted.sum())))
 
     def _begin(self, state: Phases) -> None:
-        """Set the target of a new phase; if nothing can be bought any more, accept the best arms."""
+        """Set the target of a new phase, or accept the best arms if no more samples are possible."""
         if self.fresh_means and state.phase:
             state.stats = ArmStatistics.empty(self.n_arms)
         pulls = self.pulls_per_arm(state)
@@ -145,7 +148,7 @@ class PhasedExplorer(Explorer[Phases]):
 
 
 class BudgetExplorer(PhasedExplorer):
-    """Base of explorers in phases that never take more than `budget` samples, and certify nothing."""
+    """Base class of explorers in phases that take at most `budget` samples and certify no answer."""
 
     budget: int
 
@@ -153,7 +156,7 @@ class BudgetExplorer(PhasedExplorer):
 
 
 def affordable(budget: int, state: Phases, pulls: int) -> int:
-    """Return `pulls` of each undecided arm, or as many as the budget still allows."""
+    """Return `pulls`, or the number of samples per undecided arm that the budget allows if it is less."""
     return min(pulls, (budget - state.samples) // int(state.undecided.sum()))
 
 
@@ -172,7 +175,7 @@ def finish(state: Phases, k: int) -> None:
 
 
 def settle(state: Phases, k: int) -> None:
-    """Decide the rest when there is nothing left to choose: all places taken, or as many arms as places."""
+    """Decide all undecided arms if `k` arms are accepted, or if at most `k` arms are not rejected."""
     if int(state.accepted.sum()) + int(state.undecided.sum()) <= k or int(state.accepted.sum()) == k:
         finish(state, k)
 

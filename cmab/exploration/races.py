@@ -1,4 +1,4 @@
-"""Races: all undecided arms are sampled in turn, and decided as soon as their intervals are clear."""
+"""Races: sample all undecided arms in turn, and decide an arm once its confidence interval allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmab.statistics import ArmStatistics
 
 @dataclass(frozen=True, eq=False)
 class _Race(PhasedExplorer):
-    """A race for the k best arms; a subclass defines `radii`."""
+    """Base class of races for the k best arms; a subclass defines `radii`."""
 
     n_arms: int = field(metadata=N_ARMS)
     k: int = field(metadata=K)
@@ -29,34 +29,37 @@ class _Race(PhasedExplorer):
 
     @abstractmethod
     def radii(self, stats: ArmStatistics) -> FloatArray:
-        """Return radii that hold up to `max_pulls`; times its count none falls as the count grows."""
+        """Return radii that hold for all counts up to `max_pulls`.
+
+        The product of a radius and its count must not decrease as the count grows.
+        """
 
     def intervals(self, state: Phases) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus the radii: of an arm that is decided, those of its last sample."""
+        """Return the means minus and plus the radii; for a decided arm, those at its last sample."""
         radii = np.where(state.stats.counts > 0, self.radii(state.stats), np.inf)
         return around(state.stats.means, radii)
 
     def is_certified(self, state: Phases) -> bool:
-        """Return whether all arms were decided by their intervals, none by running out of pulls."""
+        """Return whether all arms were decided by their intervals, before the limit `max_pulls`."""
         return self.is_done(state) and state.target <= self.max_pulls
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return the samples before which no arm can be decided; 0 when each has had `max_pulls`.
+        """Return a number of samples before which no arm can be decided, or 0 after `max_pulls` samples.
 
-        The race decides as if it looked after every single sample.
+        The race therefore decides as if it compared the intervals after every sample.
         """
         if state.target < self.max_pulls:
             return min(max(1, self.least_pulls(state)), self.max_pulls - state.target)
-        state.target = self.max_pulls + 1  # marks a race that ends undecided
+        state.target = self.max_pulls + 1  # marks a race that ends with undecided arms
         return 0
 
     def least_pulls(self, state: Phases) -> int:
-        """Return how many samples more of each undecided arm it takes at the least to decide one.
+        """Return a lower bound on the number of samples per undecided arm before the next decision.
 
-        In d samples the sums of two arms approach each other by at most ``b d``, and no arm's radius times
-        its count falls; so intervals that overlap by x at T samples of each still do after fewer than
-        ``x T / b`` more, b the length of `support`. An arm is decided by clearing the intervals of enough
-        others.
+        Let b be the length of `support`. In d samples of each, the sums of two arms approach each other by at
+        most ``b d``, and the product of radius and count does not decrease. Two intervals that overlap by x
+        after T samples of each therefore still overlap after fewer than ``x T / b`` more. An arm is decided
+        only if its interval does not overlap with the intervals of enough other arms.
         """
         arms, means = undecided_means(state)
         if not state.target or (state.stats.counts[arms] != state.target).any():
@@ -64,18 +67,19 @@ class _Race(PhasedExplorer):
         radii = self.radii(state.stats)[arms]
         lower, upper = np.sort(means - radii), np.sort(means + radii)
         wanted = self.k - int(state.accepted.sum())
-        # The least distance by which an arm still misses being accepted, or being rejected.
+        # The least overlap that must disappear before an arm can be accepted or rejected.
         overlap = min(upper[len(arms) - wanted - 1] - lower[-1], upper[0] - lower[-wanted])
         return int(state.target * overlap / length(self.support))
 
     def decide(self, state: Phases) -> None:
-        """Decide the arms whose intervals are clear of enough others, until no more are."""
+        """Decide the arms whose intervals do not overlap with enough others, until there are no more."""
         radii = self.radii(state.stats)
         while state.undecided.any():
             arms, means = undecided_means(state)
             lower, upper = np.sort(means - radii[arms]), np.sort(means + radii[arms])
             wanted = self.k - int(state.accepted.sum())
-            # Below its lower bound lie the upper bounds of all but those wanted: at least n - k others.
+            # Accept an arm if at least n - k others have upper bounds below its lower bound. Here n is the
+            # number of undecided arms and k the number of wanted arms.
             beats = np.searchsorted(upper, means - radii[arms], side="left") >= len(arms) - wanted
             loses = len(arms) - np.searchsorted(lower, means + radii[arms], side="right") >= wanted
             if not (beats | loses).any():
@@ -87,24 +91,25 @@ class _Race(PhasedExplorer):
 
 @dataclass(frozen=True, eq=False)
 class HoeffdingRace(_Race):
-    """Hoeffding race (Maron and Moore 1994), for the k best arms.
+    """Hoeffding race (Maron and Moore 1994) for the k best arms.
 
-    An arm is accepted when its lower bound exceeds the upper bounds of all but k - 1 others, rejected when
-    k others exceed it. With probability at least ``1 - delta`` no decision is wrong. Arms still undecided
-    after `max_pulls` are ranked by their means; `is_certified` tells.
+    The race accepts an arm if its lower bound exceeds the upper bounds of all but k - 1 other arms. It
+    rejects an arm if the lower bounds of k other arms exceed its upper bound. With probability at least ``1 -
+    delta``, all these decisions are right. If arms are still undecided after `max_pulls` samples of each, the
+    race accepts those with the largest means, and `is_certified` returns False.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     support : tuple of float
-        Interval of the outcomes, of length b.
+        Interval that contains the outcomes. Its length is b.
     max_pulls : int
-        The most samples of one arm.
+        Maximum number of samples of one arm.
 
     Examples
     --------
@@ -127,14 +132,14 @@ class HoeffdingRace(_Race):
 
     def radii(self, stats: ArmStatistics) -> FloatArray:
         """Return ``b sqrt(ln(2 N max_pulls / delta) / 2T)``."""
-        # A union over two sides, all arms and all counts up to the last.
+        # A union bound over two sides, all arms and all counts up to `max_pulls`.
         log = math.log(2 * self.n_arms * self.max_pulls / self.delta)
         return length(self.support) * scaled_radius(stats.counts, log / 2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class BernsteinRace(_Race):
-    """Bernstein race (Mnih et al. 2008): the race with empirical-Bernstein intervals, for small variances.
+    """Bernstein race (Mnih et al. 2008): a race with empirical-Bernstein intervals, for small variances.
 
     Parameters
     ----------
@@ -160,9 +165,9 @@ class BernsteinRace(_Race):
     """
 
     def radii(self, stats: ArmStatistics) -> FloatArray:
-        """Return ``sqrt(2 V l / T) + 3 b l / T``, V the biased variance, ``l = ln(3 N max_pulls / delta)``.
+        """Return ``sqrt(2 V l / T) + 3 b l / T`` with ``l = ln(3 N max_pulls / delta)``.
 
-        The law is Audibert, Munos and Szepesvari's (2009, Theorem 1).
+        V is the biased variance. See Audibert, Munos and Szepesvari (2009), Theorem 1.
         """
         counts = np.maximum(stats.counts, 1)
         # Theorem 1 fails with probability at most 3 exp(-l) at one count.

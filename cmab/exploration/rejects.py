@@ -1,4 +1,4 @@
-"""Fixed budget by successive rejects and accepts: one arm is decided a phase."""
+"""Explorers with a fixed budget that accept or reject one arm in each phase."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _BUDGET = budget(lambda explorer: explorer.n_arms + 1)
 
 
 class _OneAPhase(BudgetExplorer):
-    """Phases in which the arm with the largest gap is decided; `log_sum` sets how pulls grow."""
+    """Base class: each phase decides the arm with the largest gap; `log_sum` sets the number of samples."""
 
     @property
     @abstractmethod
     def log_sum(self) -> float:
-        """The paper's logarithm-like sum, which makes the schedule meet the budget."""
+        """The sum in the schedule, about a logarithm, with which the total meets the budget."""
 
     def pulls_per_arm(self, state: Phases) -> int:
-        """Return what the undecided arms lack to the phase's total."""
+        """Return the number of samples that each undecided arm needs to reach the total of the phase."""
         left = self.n_arms - state.phase
-        # n_k = ceil((n - N) / (logbar (N + 1 - k))) outcomes in all, phases being counted from 0 here.
+        # The total is n_k = ceil((n - N) / (logbar (N + 1 - k))); here phases are counted from 0.
         return math.ceil((self.budget - self.n_arms) / (self.log_sum * left)) - state.target
 
     def _begin(self, state: Phases) -> None:
-        # Where the schedule repeats a total the phase costs nothing, which must not end the run.
+        # If the schedule repeats a total, the phase takes no samples. That must not end the run.
         state.target += max(0, self.pulls_per_arm(state))
 
     def decide(self, state: Phases) -> None:
-        """Accept or reject the arm whose gap is the largest; ties go to the lower index."""
+        """Accept or reject the arm with the largest gap; ties go to the lower index."""
         best, gaps = self.best_and_gaps(state)
         gaps = np.where(state.undecided, gaps, -np.inf)
         arm = int(np.argmax(gaps))
@@ -47,11 +47,11 @@ class _OneAPhase(BudgetExplorer):
 
     @abstractmethod
     def best_and_gaps(self, state: Phases) -> tuple[IntArray, FloatArray]:
-        """Return the best arms by present means, given what was decided, and the gaps of all arms."""
+        """Return the best arms by present means, given the decisions so far, and the gaps of all arms."""
 
 
 class _BestK(_OneAPhase):
-    """Accepts and rejects for the k best arms."""
+    """Base class of the rules for the k best arms."""
 
     @property
     def log_sum(self) -> float:
@@ -59,7 +59,7 @@ class _BestK(_OneAPhase):
         return 0.5 + sum(1.0 / i for i in range(2, self.n_arms + 1))
 
     def best_and_gaps(self, state: Phases) -> tuple[IntArray, FloatArray]:
-        """Return the best undecided arms that are still wanted, and the gaps of the undecided arms."""
+        """Return the undecided arms among the k best by present means, and the gaps of undecided arms."""
         arms, means = undecided_means(state)
         wanted = self.k - int(state.accepted.sum())
         gaps = np.full(self.n_arms, -np.inf)
@@ -71,17 +71,17 @@ class _BestK(_OneAPhase):
 class SAR(_BestK):
     """Successive Accepts and Rejects (Bubeck et al. 2013): the k best arms with a fixed budget.
 
-    It certifies nothing; `cmab.theory.hardness.rejects_error` bounds its probability of error on a known
-    instance.
+    No answer is certified. For a known instance, `cmab.theory.hardness.rejects_error` bounds the probability
+    of error.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     budget : int
-        Samples that may be taken, more than `n_arms`.
+        Maximum number of samples, greater than `n_arms`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class SAR(_BestK):
     budget: int = field(metadata=_BUDGET)
 
     def decide(self, state: Phases) -> None:
-        """Decide one arm; after the last phase but one the last arm is decided without more samples."""
+        """Decide one arm; if one undecided arm is left, decide it without more samples."""
         super().decide(state)
         if state.phase == self.n_arms - 2:
             finish(state, self.k)
@@ -108,16 +108,16 @@ class SAR(_BestK):
 
 @dataclass(frozen=True, eq=False)
 class SuccessiveRejects(_BestK):
-    """Successive Rejects (Audibert et al. 2010): the worst arm is dropped each phase; best arm, fixed budget.
+    """Successive Rejects (Audibert et al. 2010): the best arm with a fixed budget.
 
-    It certifies nothing.
+    Each phase drops the worst arm. No answer is certified.
 
     Parameters
     ----------
     n_arms : int
         Number of arms, at least 2.
     budget : int
-        Samples that may be taken, more than `n_arms`.
+        Maximum number of samples, greater than `n_arms`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class SuccessiveRejects(_BestK):
     k = 1
 
     def decide(self, state: Phases) -> None:
-        """Drop the worst mean, the higher index first; accept the arm that is left."""
+        """Drop the arm with the least mean (ties: the higher index); accept the last arm that is left."""
         arms, means = undecided_means(state)
         state.undecided[arms[len(arms) - 1 - int(np.argmin(means[::-1]))]] = False
         if state.undecided.sum() == 1:
@@ -145,25 +145,27 @@ class SuccessiveRejects(_BestK):
 
 @dataclass(frozen=True, eq=False)
 class CSAR(_OneAPhase):
-    """Combinatorial Successive Accepts and Rejects (Chen et al. 2014): any linear family, fixed budget.
+    """Combinatorial Successive Accepts and Rejects (Chen et al. 2014): the best super arm, fixed budget.
 
-    Each phase asks the oracle for the best super arm with each undecided arm on its other side, and decides
-    the arm that matters most. It certifies nothing.
+    In each phase, the oracle finds the best super arm and, for each undecided arm, the best super arm with
+    the opposite decision: without the arm if the best super arm contains it, and with the arm otherwise. The
+    gap of the arm is the loss of value. The phase decides the arm with the largest gap: it accepts the arm if
+    the best super arm contains it, and rejects the arm otherwise. No answer is certified.
 
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle that defines `solve_constrained`, for any arms forced in: not a shortest path in a
-        graph with a cycle.
+        An exact oracle whose `solve_constrained` accepts any arms that must be contained. A shortest path in
+        a graph with a cycle does not qualify.
     budget : int
-        Samples that may be taken, more than the number of arms.
+        Maximum number of samples, greater than the number of arms.
 
     Raises
     ------
     ValueError
         If the oracle is not exact and linear, or the budget is too small.
     TypeError
-        If the oracle cannot force arms in.
+        If the oracle cannot find a super arm that must contain given arms.
 
     Examples
     --------
@@ -202,9 +204,9 @@ class CSAR(_OneAPhase):
         return sum(1.0 / i for i in range(1, self.n_arms + 1))
 
     def best_and_gaps(self, state: Phases) -> tuple[IntArray, FloatArray]:
-        """Return the best super arm given what was decided, and the oracle's gaps."""
+        """Return the best super arm given the decisions so far, and the gaps by the oracle."""
         rejected = np.flatnonzero(~state.undecided & ~state.accepted)
-        rng = np.random.default_rng(0)  # exact oracles need none, and updates must not depend on one
+        rng = np.random.default_rng(0)  # exact oracles need no randomness; updates must not depend on it
         means = possible(self.oracle, state.stats.means)
         return self.oracle.gaps(means, np.flatnonzero(state.accepted), rejected, rng)
 
@@ -216,5 +218,5 @@ class CSAR(_OneAPhase):
         )
         means = possible(self.oracle, state.stats.means)
         best = self.oracle.solve_constrained(means, accepted, rejected, np.random.default_rng(0))
-        assert best is not None  # an arm is accepted from, and rejected outside, a super arm that exists
+        assert best is not None  # every decision agrees with a super arm that exists
         return np.sort(best)

@@ -1,4 +1,4 @@
-"""Explorers whose rule is compiled: ask and tell call the function that the compiled loop calls."""
+"""Explorers with one compiled rule, which `select`, `update` and the compiled loop all call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class RuledExplorer(SamplingExplorer):
-    """Base of explorers that are one compiled rule: a subclass says which, and what it recommends.
+    """Base class of explorers that consist of one compiled rule.
+
+    A subclass defines `rule`, which returns the compiled rule, and `recommend`.
 
     Examples
     --------
@@ -44,26 +46,29 @@ class RuledExplorer(SamplingExplorer):
 
     @abstractmethod
     def rule(self) -> Rule:
-        """Return the compiled rule with its parameters; asked for once, so it must depend on them only."""
+        """Return the compiled rule with its parameters.
+
+        The explorer calls this method once, so the rule must depend only on the parameters of the explorer.
+        """
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return the compiled loop that asks the rule before each sample."""
+        """Return the compiled loop that calls the rule before each sample."""
         from cmab.compiled._kernels_exploration import Arguments
         from cmab.exploration._kernels_explore import explore
 
         rule, (integers, parameters) = self._rule
-        # Parameters, room for what the rule looks up, then its memory: rules know these places by name.
+        # The parameters, the table of the rule, then its memory. Rules name these places by constants.
         reals = np.concatenate((parameters, np.zeros(rule.room), rule.memory))
         return ExplorerKernel(explore, (rule.decide, rule.is_random, Arguments(integers.copy(), reals)))
 
     def initial_state(self) -> ArmStatistics:
-        """Return the statistics before the first outcome, with the rule's memory."""
+        """Return the statistics before the first outcome, with the initial memory of the rule."""
         return ArmStatistics.empty(self.n_arms, memory=self._rule[0].memory)
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in outcomes, and let the rule remember what it keeps in mind."""
+        """Update the statistics with `feedback`, and let the rule update its memory."""
         super().update(state, feedback)
-        # The rule is asked for the sake of its memory; what it would sample is asked again by `select`.
+        # This call only updates the memory. `select` calls the rule again for the arms to sample.
         if len(state.memory) and not len(self.unseen(state)):
             self._decide(state, state.memory, 0.0)
 
@@ -75,14 +80,14 @@ class RuledExplorer(SamplingExplorer):
         return self._decide(state, state.memory.copy(), 0.0)[0] < 0
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without compiled code: a pickle that holds it is a hundred times as large, and of one version only.
+        # Leave out compiled code: it makes pickles a hundred times as large and ties them to one version.
         return {name: value for name, value in vars(self).items() if name != "_rule"}
 
     def _coin(self, rng: np.random.Generator) -> float:
         return rng.random() if self._rule[0].is_random else 0.0
 
     def _decide(self, state: ArmStatistics, memory: FloatArray, coin: float) -> tuple[int, IntArray]:
-        """Return what the rule does next, changing `memory`."""
+        """Return the size and the chosen arms of the rule's next decision, and update `memory` in place."""
         (integers, parameters), chosen = self.parameters, np.empty(self.n_arms, np.int64)
         reals = np.concatenate((parameters, memory))
         size = self._rule[0].decide(self.seen(state), coin, integers, reals, chosen)
@@ -91,20 +96,20 @@ class RuledExplorer(SamplingExplorer):
 
     @property
     def parameters(self) -> tuple[IntArray, FloatArray]:
-        """Copies of the rule's parameters, in which it may leave its mark."""
+        """Copies of the parameters of the rule, which the rule may use as scratch space."""
         _, (integers, reals) = self._rule
         return integers.copy(), reals.copy()
 
     def seen(self, state: ArmStatistics) -> Seen:
-        """Return what compiled functions see of `state`."""
+        """Return the part of `state` that compiled functions read."""
         from cmab.compiled._kernels_exploration import Seen
 
-        # ROUNDS and SAMPLES, all of the clock that a rule reads.
+        # Rules read only these two entries of the clock: ROUNDS and SAMPLES.
         clock = np.array([state.rounds, state.counts.sum()])
         return Seen(state.counts, state.means, state.deviations, clock)
 
     @cached_property
     def _rule(self) -> tuple[Rule, tuple[IntArray, FloatArray]]:
-        """The rule, and its parameters as arrays, which are copied before it sees them."""
+        """The rule, and its parameters as arrays; the rule receives copies of these arrays."""
         rule = self.rule()
         return rule, (np.array(rule.integers, np.int64), np.array(rule.reals, np.float64))

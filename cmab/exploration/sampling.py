@@ -1,4 +1,4 @@
-"""Explorers that sample arms one or two at a time: what they share."""
+"""Base classes of explorers that sample one or two arms at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from cmab.statistics import ArmStatistics
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
-    """Base of explorers whose state is `ArmStatistics`: every arm first, then what `critical` says."""
+    """Base class of explorers whose state is `ArmStatistics`.
+
+    The explorer samples every arm `initial_pulls` times, and then the arms that `critical` returns.
+    """
 
     epsilon: float = 0.0
     initial_pulls = 1
@@ -29,7 +32,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         state.update(feedback)
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the arms without an outcome, or the critical ones when there are none."""
+        """Return the arms with fewer than `initial_pulls` outcomes; if there are none, the critical arms."""
         unseen = self.unseen(state)
         return unseen if len(unseen) else self.critical(state, rng)
 
@@ -38,12 +41,12 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         return np.flatnonzero(state.counts < self.initial_pulls)
 
     def is_done(self, state: ArmStatistics) -> bool:
-        # The mean of an arm without outcomes is 0, which no stopping rule may take for evidence.
+        # The mean of an arm without outcomes is 0. A stopping rule must not use it as evidence.
         return bool(state.counts.min() >= self.initial_pulls) and self.can_stop(state)
 
     @abstractmethod
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the arms to sample next."""
+        """Return the arms to sample next, once every arm has its first outcomes."""
 
     @abstractmethod
     def can_stop(self, state: ArmStatistics) -> bool:
@@ -52,7 +55,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
 
 @dataclass(frozen=True, eq=False)
 class BestK(SamplingExplorer):
-    """Base of explorers for the `k` best arms."""
+    """Base class of explorers that return the `k` best arms."""
 
     n_arms: int = field(metadata=N_ARMS)
     k: int = field(metadata=K)
@@ -61,9 +64,9 @@ class BestK(SamplingExplorer):
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best; without a tolerance the best `k`."""
+        """The goal that every returned arm is within `epsilon` of the k-th best."""
         return ExploreM(self.k, self.epsilon)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the k best means."""
+        """Return the arms with the k largest means."""
         return best_k(state.means, self.k)

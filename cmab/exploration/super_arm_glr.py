@@ -1,4 +1,4 @@
-"""The best super arm by likelihood ratios against its rivals: exchanges of a matroid, or a list."""
+"""Identification of the best super arm by likelihood ratios against its rivals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEPT = 64
 
 
 class _Rivals(NamedTuple):
-    """What the best super arm is compared with, a row each: signs, and the threshold without the counts."""
+    """The rivals of the best super arm, one row each: signs of the arms, and count-free thresholds."""
 
     signs: FloatArray
     thresholds: FloatArray
@@ -32,45 +32,56 @@ class _Rivals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SuperArmGLR(SamplingExplorer):
-    """The stop of `BestKGLR` for super arms: any matroid, or any list of super arms.
+    """The best super arm of a matroid or of a list, with the stopping rule of `BestKGLR`.
 
-    Of the best super arm S for the means and a rival S', with D the arms that only one of them has, the
-    evidence is ``(m(S) - m(S') + e)^2 / (2 sigma^2 sum_D 1 / T_i)``. The rival of least evidence plus ``sum_D
-    ln T_i`` is critical, and an arm i of D is sampled with probability in proportion to ``1 / T_i``, its
-    share of the evidence. On a matroid the rivals are those one exchange away, and `UniformMatroid` gives
-    `BestKGLR`, sample for sample where no means are equal.
+    Let S be the best super arm for the empirical means, S' a rival, and D the set of arms that only one of
+    them contains. The evidence for S is ``(m(S) - m(S') + e)^2 / (2 sigma^2 sum_D 1 / T_i)``, where e is the
+    tolerance for one rival (see Notes). The critical rival has the least sum of its evidence and ``sum_D ln
+    T_i``. The explorer samples an arm i of its D with probability proportional to ``1 / T_i``, the share of
+    the arm in the evidence.
+
+    The rivals are all other super arms of the list. For a matroid, they are the super arms that differ from S
+    by one exchange. With `UniformMatroid`, the explorer takes the same samples as `BestKGLR` if no two means
+    are equal.
 
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle, of either sense, that takes means of any size above its `least_mean`.
+        An exact oracle for rewards or costs that accepts means of any size above its `least_mean`.
     super_arms : sequence of sequences of int, optional
-        All super arms, at most some thousands; left out for a matroid, whose oracle has `exchange_pairs`.
+        All super arms, at most a few thousand. Omit it for a matroid, whose oracle has `exchange_pairs`.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Sub-Gaussian scale of the outcomes; 1/2 covers all in [0, 1].
+        Sub-Gaussian scale of the outcomes. The default, 1/2, is valid for all outcomes in [0, 1].
     epsilon : float
-        Tolerance of the sum, 0 for the best super arm exactly; with one, runs end on ties too.
+        Tolerance of the value of the super arm. With 0, the default, the answer must be the best super arm.
+        With a positive tolerance, runs also end if super arms are tied.
     growth : float
-        Batches: ``max(1, growth t / n_arms)`` outcomes are taken at once after t samples, in [0, 1], so that
-        the number of calls of the oracle grows like ``ln t``. 0 asks it before every sample.
+        Growth of the batches, in [0, 1]. After t samples, the explorer takes ``max(1, growth t / n_arms)``
+        outcomes of the selected arm at once, so the number of oracle calls grows like ``ln t``. With 0, the
+        default, it calls the oracle before every sample.
 
     Raises
     ------
     ValueError
-        If the oracle is not exact and linear, or no matroid where there is no list; or a parameter is out of
-        its range.
+        If the oracle is not exact and linear, if it is not a matroid and `super_arms` is None, or if a
+        parameter is out of its range.
 
     Notes
     -----
-    A wrong answer S loses by more than `epsilon` to the best super arm B. From a list, B is a rival. On a
-    matroid there is a bijection of the arms that only one has under which every single exchange gives a basis
-    (Brualdi 1969), so one of them gains more than ``e = epsilon / min(r, n - r)``, for rank r: the pair of an
-    arm outside B and one of B, of which there are ``r (n - r)``. A wrong rival's evidence is at most ``sum_D
-    T_i (m_i - mu_i)^2 / 2 sigma^2``, which exceeds ``d C(x / d) + sum_D 2 ln(4 + ln T_i)`` for d arms with
-    probability at most ``exp(-x)``, for any way of sampling and at all times (Kaufmann and Koolen, their
-    constants from memory). That a run ends is not proven, so set a cap.
+    A wrong answer S is worse than the best super arm B by more than `epsilon`. For a list, B is one of the
+    rivals of S, and ``e = epsilon``. For a matroid of rank r, there is a bijection between the arms that only
+    S contains and those that only B contains, such that every single exchange in S gives a basis (Brualdi
+    1969). One of these exchanges gains more than ``e = epsilon / min(r, n - r)``. It is one of the ``r (n -
+    r)`` pairs of an arm outside B and an arm of B.
+
+    The evidence against a rival that is better by more than e is at most ``sum_D T_i (m_i - mu_i)^2 / 2
+    sigma^2``. The probability that this sum ever exceeds ``d C(x / d) + sum_D 2 ln(4 + ln T_i)``, where d is
+    the size of D, is at most ``exp(-x)``, for every way of sampling (Kaufmann and Koolen, constants from
+    memory).
+
+    There is no proof that every run ends, so limit the number of samples.
 
     Examples
     --------
@@ -103,7 +114,7 @@ class SuperArmGLR(SamplingExplorer):
         check_takes_any_mean(self.oracle)
         if self.super_arms is not None:
             family = listed("super_arms", self.super_arms, "super arms")
-            # A copy: a list that is changed later must not change what is proven.
+            # A copy, because a later change of the list would invalidate the proof.
             each = (arm_indices("super_arms", arms, self.n_arms).tolist() for arms in family)
             object.__setattr__(self, "super_arms", tuple(tuple(arms) for arms in each))
             for arms in self.super_arms:
@@ -117,28 +128,28 @@ class SuperArmGLR(SamplingExplorer):
 
     @property
     def goal(self) -> Goal:
-        """A super arm within `epsilon` of the best."""
+        """The goal: a super arm within `epsilon` of the best."""
         return BestSuperArm(self.oracle, self.epsilon)
 
     def pulls(self, state: ArmStatistics) -> int:
         return grown(state, self.growth)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return an arm of the critical rival, or the least sampled one where there is no rival."""
+        """Return an arm that distinguishes the critical rival, or the least sampled arm without rivals."""
         rivals = self._rivals(self.recommend(state))
         if not len(rivals.signs):
             return np.array([np.argmin(state.counts)])
         involved = np.abs(rivals.signs)
         penalised = self._evidence(state, rivals) + involved @ np.log(state.counts)
         shares = involved[np.argmin(penalised)] / state.counts
-        # Arms that it has come first, as in a pair.
+        # Arms of the best super arm come first, as in the pairs of `BestKGLR`.
         order = np.lexsort((np.arange(self.n_arms), -rivals.signs[np.argmin(penalised)]))
         order = order[shares[order] > 0.0]
         passed = int((np.cumsum(shares[order]) <= rng.random() * shares.sum()).sum())
         return np.array([order[min(passed, len(order) - 1)]], np.int64)
 
     def can_stop(self, state: ArmStatistics) -> bool:
-        """Return whether every rival has enough evidence against it."""
+        """Return whether the evidence against every rival exceeds its threshold."""
         rivals = self._rivals(self.recommend(state))
         penalties = 2.0 * np.log(4.0 + np.log(state.counts))
         needs = rivals.thresholds + np.abs(rivals.signs) @ penalties
@@ -149,11 +160,11 @@ class SuperArmGLR(SamplingExplorer):
         return np.sort(self._solve(state.means))
 
     def _solve(self, means: FloatArray) -> IntArray:
-        # Exact oracles need no randomness, and the stopping test must not advance a stream.
+        # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
         return self.oracle.solve(possible(self.oracle, means), np.random.default_rng(0))
 
     def _evidence(self, state: ArmStatistics, rivals: _Rivals) -> FloatArray:
-        """Return the evidence that the best super arm is better than each rival less the tolerance."""
+        """Return, for each rival, the evidence that the best super arm is better than the rival less e."""
         tolerance = self.epsilon
         if self.super_arms is None and len(rivals.signs):
             rank = int((rivals.signs > 0.0).any(axis=0).sum())
@@ -175,5 +186,5 @@ class SuperArmGLR(SamplingExplorer):
 
     @cached_property
     def _known(self) -> dict[bytes, _Rivals]:
-        """The rivals of super arms that were the best before."""
+        """A cache of the rivals of the super arms that were the best so far."""
         return {}

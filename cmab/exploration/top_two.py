@@ -1,4 +1,4 @@
-"""Top-two rules for the best arm: a leader and the challenger that is hardest to tell from it."""
+"""Top-two explorers for the best arm, which sample a leader or its closest challenger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmab.exploration.likelihood import LikelihoodStop
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _TopTwo(LikelihoodStop):
-    """Base: the leader gets the share `beta` of the samples."""
+    """Base class of top-two rules, in which the leader gets the share `beta` of the samples."""
 
     k: int = field(default=1, init=False)
     beta: float = field(default=0.5, metadata=real(0.0, 1.0, inside=True))
@@ -19,14 +19,18 @@ class _TopTwo(LikelihoodStop):
 
 @dataclass(frozen=True, eq=False)
 class EBTCI(_TopTwo):
-    """EB-TCI (Jourdan et al. 2022): the best mean, against the least evidence with a penalty on counts.
+    """EB-TCI (Jourdan et al. 2022): a top-two rule whose leader is the arm with the best mean.
 
-    The challenger has the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln T_j``; a coin of
-    probability `beta` chooses between the two. For Gaussian arms the mean number of samples over ``ln(1 /
-    delta)`` tends to the least one of rules that give the best arm the share `beta`
-    (`cmab.theory.characteristic_time` with ``beta``), at ``beta = 1/2`` at most twice the least of all. The
-    stop is that of `BestKGLR`: proven to err with probability at most `delta`, its constants from memory of
-    the paper. With the pair's own shares in place of `beta` it is `BestKGLR` with ``k = 1``.
+    The leader b is the arm with the largest mean. The challenger is the arm j with the least ``(m_b - m_j)^2
+    / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln T_j``. The explorer samples the leader with probability `beta`, and
+    the challenger otherwise. `BestKGLR` with ``k = 1`` is the same rule with the shares of the two arms in
+    the evidence instead of `beta`. The stopping rule is that of `BestKGLR`: it errs with probability at most
+    `delta` (constants from memory of the paper).
+
+    For Gaussian arms, the mean number of samples divided by ``ln(1 / delta)`` tends, as `delta` tends to 0,
+    to the least value of all rules that give the best arm the share `beta`
+    (`cmab.theory.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the least
+    value of all rules.
 
     Parameters
     ----------
@@ -35,15 +39,17 @@ class EBTCI(_TopTwo):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
+        ``"bernoulli"``.
     epsilon : float
-        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
+        end if arms are tied.
     family : {"gaussian", "bernoulli"}
-        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `BestKGLR`: "heuristic" certifies nothing.
+        As for `BestKGLR`. With "heuristic", no answer is certified.
     beta : float
-        Share of the leader, in (0, 1).
+        Share of the samples for the leader, in (0, 1).
 
     Examples
     --------
@@ -66,12 +72,16 @@ class EBTCI(_TopTwo):
 
 @dataclass(frozen=True, eq=False)
 class TTUCB(_TopTwo):
-    """TTUCB (Jourdan and Degenne 2023): an optimistic leader, and tracking instead of a coin.
+    """TTUCB (Jourdan and Degenne 2023): a top-two rule with an optimistic leader and no randomness.
 
-    The leader has the largest ``m_i + sigma sqrt(5.28 ln n / T_i)`` after n samples, its challenger the
-    least evidence; the leader is sampled whenever its own samples are at most `beta` times the steps that it
-    has led. It needs no randomness. Asymptotics and stop are those of `EBTCI`, and the paper also bounds the
-    mean number of samples at fixed `delta`. Every feedback counts as a step, of the leader after it.
+    After n samples, the leader is the arm with the largest ``m_i + sigma sqrt(5.28 ln n / T_i)``. The
+    challenger is the arm with the least evidence that the leader is better. For each arm, the explorer counts
+    the steps in which the arm was the leader, and how often it was sampled in these steps. It samples the
+    leader if the second number is at most `beta` times the first, and the challenger otherwise. Each call of
+    `update` counts as one step.
+
+    The asymptotic number of samples and the stopping rule are those of `EBTCI`. The paper also bounds the
+    mean number of samples for fixed `delta`.
 
     Parameters
     ----------
@@ -80,15 +90,17 @@ class TTUCB(_TopTwo):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
+        ``"bernoulli"``.
     epsilon : float
-        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
+        end if arms are tied.
     family : {"gaussian", "bernoulli"}
-        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `BestKGLR`: "heuristic" certifies nothing.
+        As for `BestKGLR`. With "heuristic", no answer is certified.
     beta : float
-        Share of the leader, in (0, 1).
+        Share of the samples for the leader, in (0, 1).
 
     Examples
     --------
@@ -103,11 +115,11 @@ class TTUCB(_TopTwo):
     memory).
     """
 
-    # 2 a (1 + s) at a = s = 1.2, from memory; any a, s > 1 are proven.
+    # 2 a (1 + s) with a = s = 1.2, from memory. The proof holds for all a, s > 1.
     _factor = 2.0 * 1.2 * 2.2
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which counts the steps of each leader: all, and those with it sampled."""
+        """Return the compiled rule, which counts the steps of each leader and its samples in them."""
         from cmab.exploration._kernels_top_two import ttucb_rule
 
         bonus = self._factor * self.sigma**2

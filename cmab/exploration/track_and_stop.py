@@ -1,4 +1,4 @@
-"""Track-and-Stop: the proportions that would be optimal if the means were the true ones."""
+"""Track-and-Stop: sampling in the proportions that are optimal for the empirical means."""
 
 from __future__ import annotations
 
@@ -13,33 +13,38 @@ from cmab.exploration.parameters import GROWTH, K
 class TrackAndStop(LikelihoodStop):
     """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best arm or the k best, with D-tracking.
 
-    The proportions of `cmab.theory.characteristic_time` (for k > 1 those of `cmab.theory.best_k_time`, within
-    2 %) at the empirical means are computed anew whenever the
-    number of samples t has grown by the share `growth` (Jedra and Proutiere 2020); an arm with fewer than
-    ``sqrt(t) - N / 2`` samples goes first, otherwise the arm that lags most behind its proportion. The mean
-    number of samples over ``ln(1 / delta)`` tends to the characteristic time, which no rule can beat. The
-    stop is that of `BestKGLR`: proven to err with probability at most `delta`, its constants from memory of
-    the paper. It needs no randomness.
+    The explorer computes the optimal proportions of samples for the empirical means
+    (`cmab.theory.characteristic_time`, and for k > 1 `cmab.theory.best_k_time`, within 2 %). It recomputes
+    these proportions, the plan, whenever the number of samples t has grown by the share `growth` (Jedra and
+    Proutiere 2020). If an arm has fewer than ``sqrt(t) - N / 2`` samples, the explorer samples the least
+    sampled arm; otherwise, the arm that is farthest below its proportion. It needs no randomness.
+
+    As `delta` tends to 0, the mean number of samples divided by ``ln(1 / delta)`` tends to the characteristic
+    time, the least value of all rules. The stopping rule is that of `BestKGLR`: it errs with probability at
+    most `delta` (constants from memory of the paper).
 
     Parameters
     ----------
     n_arms : int
         Number of arms, at least 2.
     k : int
-        How many to return, in ``[1, n_arms - 1]``.
+        Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Scale of Gaussian outcomes (or sub-Gaussian scale); left out where `family` is ``"bernoulli"``.
+        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
+        ``"bernoulli"``.
     epsilon : float
-        Tolerance, 0 for the best arm exactly; with one, runs end on ties too.
+        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
+        end if arms are tied.
     family : {"gaussian", "bernoulli"}
-        What the likelihoods are of: Gaussian outcomes, or coins and any other outcomes in [0, 1].
+        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
     mode : {"faithful", "heuristic"}
-        As of `BestKGLR`: "heuristic" certifies nothing.
+        As for `BestKGLR`. With "heuristic", no answer is certified.
     growth : float
-        Share by which the samples grow between plans, in [0, 1]; 0 plans at every sample, as published, and
-        takes 5 to 10 % fewer samples than 0.1 on the instances of the paper, at many times the work.
+        Share by which the number of samples grows between two plans, in [0, 1]. With 0, the explorer
+        recomputes the plan at every sample, as published. On the instances of the paper, this takes 5 to 10 %
+        fewer samples than 0.1, the default, and many times the computation.
 
     Examples
     --------
@@ -59,7 +64,7 @@ class TrackAndStop(LikelihoodStop):
     growth: float = field(default=0.1, metadata=GROWTH)
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which remembers when the plan is due, and the plan."""
+        """Return the compiled rule, whose memory holds the plan and the time of the next plan."""
         from cmab.exploration._kernels_top_two import track_rule
 
         return track_rule(self.n_arms, self.k, self._stop, self.growth)

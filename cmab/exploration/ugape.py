@@ -30,9 +30,9 @@ from cmab.statistics import ArmStatistics
 
 
 class SeveralBandits(Explorer[ArmStatistics]):
-    """Base of explorers whose `n_arms` may be the numbers of arms of several bandits.
+    """Base class of explorers whose argument `n_arms` may be a sequence, the sizes of several bandits.
 
-    These are kept as `bandits`, and `n_arms` is their sum.
+    The constructor stores the sequence as `bandits` and its sum as `n_arms`.
     """
 
     bandits: Sequence[int] | None
@@ -48,7 +48,7 @@ class SeveralBandits(Explorer[ArmStatistics]):
             )
             object.__setattr__(self, "n_arms", sum(self.arms_per_bandit))
             if sizes is not given and given != self.n_arms:
-                raise ValueError(f"n_arms must be the sum of bandits, {self.n_arms}, got {given!r}")
+                raise ValueError(f"n_arms must be {self.n_arms}, the sum of bandits, got {given!r}")
         super().__post_init__()
 
     @property
@@ -59,7 +59,7 @@ class SeveralBandits(Explorer[ArmStatistics]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UGapERule(SeveralBandits, RuledExplorer, BestK):
-    """Base of the rules with fixed confidence: the arms of least gap index."""
+    """Base class of the rules with fixed confidence, which return the arms with the least gap indices."""
 
     n_arms: int | Sequence[int] = field(metadata=N_ARMS, kw_only=False)  # type: ignore[assignment]
     epsilon: float = field(default=0.0, metadata=EPSILON)
@@ -68,26 +68,26 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 
     @property
     def goal(self) -> Goal:
-        """Every arm within `epsilon` of the k-th best of its bandit."""
+        """The goal that every returned arm is within `epsilon` of the k-th best of its bandit."""
         if self.bandits is None:
             return super().goal
         return ExploreEach(self.bandits, self.k, epsilon=self.epsilon)
 
     @property
     def _length(self) -> float:
-        """The paper's b."""
-        # Outcomes on an interval of length b are b / 2 sub-Gaussian (Hoeffding), so sigma stands for b / 2.
+        """The length b of the support, or ``2 sigma``."""
+        # Outcomes in an interval of length b are b / 2 sub-Gaussian (Hoeffding), so sigma replaces b / 2.
         return 2.0 * (self.sigma or 0.0) if self.support is None else length(self.support)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, for the clock moves every radius."""
+        """Return the compiled rule, which scans all arms because every radius changes with time."""
         from cmab.exploration._kernels_ugape import ugape_rule
 
         levels = self.delta, self._length, self.epsilon
         return ugape_rule(self.k, self._by_variance, self.arms_per_bandit, *levels)
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the means less and plus the radii after so many samples."""
+        """Return the means minus and plus the radii at the present number of samples."""
         samples = int(state.counts.sum())
         if self._by_variance and self.support is not None:
             radii = bernstein_radii(state, samples, delta=self.delta, support=self.support)
@@ -96,10 +96,10 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
         return around(state.means, radii)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the arms of least gap index; before every arm was seen, the best means."""
+        """Return the arms with the least gap indices, or the best means if an arm has too few outcomes."""
         from cmab.exploration._kernels_ugape import present_answer
 
-        # The index needs a radius for every arm, and there is none at T = 0.
+        # The index needs a finite radius for every arm.
         if len(self.unseen(state)):
             return best_of_each(state.means, self.arms_per_bandit, k=self.k)
         is_chosen = np.empty(self.n_arms, np.bool_)
@@ -109,29 +109,31 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UGapEc(UGapERule):
-    """UGapEc (Gabillon et al. 2012): the arms of least gap index; the less sampled of two critical arms.
+    """UGapEc (Gabillon et al. 2012): the k best arms of one bandit or of several, with fixed confidence.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`. The paper's b is ``2 sigma``; its c is 1/2, and ties go to the lower index.
+    The answer is the set of the k arms with the least gap indices. The explorer samples the less sampled of
+    the two critical arms. With probability at least ``1 - delta``, the mean of every returned arm is at least
+    the k-th largest mean of its bandit minus `epsilon`. The paper's b is ``2 sigma``, its c is 1/2, and ties
+    go to the lower index.
 
-    Of several bandits, the one whose present answer is the least sure is sampled, until all are sure enough.
-    The radii of all arms of all bandits hold at once, so nothing else changes in the proof.
+    With several bandits, the explorer samples the bandit whose answer is the least certain, until all answers
+    are certain enough. The radii of all arms of all bandits hold at once, so the proof is otherwise the same.
 
     Parameters
     ----------
     n_arms : int or sequence of int
-        Number of arms; or of several bandits the number of arms of each, at least 2. The arms are numbered
-        one bandit after the other.
+        Number of arms, at least 2. For several bandits, the number of arms of each bandit; the arms are
+        numbered one bandit after the other.
     k : int
-        How many arms to return, of each bandit, in ``[1, n_arms - 1]``.
+        Number of arms to return from each bandit, at least 1 and less than the size of every bandit.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, 0 for the best k exactly.
+        Tolerance. With 0, the default, the answer must be the k best arms.
     sigma : float
-        Sub-Gaussian scale of the outcomes; half the length of their support will do.
+        Sub-Gaussian scale of the outcomes. Half the length of their support is always valid.
     bandits : sequence of int, optional
-        The number of arms of each bandit, as it is kept if `n_arms` is a sequence.
+        The number of arms of each bandit. If `n_arms` is a sequence, the constructor sets this field.
 
     Examples
     --------
@@ -147,7 +149,7 @@ class UGapEc(UGapERule):
     ----------
     V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification: A Unified Approach to Fixed Budget
     and Fixed Confidence, NIPS 2012, Figures 1 and 2. The paper leaves several bandits to its technical
-    report; the rule here is its counterpart of `UGapEb`.
+    report. The rule for several bandits here is the analogue of `UGapEb`.
     """
 
     sigma: float = field(default=0.5, metadata=POSITIVE)
@@ -155,18 +157,19 @@ class UGapEc(UGapERule):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UGapEcV(UGapERule):
-    """UGapEc with empirical-Bernstein radii, for arms of small variance: every arm twice at first.
+    """UGapEc with empirical-Bernstein radii, for arms with small variances.
 
-    The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))``, V the unbiased variance. The paper leaves the
-    constants to its technical report; these are ours. Maurer and Pontil's inequality with ``l = ln(7 N t^3 /
-    delta)`` fails for some arm, time and side with probability at most `delta`.
+    The explorer first samples every arm twice. The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))`` with
+    ``l = ln(7 N t^3 / delta)`` and the unbiased variance V. The probability that Maurer and Pontil's
+    inequality fails for any arm, time and side is then at most `delta`. The paper leaves the constants to its
+    technical report; these constants are ours.
 
     Parameters
     ----------
     n_arms, k, delta, epsilon, bandits
         As for `UGapEc`.
     support : tuple of float
-        Interval of the outcomes.
+        Interval that contains the outcomes.
 
     Examples
     --------
@@ -191,29 +194,29 @@ class UGapEcV(UGapERule):
 
 @dataclass(frozen=True, eq=False)
 class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
-    """UGapEb (Gabillon et al. 2012): the k best arms, of one bandit or of several, with a fixed budget.
+    """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
 
-    Samples the less known of the two arms that make the present answer doubtful, in the bandit whose answer
-    is the least sure; returns the answer whose bound on the regret was the smallest of all steps. It
-    certifies nothing.
+    The explorer selects the bandit whose answer is the least certain, and samples the critical arm with the
+    larger radius. For each bandit, it returns the answer of the step with the smallest bound on the regret.
+    No answer is certified.
 
     Parameters
     ----------
     n_arms, k, bandits
         As for `UGapEc`.
     epsilon : float
-        Tolerance, at least 0, of `goal`; the rule itself uses it only where `a` is left out.
+        Tolerance of `goal`, at least 0. The rule itself uses it only if `a` is omitted.
     support : tuple of float
-        Interval of the outcomes, of length b.
+        Interval that contains the outcomes. Its length is b.
     budget : int
-        Samples that may be taken, more than there are arms.
+        Maximum number of samples, greater than the number of arms.
     a : float, optional
-        Exploration parameter; ``(budget - n_arms) / (4 H)`` is the paper's, with H of
-        `cmab.theory.hardness.ugape_hardness`. Left out, H is estimated at each step from the empirical gaps
-        plus ``b sqrt(1 / 2T)``, our choice, for which nothing is proven.
+        Exploration parameter, positive. The paper uses ``(budget - n_arms) / (4 H)`` with H of
+        `cmab.theory.hardness.ugape_hardness`. If `a` is omitted, each step estimates H from the empirical
+        gaps plus ``b sqrt(1 / 2T)``. This estimate is our choice, and nothing is proven for it.
     c : float
-        Factor of the estimated `a`, used only where `a` is left out; 1 is the constant of the proof, which
-        explores too little on most instances (4 is about ``budget / H``).
+        Factor of the estimated `a`, used only if `a` is omitted. The default, 1, is the constant of the
+        proof. It explores too little on most instances; with 4, `a` is about ``budget / H``.
 
     Examples
     --------
@@ -238,18 +241,18 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     bandits: Sequence[int] | None = None
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms."""
+        """Return the compiled rule, which scans all arms."""
         from cmab.exploration._kernels_budget import ugapeb_rule
 
         parameters = self.a, self.epsilon, length(self.support), self.c
         return ugapeb_rule(self.budget, self.k, self.arms_per_bandit, *parameters)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
-        """Return the surest answers so far; before every arm was seen, the best means."""
+        """Return the answer with the least bound for each bandit, or the best means if an arm is unseen."""
         if len(self.unseen(state)):
             return super().recommend(state)
-        # `memory`: of each bandit the least bound so far, then for each arm whether it
-        # is in the answer of that step.
+        # `memory` holds the least bound so far of each bandit, then for each arm 1 if the arm is in the
+        # answer of that step.
         return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
 
 
@@ -257,7 +260,7 @@ class MultiBanditUGapEc(UGapEc, metaclass=Former):
     """The former name of `UGapEc` for several bandits."""
 
     def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
-        warn("MultiBanditUGapEc", "UGapEc, whose n_arms may be the numbers of arms of several bandits")
+        warn("MultiBanditUGapEc", "UGapEc with a sequence n_arms, the number of arms of each bandit")
         super().__init__(arms_per_bandit, k, **parameters)
         MultiBanditUGapEc.become_present(self)
 
@@ -270,7 +273,7 @@ class MultiBanditUGapEb(UGapEb, metaclass=Former):
     """The former name of `UGapEb` for several bandits."""
 
     def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
-        warn("MultiBanditUGapEb", "UGapEb, whose n_arms may be the numbers of arms of several bandits")
+        warn("MultiBanditUGapEb", "UGapEb with a sequence n_arms, the number of arms of each bandit")
         super().__init__(arms_per_bandit, k, **parameters)
         MultiBanditUGapEb.become_present(self)
 

@@ -1,4 +1,4 @@
-"""The former place of `UGapEb`, which pickles of the version before name."""
+"""The former module of `UGapEb`, kept for pickles of earlier versions."""
 
 from cmab.exploration.ugape import MultiBanditUGapEb, UGapEb
 

@@ -1,4 +1,4 @@
-"""LUCB for arms of unknown variances: intervals that follow the variance seen."""
+"""LUCB for arms with unknown variances, with intervals that depend on the empirical variances."""
 
 from __future__ import annotations
 
@@ -20,21 +20,28 @@ from cmab.statistics import ArmStatistics
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VarianceLUCB(RuledExplorer, BestK):
-    """Base of the two: both critical arms, the levels of LUCB++, and a stop where overlaps are `epsilon`."""
+    """Base class of LUCB rules that use empirical variances.
+
+    Each round samples both critical arms. The levels are those of LUCB++. The run stops when the intervals of
+    the two sides overlap by at most `epsilon`.
+    """
 
     epsilon: float = field(default=0.0, metadata=EPSILON)
 
     @property
     def levels(self) -> tuple[float, float]:
-        """Probability that one side of an arm fails: as one of the k best means, and as one of the others."""
+        """The probability of failure on one side, for an arm of the k largest means and for another arm."""
         return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
 
     @abstractmethod
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, of which those that were sampled get new radii."""
+        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of each arm: at the level of its side, so only the inner ends are proven."""
+        """Return the lower and the upper bound of each arm at the level of its side.
+
+        Only the lower bounds of the k best arms and the upper bounds of the others are proven.
+        """
         from cmab.exploration._kernels_variance_lucb import variance_bounds
 
         integers, reals = self.parameters
@@ -48,31 +55,34 @@ class VarianceLUCB(RuledExplorer, BestK):
 class BernsteinLUCB(VarianceLUCB):
     """LUCB with empirical-Bernstein intervals that hold at all times, for outcomes in a known interval.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`, whatever the distributions and their variances. The radius is about ``sqrt(2 V l / T)`` with V
-    the variance seen and l from ``ln(2 n / delta)`` up, hardly growing with time; where V is 0 it is about
-    ``1.9 l / T`` of the interval's length. Outcomes may come in batches; without their squares the largest
-    variance of outcomes with these means is taken, which for outcomes 0 and 1 is theirs.
+    With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
+    minus `epsilon`, for all distributions on `support`. The radius is about ``sqrt(2 V l / T)``, where V is
+    the empirical variance, and l is at least about ``ln(2 n / delta)`` and grows very slowly with T. If V is
+    0, the radius is about ``1.9 l / T`` times the length of `support`.
+
+    Outcomes may come in batches. If the sum of squares of a batch is unknown, the radius uses the largest
+    variance that outcomes with this mean can have. For outcomes 0 and 1, this is their variance.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, 0 for the best k exactly.
+        Tolerance. With 0, the default, the answer must be the k best arms.
     support : tuple of float
-        Interval of the outcomes.
+        Interval that contains the outcomes.
 
     Notes
     -----
-    The intervals are those of `cmab.confidence.anytime_bernstein_radii`, where their proof is, at the levels
-    of LUCB++. If a wrong arm b is returned, below the k-th best by more than `epsilon`, then one of the best
-    k, a, is not, and b's lower bound is at least a's upper bound less `epsilon`. So either b's mean is too
-    large by more than its radius, which each of the n - k arms outside the best k is with probability at most
-    ``delta / (2 (n - k))``, or a's is too small, for each of k arms with probability at most ``delta / (2
-    k)``: together `delta`.
+    The intervals are those of `cmab.confidence.anytime_bernstein_radii` (see there for the proof) at the
+    levels of LUCB++. Assume that the answer contains an arm b whose mean is below the k-th largest by more
+    than `epsilon`. Then it lacks one of the k best arms, a, and the lower bound of b is at least the upper
+    bound of a minus `epsilon`. Hence the empirical mean of b is too large by more than its radius, or that of
+    a is too small by more than its radius. The first event has probability at most ``delta / (2 (n - k))``
+    for each of the n - k arms outside the k best. The second event has probability at most ``delta / (2 k)``
+    for each of the k best arms. The sum is `delta`.
 
     Examples
     --------
@@ -91,7 +101,7 @@ class BernsteinLUCB(VarianceLUCB):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, of which those that were sampled get new radii."""
+        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
         from cmab.exploration._kernels_variance_lucb import variance_rule
 
         high, low = self.levels
@@ -101,30 +111,32 @@ class BernsteinLUCB(VarianceLUCB):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudentLUCB(VarianceLUCB):
-    """LUCB with Student's intervals that hold at all times, for Gaussian arms of unknown variances.
+    """LUCB with Student's intervals that hold at all times, for Gaussian arms with unknown variances.
 
-    With probability at least ``1 - delta`` every returned arm has a mean of at least the k-th largest less
-    `epsilon`, if the outcomes of each arm are Gaussian, whatever their variances. **For other outcomes
-    nothing is proven**: an arm that is nearly always 0 and rarely large looks as if it had no variance. No
-    check can tell, so no answer is certified. For outcomes in a known interval take `BernsteinLUCB`.
+    If the outcomes of each arm are Gaussian, then with probability at least ``1 - delta`` the mean of every
+    returned arm is at least the k-th largest mean minus `epsilon`, for all variances. **For other outcomes
+    nothing is proven.** For example, an arm whose outcomes are nearly always 0 and rarely large seems to have
+    no variance. The explorer cannot check that outcomes are Gaussian, so no answer is certified. For outcomes
+    in a known interval, use `BernsteinLUCB`.
 
     Parameters
     ----------
     n_arms, k : int
-        Number of arms, and how many to return, in ``[1, n_arms - 1]``.
+        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, 0 for the best k exactly.
+        Tolerance. With 0, the default, the answer must be the k best arms.
 
     Notes
     -----
-    The intervals are those of `cmab.confidence.student_radii`, where their proof is, at the levels of
-    `BernsteinLUCB`, for the same reason.
+    The intervals are those of `cmab.confidence.student_radii` (see there for the proof). The levels are those
+    of `BernsteinLUCB`, by the same argument.
 
-    An arm has no interval before about a dozen outcomes, as long as all of them are equal, or after a batch
-    without its squares; then no run ends. Spreads below 3e-7 of the mean count as rounding: take a constant
-    off such outcomes.
+    The interval of an arm is infinite before about a dozen outcomes, as long as all outcomes are equal, and
+    after a batch whose sum of squares is unknown. As long as it is infinite, the run does not end. A standard
+    deviation below 3e-7 of the mean counts as rounding. If your outcomes vary so little, subtract a constant
+    from them.
 
     Examples
     --------
@@ -142,11 +154,11 @@ class StudentLUCB(VarianceLUCB):
     variance, 2023.
     """
 
-    # Below two outcomes there is no spread.
+    # A standard deviation needs at least two outcomes.
     initial_pulls = 2
 
     def rule(self) -> Rule:
-        """Return the compiled rule: a scan of all arms, of which those that were sampled get new radii."""
+        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
         from cmab.exploration._kernels_variance_lucb import variance_rule
 
         high, low = (one_sided_evidence(level) for level in self.levels)

@@ -1,1 +1,1 @@
-"""Means that are linear in known features of the arms."""
+"""Statistics of models whose means are functions of known features of the arms."""

@@ -1,4 +1,4 @@
-"""Multinomial logit: the mode of a posterior from one choice among several, or none of them."""
+"""Multinomial logit: the posterior mode after a choice of at most one of several items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmab.linear.newton import minimum
 
 
 def chances(utilities: FloatArray) -> FloatArray:
-    """Return ``exp(u_i) / (1 + sum exp(u))``, the chance of each choice, without overflow.
+    """Return ``exp(u_i) / (1 + sum exp(u))``, the probability of each choice, without overflow.
 
     Examples
     --------
@@ -27,10 +27,11 @@ def chances(utilities: FloatArray) -> FloatArray:
 
 
 def information(rows: FloatArray, theta: FloatArray, n: float) -> FloatArray:
-    """Return the curvature of minus the log-likelihood of `n` choices among `rows`, shape (d, d)."""
+    """Return the Hessian of minus the log-likelihood of `n` choices among `rows`, shape (d, d)."""
     shares = chances(rows @ theta)
     mean = shares @ rows
-    # The covariance of the features of what is chosen, 0 of nothing; no row of it is lost by rounding.
+    # The covariance of the features of the choice, which are 0 for no choice. A sum of squares avoids
+    # cancellation.
     scaled = np.sqrt(n * shares)[:, None] * (rows - mean)
     nothing = math.sqrt(n * max(0.0, 1.0 - float(shares.sum()))) * mean
     curvature: FloatArray = scaled.T @ scaled + np.outer(nothing, nothing)
@@ -40,25 +41,25 @@ def information(rows: FloatArray, theta: FloatArray, n: float) -> FloatArray:
 def choice_mode(
     precision: FloatArray, centre: FloatArray, rows: FloatArray, chosen: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the most likely coefficients given the prior ``N(centre, precision^-1)``, and their curvature.
+    """Return the posterior mode of the coefficients for the prior ``N(centre, precision^-1)``.
 
     Parameters
     ----------
     precision : FloatArray, shape (d, d)
-        Positive definite.
+        Precision of the prior, positive definite.
     centre : FloatArray, shape (d,)
         Mean of the prior.
     rows : FloatArray, shape (n, d)
-        Features of what could be chosen.
+        Features of the items of the assortment.
     chosen : FloatArray, shape (n,)
-        How often each was, at least 0. What their sum lacks to 1 is the choice of nothing.
+        Number of choices of each item, at least 0. If they sum to less than 1, the rest is "no choice".
 
     Returns
     -------
     FloatArray, shape (d,)
         The mode.
     FloatArray, shape (d, d)
-        What the choices add to the precision there.
+        The Hessian of minus the log-likelihood at the mode, which the choices add to the precision.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def choice_mode(
 
     def loss(theta: FloatArray) -> float:
         away, utilities = theta - centre, rows @ theta
-        # Oh and Iyengar (2021), equation 2: the likelihood of choices, with the prior in place of the ridge.
+        # Oh and Iyengar (2021), equation 2: the likelihood of choices, with the prior instead of the ridge.
         surprise = n * float(np.logaddexp.reduce(utilities, initial=0.0)) - float(chosen @ utilities)
         return float(0.5 * away @ precision @ away) + surprise
 

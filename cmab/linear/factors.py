@@ -1,4 +1,4 @@
-"""Factors of matrices that are positive definite, but for rounding."""
+"""Factors of matrices that are positive definite up to rounding."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 
-# From this number of features on, the call of LAPACK for each matrix costs less than it saves.
+# From this number of features, one LAPACK call for each matrix is faster than one batched solve.
 _LARGE = 64
 
 
 def cholesky(precision: FloatArray) -> Any:
-    """Return the lower Cholesky factors, with a larger ridge where rounding has lost it."""
+    """Return the lower Cholesky factors. Increase the ridge if rounding has made a matrix indefinite."""
     room: Any = None
     while True:
         try:
@@ -28,7 +28,7 @@ def cholesky(precision: FloatArray) -> Any:
 
 
 def solve_definite(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Return x with ``matrix @ x = right``, for one matrix and one vector."""
+    """Return x such that ``matrix @ x = right``, for one matrix and one vector."""
     from scipy.linalg import cho_solve
 
     factor = cholesky(matrix[None])[0]
@@ -44,5 +44,5 @@ def inverses(factors: FloatArray) -> FloatArray:
         return np.asarray(solved, np.float64)
     from scipy.linalg.lapack import dtrtri
 
-    # A ninth of the operations, because the factors are known to be triangular.
+    # A ninth of the operations of a general solve, because the factors are triangular.
     return np.stack([dtrtri(factor, lower=1)[0] for factor in factors])

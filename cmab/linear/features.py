@@ -1,4 +1,4 @@
-"""Features of the arms, checked before a learner computes with them."""
+"""Checks of the features and groups of arms."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from cmab.validation import as_array, real_array, shown
 def checked_features(
     name: str, features: ArrayLike, n_arms: int, dimension: int | None, norm: float
 ) -> FloatArray:
-    """Return features as an array of shape (n_arms, dimension), of finite rows that are not too long.
+    """Return features as an array of shape (n_arms, dimension) with finite rows of norm at most `norm`.
 
     Parameters
     ----------
     name : str
-        What an error calls them.
+        Name of the argument in error messages.
     features : array_like, shape (n_arms, d)
         One row for each arm.
     n_arms : int
         Number of arms.
     dimension : int or None
-        The d that is wanted; None for any from 1 on.
+        The required d; None for any d of at least 1.
     norm : float
         Largest Euclidean norm of a row.
 
     Raises
     ------
     ValueError
-        If the shape is another one, an entry is not finite, or a row is longer than `norm`.
+        If the shape is wrong, an entry is not finite, or the norm of a row exceeds `norm`.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def checked_features(
     >>> checked_features("features", [[3, 4]], 1, None, 1.0)
     Traceback (most recent call last):
         ...
-    ValueError: features must have norms of at most norm=1, got 5 of arm 0: divide all by it, or say norm=5
+    ValueError: features must have norms of at most norm=1, got 5 of arm 0: divide all by it, or set norm=5
     """
     array = real_array(name, features)
     wanted = "d" if dimension is None else dimension
@@ -47,8 +47,8 @@ def checked_features(
     if not fits or (dimension is not None and array.shape[1] != dimension):
         raise ValueError(f"{name} must have shape ({n_arms}, {wanted}), got {array.shape}")
     squares = np.einsum("ij,ij->i", array, array)
-    # Room for rounding: features that were divided by their own norms have norm 1. What is not finite, or
-    # overflows, is not at most `norm` either.
+    # Tolerate rounding: features that were divided by their own norms have norm 1. The comparison is also
+    # false for nan and infinite entries.
     if not squares.max(initial=0.0) <= norm * norm * (1.0 + 1e-9):
         raise _refusal(name, array, squares, norm)
     return array
@@ -62,24 +62,24 @@ def _refusal(name: str, array: FloatArray, squares: FloatArray, norm: float) -> 
     size = math.hypot(*array[arm].tolist())
     return ValueError(
         f"{name} must have norms of at most norm={norm:g}, got {size:.6g} of arm {arm}: divide all by it, or"
-        f" say norm={size:.6g}"
+        f" set norm={size:.6g}"
     )
 
 
 def checked_groups(group: ArrayLike | None, n_arms: int) -> IntArray | None:
-    """Return the group of each arm as numbers without gaps; None where all arms are of one.
+    """Return the group of each arm as consecutive integers from 0, or None if all arms form one group.
 
     Parameters
     ----------
     group : array_like of int, shape (n_arms,), or None
-        Numbers of groups, from 0 on.
+        Numbers of the groups, from 0.
     n_arms : int
         Number of arms.
 
     Raises
     ------
     ValueError
-        If it is of another shape or type, or a number between is left out.
+        If the shape or type is wrong, or a number between 0 and the largest one is missing.
 
     Examples
     --------

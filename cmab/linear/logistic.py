@@ -1,4 +1,4 @@
-"""Logistic regression: the mode of a posterior, by Newton's steps."""
+"""Logistic regression: the posterior mode by Newton's method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_STEPS = 100
 
 
 def expected(scores: FloatArray) -> FloatArray:
-    """Return ``1 / (1 + exp(-score))``, without overflow.
+    """Return ``1 / (1 + exp(-score))`` without overflow.
 
     Examples
     --------
@@ -30,18 +30,18 @@ def expected(scores: FloatArray) -> FloatArray:
 def posterior_mode(
     precision: FloatArray, centre: FloatArray, rows: FloatArray, outcomes: FloatArray
 ) -> FloatArray:
-    """Return the most likely coefficients, given the prior ``N(centre, precision^-1)`` and outcomes.
+    """Return the posterior mode of the coefficients for the prior ``N(centre, precision^-1)``.
 
     Parameters
     ----------
     precision : FloatArray, shape (d, d)
-        Positive definite.
+        Precision of the prior, positive definite.
     centre : FloatArray, shape (d,)
         Mean of the prior.
     rows : FloatArray, shape (n, d)
-        Features.
+        Features of the observed arms.
     outcomes : FloatArray, shape (n,)
-        In [0, 1].
+        Their outcomes, in [0, 1].
 
     Examples
     --------
@@ -52,12 +52,12 @@ def posterior_mode(
     """
 
     def loss(theta: FloatArray) -> float:
-        # Chapelle and Li (2011), Algorithm 3, with outcomes 0 and 1 in place of -1 and 1.
+        # Chapelle and Li (2011), Algorithm 3, with outcomes 0 and 1 instead of -1 and 1.
         away, scores = theta - centre, rows @ theta
         return float(0.5 * away @ precision @ away + (np.logaddexp(0.0, scores) - outcomes * scores).sum())
 
     if len(rows) == 1:
-        # The slope is 0 on the line through the centre along V^-1 x, at centre + s V^-1 x.
+        # The mode is on the line through the centre along V^-1 x: it is centre + s V^-1 x.
         along = solve_definite(precision, rows[0])
         step_size = _root(float(outcomes[0]), float(rows[0] @ centre), float(rows[0] @ along))
         return centre + step_size * along
@@ -71,14 +71,14 @@ def posterior_mode(
 
 
 def _root(outcome: float, score: float, width: float) -> float:
-    """Return the s with ``s = outcome - 1 / (1 + exp(-(score + s width)))``, for a width of at least 0."""
+    """Return the s with ``s = outcome - 1 / (1 + exp(-(score + s width)))``; `width` is at least 0."""
     low, high = outcome - 1.0, outcome
     s = 0.5 * (low + high)
     for _ in range(_MOST_STEPS):
         mean = 0.5 * (1.0 + math.tanh(0.5 * (score + s * width)))
         excess = s - outcome + mean
         low, high = (low, s) if excess > 0.0 else (s, high)
-        # Newton's step, or half of the interval where that would leave it.
+        # Newton's step, or bisection if Newton's step leaves the interval.
         then = s - excess / (1.0 + width * mean * (1.0 - mean))
         then = then if low < then < high else 0.5 * (low + high)
         if abs(then - s) <= 1e-15:

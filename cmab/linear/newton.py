@@ -1,4 +1,4 @@
-"""Minima of smooth convex functions, by Newton's steps."""
+"""Minima of smooth convex functions by Newton's method."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def minimum(
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     start: FloatArray,
 ) -> FloatArray:
-    """Return where a strictly convex function is least, as close as rounding lets it.
+    """Return the minimiser of a strictly convex function, up to rounding.
 
     Parameters
     ----------
     loss : callable
-        The function, of an array of shape (d,).
+        The function of an array of shape (d,).
     derivatives : callable
-        Its slope, shape (d,), and its curvature, shape (d, d), positive definite.
+        Its gradient, shape (d,), and its Hessian, shape (d, d), which must be positive definite.
     start : FloatArray, shape (d,)
-        Where to begin.
+        The starting point.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def minimum(
         slope, curvature = derivatives(theta)
         step = solve_definite(curvature, slope)
         gain, length = float(slope @ step), 1.0
-        # Far from the minimum, where a curvature may be that of another place, a whole step would go beyond.
+        # Far from the minimum the Hessian changes, and a full step may overshoot: shorten the step.
         while (then := loss(theta - length * step)) > now - 0.25 * length * gain and length > 1e-9:
             length /= 2.0
         if not then < now:

@@ -1,4 +1,4 @@
-"""Ridge regression: the state of learners whose means are linear in known features."""
+"""Ridge regression: the state of learners with features."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from cmab.linear.logistic import expected, posterior_mode
 from cmab.statistics import count
 from cmab.validation import integer, real, shown
 
-# Rows at once: so many fit into the processor's cache beside what is made of them.
+# Number of rows per block. A block and its product fit into the processor's cache.
 BLOCK = 1024
-# A state of 2 GiB, of which every round makes some copies.
+# 2 GiB. Every round makes some copies of the state.
 MOST_NUMBERS = 2**28
-# As in `cmab.statistics`: what threads share must not be learned half.
+# One lock, as in `cmab.statistics`, so that concurrent updates are not lost.
 _WRITING = threading.Lock()
 
 
 class Posterior(NamedTuple):
-    """What a regression says: ``theta``, shape (groups, d), and ``roots`` W, shape (groups, d, d).
+    """The estimates of a regression: ``theta``, shape (groups, d), and ``roots`` W, shape (groups, d, d).
 
-    The inverse of the precision is ``W^T W``, W being the inverse of its lower Cholesky factor.
+    The inverse of the precision is ``W^T W``, where W is the inverse of its lower Cholesky factor.
     """
 
     theta: FloatArray
     roots: FloatArray
 
     def means(self, features: FloatArray, group: IntArray | None = None) -> FloatArray:
-        """Return ``x . theta`` of each row of `features`, theta being that of its group."""
+        """Return ``x . theta`` for each row x of `features`, with the theta of its group."""
         one = group is None
         means: FloatArray = features @ self.theta[0] if one else _row_sums(features, self.theta[group])
         return means
 
     def widths(self, features: FloatArray, group: IntArray | None = None) -> FloatArray:
-        """Return ``sqrt(x . V^-1 x)`` of each row of `features`, V being the precision of its group."""
+        """Return ``sqrt(x . V^-1 x)`` for each row x of `features`, with the precision V of its group."""
         if group is not None:
             turned_rows = np.einsum("ij,ikj->ik", features, self.roots[group])
             return np.sqrt(_row_sums(turned_rows, turned_rows))
         squares, turned = np.empty(len(features)), self.roots[0].T
-        # Block by block: a whole matrix would go through memory three times.
+        # In blocks, because a product of the whole matrix would pass through memory three times.
         for start in range(0, len(features), BLOCK):
             rows = features[start : start + BLOCK] @ turned
             np.einsum("ij,ij->i", rows, rows, out=squares[start : start + BLOCK])
         return np.sqrt(squares, out=squares)
 
     def draw(self, scale: float, rng: np.random.Generator) -> FloatArray:
-        """Return a draw of ``N(theta, scale^2 V^-1)`` for each group, shape (groups, d).
+        """Return a draw from ``N(theta, scale^2 V^-1)`` for each group, shape (groups, d).
 
-        By the Cholesky factor: it is unique, unlike eigenvectors, so that a seed gives the same draw (up to
-        rounding) whichever library numpy calls.
+        The draw uses the Cholesky factor. This factor is unique, unlike eigenvectors, so a seed gives the
+        same draw, up to rounding, with every linear algebra library.
         """
         z = rng.standard_normal(self.theta.shape)
         drawn: FloatArray = self.theta + scale * np.einsum("gij,gi->gj", self.roots, z)
@@ -64,7 +64,7 @@ class Posterior(NamedTuple):
 
 
 def _parts(group: IntArray | None) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each group that has rows, and which these are."""
+    """Yield the number of each group that has rows, and an index of its rows."""
     if group is None:
         yield 0, slice(None)
     else:
@@ -72,18 +72,18 @@ def _parts(group: IntArray | None) -> Iterator[tuple[int, Any]]:
 
 
 def check_size(dimension: object, n_groups: int) -> int:
-    """Return `dimension` as an ``int``, refused where memory would not suffice for as many groups."""
+    """Return `dimension` as an ``int``. Raise ``ValueError`` if the arrays would not fit into memory."""
     d = integer("dimension", dimension, 1)
     if n_groups * d * d > MOST_NUMBERS:
         raise ValueError(
-            f"dimension must be at most {math.isqrt(MOST_NUMBERS // n_groups)} with {n_groups} group(s), for"
-            f" each has dimension x dimension numbers, got {d}"
+            f"dimension must be at most {math.isqrt(MOST_NUMBERS // n_groups)} with {n_groups} group(s),"
+            f" because each has dimension x dimension numbers, got {d}"
         )
     return d
 
 
 def _row_sums(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the sum of products of each row."""
+    """Return the dot product of each row of `one` with the same row of `other`."""
     sums: FloatArray = np.einsum("ij,ij->i", one, other)
     return sums
 
@@ -92,24 +92,27 @@ def _row_sums(one: FloatArray, other: FloatArray) -> FloatArray:
 class LinearStatistics:
     """Precision and moment of ridge regressions, one for each group of arms.
 
-    With features x and outcomes y of weight w, the precision is ``V = ridge I + sum of w x x^T`` and the
-    moment ``b = sum of w y x``; the estimate is ``V^-1 b``. The ridge pulls all coefficients towards 0, that
-    of a column of ones (a bias) too: after n outcomes of mean y such a column alone estimates ``n y / (n +
-    ridge)``. Where outcomes lie far from 0 take their usual size off before they are told, or let the column
-    hold a larger number than 1: with c, the ridge counts ``1 / c^2`` times for it. A ridge below the rounding
-    of V, some 1e-16 of its trace, is lost: where V is not positive definite without, posteriors are those of
-    a ridge of that size.
+    For features x and outcomes y of weight w, the precision is ``V = ridge I + sum of w x x^T``, the moment
+    is ``b = sum of w y x``, and the estimate is ``V^-1 b``.
 
-    Only `update` changes it.
+    The ridge shrinks all coefficients towards 0, including that of a column of ones (a bias). After n
+    outcomes with mean y, such a column alone estimates ``n y / (n + ridge)``. If outcomes are far from 0,
+    subtract their typical size before you report them, or use a column with the constant c > 1. The ridge of
+    this column is then effectively divided by ``c^2``.
+
+    A ridge below the rounding error of V (about 1e-16 of its trace) has no effect. If V is then not positive
+    definite, posteriors use a ridge of the size of this error.
+
+    Only `update` and its variants change these statistics.
 
     Attributes
     ----------
     precision : FloatArray, shape (groups, d, d)
-        The V of each group, positive definite.
+        The matrix V of each group, positive definite.
     moment : FloatArray, shape (groups, d)
-        The b of each group.
+        The vector b of each group.
     rounds : int
-        Rounds whose feedback has come in.
+        Number of rounds with feedback.
 
     Examples
     --------
@@ -132,7 +135,7 @@ class LinearStatistics:
         Raises
         ------
         ValueError
-            If a size is below 1, `ridge` is not positive, or there would be more than 2^28 numbers.
+            If a size is less than 1, `ridge` is not positive, or there would be more than 2^28 numbers.
         """
         n = integer("n_groups", n_groups, 1)
         d = check_size(dimension, n)
@@ -150,24 +153,24 @@ class LinearStatistics:
         group: IntArray | None = None,
         weights: FloatArray | None = None,
     ) -> None:
-        """Take in one round of outcomes.
+        """Add the outcomes of one round.
 
         Parameters
         ----------
         features : FloatArray, shape (n, d)
-            Features of the arms that were observed.
+            Features of the observed arms.
         outcomes : FloatArray, shape (n,)
             Their outcomes.
         group : IntArray, shape (n,), optional
-            The group of each; 0 if left out.
+            The group of each arm. If omitted, all are in group 0.
         weights : FloatArray, shape (n,), optional
-            Weight of each, at least 0; 1 if left out.
+            The weight of each outcome, at least 0. If omitted, all weights are 1.
         """
         rows = features if weights is None else features * np.sqrt(weights)[:, None]
         told = outcomes if weights is None else outcomes * np.sqrt(weights)
         with _WRITING:
             for number, own in _parts(group):
-                # Of one array with itself the product is symmetric to the last bit.
+                # The product of an array with its own transpose is exactly symmetric.
                 self.precision[number] += rows[own].T @ rows[own]
                 self.moment[number] += told[own] @ rows[own]
             self.rounds += 1
@@ -180,17 +183,17 @@ class LinearStatistics:
         *,
         is_diagonal: bool = False,
     ) -> None:
-        """Take in one round of outcomes in [0, 1] whose means are ``1 / (1 + exp(-x . theta))``.
+        """Add the outcomes of one round, in [0, 1], whose means are ``1 / (1 + exp(-x . theta))``.
 
-        ``N(V^-1 b, V^-1)`` is the prior, and becomes Laplace's approximation of the posterior: V^-1 b its
-        mode, V the curvature there.
+        The prior is ``N(V^-1 b, V^-1)``. It is replaced by the Laplace approximation of the posterior: V^-1 b
+        becomes the posterior mode, and V becomes the Hessian of minus the log-posterior at the mode.
 
         Parameters
         ----------
         features, outcomes, group
-            As for `update`.
+            As in `update`.
         is_diagonal : bool
-            Whether V gains its diagonal alone.
+            Whether only the diagonal of the Hessian is added to V.
         """
         with _WRITING:
             for number, own in _parts(group):
@@ -205,17 +208,17 @@ class LinearStatistics:
             self.rounds += 1
 
     def update_choice(self, features: FloatArray, chosen: FloatArray) -> None:
-        """Take in one round in which one of several was chosen, or none: multinomial logit of ``x . theta``.
+        """Add one round in which at most one item was chosen: multinomial logit with utilities ``x . theta``.
 
-        As in `update_logistic` the prior ``N(V^-1 b, V^-1)`` becomes Laplace's approximation of the
-        posterior. There must be one group.
+        The prior ``N(V^-1 b, V^-1)`` is replaced by the Laplace approximation of the posterior, as in
+        `update_logistic`. There must be only one group.
 
         Parameters
         ----------
         features : FloatArray, shape (n, d)
-            Features of what could be chosen.
+            Features of the items of the assortment.
         chosen : FloatArray, shape (n,)
-            1 for what was chosen, 0 for the others; all 0 if nothing was.
+            1 for the chosen item, 0 for the others; all 0 if no item was chosen.
         """
         with _WRITING:
             if len(features):
@@ -227,21 +230,21 @@ class LinearStatistics:
             self.rounds += 1
 
     def posterior(self) -> Posterior:
-        """Return the estimates, and the roots of the inverse precisions."""
-        # By the factor, not by V: its condition is the square root of V's, so half as many digits are lost.
+        """Return the estimates and the roots of the inverse precisions."""
+        # The condition number of the factor is the square root of that of V, so half as many digits are lost.
         factors = cholesky(self.precision)
         roots = inverses(factors)
-        roots = np.tril(roots)  # what rounding left above the diagonal
+        roots = np.tril(roots)  # drop rounding errors above the diagonal
         theta = np.einsum("gij,gi->gj", roots, np.einsum("gij,gj->gi", roots, self.moment))
         return Posterior(theta, roots)
 
     def check_layout(self, n_groups: int, dimension: int) -> None:
-        """Refuse statistics of other groups or another dimension.
+        """Raise unless the arrays have the shapes for these groups and this dimension.
 
         Raises
         ------
         ValueError
-            If an array has another shape or type.
+            If an array has a wrong shape or type.
         """
         shapes = {"precision": (n_groups, dimension, dimension), "moment": (n_groups, dimension)}
         for name, shape in shapes.items():
@@ -251,22 +254,22 @@ class LinearStatistics:
                 raise ValueError(f"state.{name} must be floats of shape {shape}, got {shown(array)}")
 
     def check(self, fresh: Self) -> None:
-        """Refuse statistics that no feedback could have led to, as a damaged file may hold them.
+        """Raise if no feedback leads to these statistics, as may happen with a damaged file.
 
         Raises
         ------
         ValueError
-            If a size is wrong, or a precision is not symmetric and at least the fresh one.
+            If a size is wrong, or if a precision is not symmetric or smaller than that of `fresh`.
         """
         self.check_layout(*fresh.moment.shape)
         count("rounds", self.rounds)
         gained = self.precision - fresh.precision
         finite = np.isfinite(self.precision).all() and np.isfinite(self.moment).all()
         if not finite or not np.array_equal(gained, gained.transpose(0, 2, 1)):
-            raise ValueError("precision must be symmetric, and all numbers finite")
-        # Room for the rounding of as many sums.
+            raise ValueError("precision must be symmetric, and all numbers must be finite")
+        # Tolerance for the rounding of the sums.
         slack = 1e-9 * (1.0 + np.abs(gained).max())
         if np.linalg.eigvalsh(gained).min() < -slack:
-            raise ValueError("precision must be at least that of no outcomes")
+            raise ValueError("precision must be at least the precision before the first outcome")
         if self.rounds == 0 and (gained.any() or not np.array_equal(self.moment, fresh.moment)):
-            raise ValueError("there must be a round where there are outcomes, got rounds = 0")
+            raise ValueError("rounds must be positive because there are outcomes, got 0")

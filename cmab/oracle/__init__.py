@@ -1,4 +1,4 @@
-"""Oracles: families of super arms with their rewards, linear ones, and answers that are remembered."""
+"""Base classes of oracles: general oracles, linear oracles, and a cache of answers."""
 
 from cmab.oracle.base import Oracle, Sense, require_oracle
 from cmab.oracle.linear import LinearOracle

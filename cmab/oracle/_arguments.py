@@ -1,4 +1,4 @@
-"""What the methods of oracles take: checked by one table for all classes, before a method runs."""
+"""Validation of the arguments of oracle methods: one table for all classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmab.validation import arm_indices, check_vector, real_array
 
 
 def finite_means(oracle: Any, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
-    """Return `means` as a float array, refused unless finite, of length `n_arms`, within bounds."""
+    """Return `means` as `n_arms` finite floats within bounds, or raise ``ValueError``."""
     array = means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
     check_vector("means", array, oracle.n_arms, low, high)
     return array
@@ -33,9 +33,9 @@ def _squares(oracle: Any, squares: FloatArray, _: object) -> FloatArray:
 
 
 def entries_available(oracle: Any, available: ArrayLike, _: object = None) -> BoolArray:
-    """Return `available`, refused unless an array of `n_choices` booleans."""
+    """Return `available`, or raise ``ValueError`` unless it is an array of `n_choices` booleans."""
     array = np.asarray(available)
-    # Not converted: a list of entries would become a mask of ones.
+    # Do not convert it, because a list of entries would become a mask.
     if array.shape != (oracle.n_choices,) or array.dtype != np.bool_:
         raise ValueError(
             f"available must be an array of {oracle.n_choices} booleans, got dtype {array.dtype}, shape"
@@ -44,7 +44,7 @@ def entries_available(oracle: Any, available: ArrayLike, _: object = None) -> Bo
     return array
 
 
-# What methods take, in order. `solve` checks the means itself, for it knows their range.
+# The arguments of each method, in order. `solve` checks the means itself, because it knows their range.
 TAKES = {
     "solve": (None, generator),
     "solve_batch": (None, generator),
@@ -61,5 +61,5 @@ TAKES = {
     "labels": (_super_arm,),
     "feedback_of": (_super_arm,),
 }
-#: Methods whose calls and seconds are counted.
+#: The methods whose calls and seconds are counted.
 METERED = ("solve", "solve_within", "solve_root")

@@ -1,4 +1,4 @@
-"""The best set of k arms by a sum and the root of another: a dynamic programme after the first tangent."""
+"""The best set of k arms by a sum plus the root of another sum: a dynamic programme after a tangent."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.oracle._root_search import Part, Point, RootSearch, Tangent
 
-# Sums apart by this share of their size count as equal: many times below the rounding of the search.
+# Sums that differ by less than this share of their size count as equal, far below the rounding of the search.
 _EQUAL = 1e-14
-# How many choices of a size are kept at first, and how many times more if these do not settle it.
+# The number of choices of each size kept at first, and the factor if these are not enough.
 _FIRST_WIDTH, _WIDER = 100, 8
-# How many choices count as one linear problem of the limit.
+# The number of choices that count as one linear problem of the limit.
 _PER_CALL = 1_000
 
 
 class Front(NamedTuple):
-    """Choices of one number of arms, none of which is as good as another in both sums."""
+    """Choices with the same number of arms, none of which is dominated by another in both sums."""
 
     linear: FloatArray
     square: FloatArray
     members: BoolArray
 
     def only(self, kept: IntArray | BoolArray) -> Front:
-        """Return some of them."""
+        """Return the given choices."""
         return Front(self.linear[kept], self.square[kept], self.members[kept])
 
 
 class SetSearch(RootSearch):
-    """`RootSearch` in the family of all sets of k arms, which are worth exchanging arm by arm.
+    """`RootSearch` for the family of all sets of k arms, where arms can be exchanged one by one.
 
-    After the first tangent arms are fixed whose exchange loses more than what is between its bound and the
-    best that was met. For the others choices are kept by number of arms that no other choice exceeds in both
-    sums, and that the tangent does not exclude (Nemhauser and Ullmann 1969, for knapsacks). Equal arms, which
-    would be exchanged without end in `RootSearch`, make these choices few.
+    After the first tangent, an arm is fixed if exchanging it would lose more than the difference between the
+    bound and the best value found. For the other arms, the search keeps choices by number of arms, without
+    choices that another choice exceeds in both sums or that the tangent excludes (Nemhauser and Ullmann 1969,
+    for knapsacks). Equal arms, which `RootSearch` would exchange without end, make these choices few.
 
     Attributes
     ----------
     kept : int
-        The number of choices that were kept. `limit` allows 1,000 of them for each linear problem.
+        The number of choices kept. `limit` allows 1,000 choices for each linear problem.
     """
 
     kept: int = 0
 
     def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
-        """Solve the part, of which nothing is left then."""
-        assert self.best is not None, "a tangent comes with super arms"
+        """Solve the part completely; return no parts."""
+        assert self.best is not None, "a tangent has super arms"
         slope, k = tangent.slope, len(tangent.low.super_arm)
         weights = self._weights(slope)
         free = np.setdiff1d(np.arange(len(weights)), np.array(part.exclude, np.int64))
         order = free[np.argsort(-weights[free], kind="stable")]
-        # What is lost along the tangent if an arm moves to the other side of the k best.
+        # The loss along the tangent if an arm is moved into or out of the k best.
         losses = np.concatenate(
             (weights[order[:k]] - weights[order[k]], weights[order[k - 1]] - weights[order[k:]])
         )
@@ -72,12 +72,12 @@ class SetSearch(RootSearch):
         return []
 
     def _allowed_width(self, n_sizes: int) -> int:
-        """Return how many choices of each of `n_sizes` sizes may be kept within the limit, at least 1."""
+        """Return how many choices of each of `n_sizes` sizes the limit allows, at least 1."""
         left = sys.maxsize if self.limit is None else self.limit * _PER_CALL - self.kept
         return max(1, left // max(1, n_sizes))
 
     def _explore(self, fixed: IntArray, undecided: IntArray, slope: float, missing: int, width: int) -> bool:
-        """Decide arm by arm, with up to `width` choices of each size; return whether that was all."""
+        """Decide arm by arm, with at most `width` choices per size; return whether no choice was dropped."""
         none = np.zeros((1, len(undecided)), bool)
         fronts = [Front(self.means[fixed].sum(keepdims=True), self.squares[fixed].sum(keepdims=True), none)]
         is_all = True
@@ -90,7 +90,7 @@ class SetSearch(RootSearch):
         return is_all
 
     def _is_beyond(self, bounds: FloatArray) -> BoolArray:
-        """Return where bounds show that nothing better is left."""
+        """Return where the bounds show that nothing better remains."""
         return np.asarray(bounds <= self._enough())
 
     def _next(
@@ -102,9 +102,9 @@ class SetSearch(RootSearch):
         slope: float,
         width: int,
     ) -> tuple[list[Front], bool]:
-        """Return the choices with one arm more decided."""
+        """Return the choices after one more arm is decided."""
         arm, left = undecided[place], undecided[place + 1 :]
-        # Arms are in the order of their weights: the next ones complete a choice best along the tangent.
+        # Arms are in order of weight, so the next arms are the best completion of a choice along the tangent.
         best = np.concatenate(([0.0], np.cumsum(self._weights(slope)[left])))
         decided: list[Front] = []
         is_whole = True
@@ -133,7 +133,7 @@ class SetSearch(RootSearch):
         return Front(front.linear + self.means[arm], front.square + self.squares[arm], members)
 
     def _undominated(self, front: Front) -> Front:
-        """Return the choices that no other exceeds in both sums; of equal ones the first."""
+        """Return the choices that no other exceeds in both sums; of equal choices, the first."""
         if len(front.linear) < 2:
             return front
         grain = _EQUAL * max(self._size(), np.finfo(np.float64).tiny)
@@ -145,7 +145,7 @@ class SetSearch(RootSearch):
     def _finish(
         self, fronts: list[Front], fixed: IntArray, undecided: IntArray, place: int, missing: int
     ) -> None:
-        """Complete each choice by the next arms, and remember the best super arm."""
+        """Complete each choice with the next arms, and record the best super arm."""
         assert self.best is not None
         for size, front in enumerate(fronts):
             lacking = missing - size

@@ -1,4 +1,4 @@
-"""The best of a family by a sum and the root of another sum: tangents to the root, and branching."""
+"""Maximisation of a sum plus the root of another sum, by tangents to the root and branching."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 
-# Values are told apart to this share of their size; rounding is far below.
+# Values that differ by less than this share of their size count as equal; rounding is far below it.
 _ROUNDING = 1e-11
 
-# Slopes go no higher, and weights are cut there, so that sums of them stay finite.
+# Slopes and weights are limited to this value, so that sums of weights stay finite.
 _LARGEST = 1e300
 
-#: Takes weights, arms to include and arms to leave out, and returns the super arm of largest weight, if any.
+#: A function of weights, required arms and excluded arms that returns the best super arm, if any.
 Solve = Callable[[FloatArray, IntArray, IntArray], IntArray | None]
 
 
@@ -29,16 +29,16 @@ class Point(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The sum and the root of the other."""
+        """The sum plus the root of the other sum."""
         return float(self.linear + np.sqrt(self.square))
 
     def along(self, slope: float) -> float:
-        """Return the sum of both, the second one weighted."""
+        """Return the first sum plus `slope` times the second sum."""
         return self.linear + slope * self.square
 
 
 class Tangent(NamedTuple):
-    """No super arm of a part of the family is worth more than `bound`; the last slope and its two ends."""
+    """An upper bound on the value of all super arms of a part, with the last slope and its two ends."""
 
     bound: float
     slope: float
@@ -47,10 +47,10 @@ class Tangent(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The super arms with some arms and without others.
+    """The super arms with given required arms and without given excluded arms.
 
-    `slope` was good for more of them. Of these, `low` is the best for a smaller slope, `high` for a larger
-    one, where that is known. None of them is worth more than `bound`.
+    `slope` was the best slope for a larger part. If known, `low` is the best super arm of this part for a
+    smaller slope and `high` for a larger slope. No super arm of this part has a value above `bound`.
     """
 
     include: tuple[int, ...] = ()
@@ -63,33 +63,33 @@ class Part(NamedTuple):
 
 @dataclass
 class RootSearch:
-    """Maximises ``u(S) + sqrt(v(S))``, u being the sum of `means` and v that of `squares`.
+    """Maximises ``u(S) + sqrt(v(S))``, where u is the sum of `means` and v is the sum of `squares`.
 
-    A tangent lies above the root, ``sqrt(v) <= s v + 1 / (4 s)`` for each slope s > 0, so the best super arm
-    for ``means + s * squares``, a linear problem, bounds all of them. The least bound is found by a search
-    over s that keeps a best super arm for a smaller slope and one for a larger slope. Where it exceeds the
-    best value that was met, the family is split by an arm in which these two differ.
+    A tangent is above the root: ``sqrt(v) <= s v + 1 / (4 s)`` for each slope s > 0. So the best super arm
+    for ``means + s * squares``, a linear problem, gives a bound for all super arms. A search over s finds the
+    least bound; it keeps a best super arm for a smaller slope and one for a larger slope. If the least bound
+    exceeds the best value found, the family is split by an arm in which these two super arms differ.
 
     Parameters
     ----------
     solve : callable
-        The linear problem.
+        The solver of the linear problem.
     means, squares : FloatArray, shape (n_arms,)
-        Rewards, and numbers that are not negative.
+        The means to maximise, and nonnegative numbers.
     tolerance : float
-        How much the answer may be worth less than the best.
+        The largest acceptable loss of the answer.
     exclude : tuple of int
-        Arms that no answer has.
+        Arms that no answer may contain.
     limit : int, optional
-        The number of linear problems after which the family is split no further; None for no limit.
+        The number of linear problems after which the family is not split further; None for no limit.
 
     Attributes
     ----------
     calls : int
-        The number of linear problems that were solved.
+        The number of linear problems solved.
     shortfall : float
-        An upper bound on how much the answer is worth less than the best, if the limit ended the search;
-        otherwise 0, which leaves out `tolerance` and rounding.
+        An upper bound on the loss of the answer if the search stopped at the limit, otherwise 0. It does not
+        include `tolerance` and rounding.
     """
 
     solve: Solve
@@ -103,7 +103,7 @@ class RootSearch:
     shortfall: float = field(default=0.0, init=False)
 
     def run(self) -> IntArray | None:
-        """Return the best super arm; None if there is none."""
+        """Return the best super arm; None if the family is empty."""
         waiting = [Part(exclude=self.exclude)]
         while waiting:
             if self.limit is not None and self.calls >= self.limit:
@@ -119,15 +119,16 @@ class RootSearch:
         return None if self.best is None else self.best.super_arm
 
     def _stop(self, bound: float) -> None:
-        """Note how much `best` may be worth less than the best, of which `bound` is an upper bound."""
-        assert self.best is not None, "a part comes with a super arm"
+        """Record the largest possible loss of `best`; `bound` is an upper bound on the optimum."""
+        assert self.best is not None, "a part has a super arm"
         self.shortfall = max(self.shortfall, 0.0 if self._is_enough(bound) else bound - self.best.value)
 
     def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
-        """Split a part by an arm that one end of its best tangent has and the other has not.
+        """Split a part by an arm that is in one end of its best tangent and not in the other.
 
-        In matroids the ends are one exchange apart, and the wide arm of the two makes the bounds tight. In
-        other families they are not: without a narrow arm, one that was played often, a part soon lacks worth.
+        In matroids the ends differ by one exchange, and splitting by the wider arm of the two gives tight
+        bounds. In other families, splitting by a narrow arm, i.e. one that was played often, is better: the
+        part without it soon has low values.
         """
         low, high = tangent.low, tangent.high
         different = np.setxor1d(low.super_arm, high.super_arm)
@@ -142,10 +143,10 @@ class RootSearch:
         ]
 
     def _ends(self, part: Part) -> tuple[Point, Point] | None:
-        """Return the best for a small slope and for a large one; None if nothing better is in the part."""
+        """Return the best for a small slope and for a large slope; None if the part has nothing better."""
         low, high = part.low, part.high
         if part.slope > 0.0:
-            # A good slope for more super arms often shows at once that these are no better.
+            # A good slope for a larger part often shows at once that this part has nothing better.
             found = self._point(part, self._weights(part.slope))
             if found is None or self._is_enough(found.along(part.slope) + 0.25 / part.slope):
                 return None
@@ -155,26 +156,26 @@ class RootSearch:
         return None if low is None or high is None else (low, high)
 
     def _weights(self, slope: float) -> FloatArray:
-        """Return ``means + slope * squares``; only what no super arm of the part holds has to be cut."""
+        """Return ``means + slope * squares``; the limit affects only arms outside all super arms."""
         with np.errstate(over="ignore"):
             return self.means + np.minimum(slope * self.squares, _LARGEST)
 
     def _is_enough(self, bound: float) -> bool:
-        """Return whether what was met is as good as a bound."""
+        """Return whether the best value found is as good as a bound."""
         return bound <= self._enough()
 
     def _enough(self) -> float:
-        """Return the largest bound that what was met is as good as."""
-        assert self.best is not None, "a bound comes with a super arm"
+        """Return the largest bound that the best value found satisfies."""
+        assert self.best is not None, "a bound has a super arm"
         return self.best.value + self.tolerance + _ROUNDING * self._size()
 
     def _size(self) -> float:
-        """Return how large the numbers are whose rounding counts."""
-        assert self.best is not None, "a bound comes with a super arm"
+        """Return the magnitude of the numbers whose rounding matters."""
+        assert self.best is not None, "a bound has a super arm"
         return abs(self.best.linear) + abs(self.best.value)
 
     def _point(self, part: Part, weights: FloatArray) -> Point | None:
-        """Return the best super arm of a part for `weights`, and remember it if it is the best so far."""
+        """Return the best super arm of a part for `weights`, and record it if it is the best so far."""
         include, exclude = np.array(part.include, np.int64), np.array(part.exclude, np.int64)
         self.calls += 1
         super_arm = self.solve(weights, include, exclude)
@@ -186,24 +187,25 @@ class RootSearch:
         return point
 
     def _tangent(self, part: Part, low: Point, high: Point) -> Tangent:
-        """Return the least bound that a tangent gives, by a search between its ends."""
+        """Return the least tangent bound, by a search between its ends."""
         while True:
-            # v grows with the slope: between equal ends, or if one is better in both sums, nothing is left.
+            # v increases with the slope. Stop if the ends are equal or if one is better in both sums.
             if high.square <= low.square or high.linear >= low.linear:
                 end = low if high.square <= low.square else high
                 return Tangent(end.value, 0.0, low, high)
-            # The slope at which both are worth the same. Where the best tangent touches, v is between
-            # theirs, and the derivative of the root there, 1 / (2 sqrt(v)), between those of the ends.
+            # The slope at which both ends have the same value. At the best tangent, v is between the values
+            # of the ends, so the derivative of the root, 1 / (2 sqrt(v)), is between their derivatives.
             least = 0.5 / np.sqrt(high.square)
             most = 0.5 / np.sqrt(low.square) if low.square > 0.0 else np.inf
             with np.errstate(over="ignore"):
                 even = np.float64(low.linear - high.linear) / (high.square - low.square)
             slope = float(min(max(even, least), most, _LARGEST))
             found = self._point(part, self._weights(slope))
-            assert found is not None, "the ends are there"
+            assert found is not None, "the ends exist"
             bound = found.along(slope) + 0.25 / slope
             known = max(low.along(slope), high.along(slope))
-            # No super arm lies above the line through both ends, or none is better than the best one met.
+            # Stop if no super arm is above the line through both ends, or if none is better than the best
+            # found.
             if self._is_enough(bound) or found.along(slope) <= known + _ROUNDING * (abs(known) + bound):
                 return Tangent(bound, slope, low, high)
             if _is_steep(found, slope):
@@ -213,6 +215,6 @@ class RootSearch:
 
 
 def _is_steep(found: Point, slope: float) -> bool:
-    """Return whether the least bound is at a smaller slope than the one that led to `found`."""
+    """Return whether the least bound is at a smaller slope than the slope that led to `found`."""
     # The bound, (u + s v)(found) + 1 / (4 s), is convex in s, with the derivative v - 1 / (4 s^2).
     return bool(np.sqrt(found.square) > 0.5 / slope)

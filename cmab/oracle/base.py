@@ -1,4 +1,4 @@
-"""What every oracle is: a family of super arms, their reward, and a good one for given means."""
+"""The base class of oracles: a family of super arms, their reward, and a solver for given means."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cmab.validation import arm_indices, check_name, check_vector, listed, real_
 
 Sense = Literal["max", "min"]
 
-# Rules that compiled forms stand for.
+# The methods that have compiled versions.
 _FORMS = {"kernel": ("solve",), "solve_batch": ("solve",)}
-# What a class declares by a method of its own, unless its body says otherwise.
+# The capabilities that a class declares by defining a method, unless its body declares otherwise.
 _DECLARED_BY = {
     "is_feasible": ("has_membership", True),
     "triggering_probabilities": ("triggers_surely", False),
@@ -31,44 +31,46 @@ _DECLARED_BY = {
 
 
 class Oracle(ABC):
-    """A family of super arms and its reward function; given means, it returns a good super arm.
+    """A family of super arms and its reward function; for given means, `solve` returns a good super arm.
 
-    An oracle never knows the true means. A subclass sets `n_arms` and defines `solve` and
-    `expected_reward`; everything else has a default. `LinearOracle` is the shorter way when the reward of
-    a super arm is the sum of its means.
+    An oracle does not know the true means. A subclass sets `n_arms` and defines `solve` and
+    `expected_reward`; everything else has a default. If the reward of a super arm is the sum of its means,
+    derive from `LinearOracle`, which needs fewer definitions.
 
-    Methods that take a super arm get it as an int64 array of distinct entries of ``range(n_choices)``, and
-    those that take means besides get `n_arms` finite floats, whatever the caller handed over: anything else
-    is refused with a ``ValueError`` before they run. Whether the super arm belongs to the family
-    (`is_feasible`) is not asked.
+    All methods validate their arguments. A method that takes a super arm receives it as an int64 array of
+    distinct entries of ``range(n_choices)``. A method that takes means receives an array of `n_arms` finite
+    floats. Any other value raises ``ValueError`` before the method runs. The methods do not check whether the
+    super arm belongs to the family (`is_feasible`).
 
-    A constructor raises ``ValueError`` for an argument that is not what its description asks for.
+    A constructor raises ``ValueError`` if an argument does not satisfy its description.
 
     Attributes
     ----------
     n_arms : int
-        Number m of base arms.
+        The number m of base arms.
     n_choices : int
-        Entries of a super arm lie in ``range(n_choices)``; `n_arms` unless overridden.
+        The entries of a super arm are in ``range(n_choices)``. It is `n_arms` unless overridden.
     alpha : float
-        Declared approximation ratio: with probability at least `beta` the returned super arm is worth at
-        least ``alpha`` times the optimum (costs at most ``alpha >= 1`` times, when `sense` is ``"min"``).
+        The declared approximation ratio. With probability at least `beta`, the reward of the returned super
+        arm is at least ``alpha`` times the optimum. If `sense` is ``"min"``, its cost is at most ``alpha``
+        times the optimum, where ``alpha >= 1``.
     beta : float
-        Declared probability, in (0, 1], with which `alpha` holds.
+        The declared probability of this guarantee, in (0, 1].
     sense : {"max", "min"}
-        Whether rewards are maximised or costs minimised. Optimism follows it.
+        Whether rewards are maximised or costs are minimised. It also determines the direction of optimism.
     max_size : int
-        Upper bound L on the number of base arms in a super arm; `n_choices` unless overridden.
+        An upper bound L on the number of base arms in a super arm. It is `n_choices` unless overridden.
     clusters : IntArray or None, shape (n_arms,)
-        Cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
-        Only the regret bounds of `cmab.theory` use it: they count a cluster once (Chen et al. 2016, section
-        4.1, "clustered arms"). Learners have a counter for each arm.
+        The cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
+        Only the regret bounds of `cmab.theory` use clusters: they count each cluster once (Chen et al. 2016,
+        section 4.1, "clustered arms"). Policies still keep a counter for each arm.
     is_monotone : bool
-        Whether no mean that rises (falls, for costs) makes a super arm worse; true unless overridden. Where
-        it is false, the best super arm gets no worse: that is what optimism needs to find it.
+        Whether increasing a mean (decreasing it, for costs) never makes a super arm worse; true unless
+        overridden. If it is false, increasing a mean must not make the best super arm worse, which is
+        sufficient for optimism.
     is_undirected : bool
-        Whether ``(u, v)`` and ``(v, u)`` are names of one base arm; false unless overridden. A `Campaign`
-        then takes both.
+        Whether ``(u, v)`` and ``(v, u)`` are names of the same base arm; false unless overridden. If it is
+        true, a `Campaign` accepts both names.
 
     Examples
     --------
@@ -100,17 +102,17 @@ class Oracle(ABC):
     _given_names: tuple[Hashable, ...] | None = None
 
     def __init_subclass__(cls, **named: object) -> None:
-        """Guard the public methods of every subclass against arguments that are none, and meter `solve`.
+        """Validate the arguments of the public methods of every subclass, and meter `solve`.
 
-        A class that defines a method which tells more than the default declares by it that it does, unless
-        it says otherwise: a wrapper passes on what the oracle behind it declares.
+        A class that defines an optional method thereby declares the capability, unless its body declares
+        otherwise. For example, a wrapper passes on the declaration of the wrapped oracle.
         """
         super().__init_subclass__(**named)
         guard(cls, TAKES, metered=METERED)
         settle_forms(cls, _FORMS)
         for method, (capability, value) in _DECLARED_BY.items():
-            # By the class that defines the method, so that a subclass need not say
-            # it again, and may say otherwise.
+            # Check the class that defines the method, so that a subclass inherits the declaration and may
+            # change it.
             if method in vars(cls) and capability not in vars(cls):
                 setattr(cls, capability, value)
 
@@ -121,15 +123,15 @@ class Oracle(ABC):
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return a super arm that is good for `means`.
 
-        The answer depends on `means` and the state of `rng` only, and `means` is left unchanged.
+        The answer must depend only on `means` and the state of `rng`, and `means` must not be changed.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
-            The (estimated, optimistic or sampled) means of the base arms.
+            The estimated, optimistic or sampled means of the base arms.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one. A caller may hand over a seed instead, an
-            integer or None: every method of an oracle that takes `rng` gets the generator of that seed.
+            The source of randomness, for randomised oracles. A caller may pass a seed (an integer or None)
+            instead. Every method of an oracle that takes `rng` then receives the generator of this seed.
 
         Returns
         -------
@@ -139,33 +141,33 @@ class Oracle(ABC):
 
     @abstractmethod
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return r_means(super_arm), the expected reward if the base arms had these means."""
+        """Return r_means(super_arm), the expected reward if the base arms have these means."""
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `solve` for the compiled loop; none unless overridden."""
+        """Return a compiled version of `solve` for the compiled loop, or None (the default)."""
         return None
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return a super arm for every row of `means`: what `solve` gives for them, one after the other.
+        """Return a super arm for each row of `means`, as `solve` does for the rows in order.
 
-        Override it where many rows at once are cheaper than each by itself.
+        Override this method if solving many rows at once is faster than solving each row.
 
         Parameters
         ----------
         means : FloatArray, shape (R, n_arms)
-            R problems, for instance one of each replication.
+            The means of R problems, for example one row for each replication.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
+            The source of randomness, for randomised oracles.
 
         Returns
         -------
         list of IntArray
-            R super arms.
+            The R super arms.
 
         Raises
         ------
         ValueError
-            If `means` has another shape, or a row is one that `solve` refuses.
+            If `means` has another shape, or if `solve` rejects a row.
 
         Examples
         --------
@@ -177,30 +179,30 @@ class Oracle(ABC):
         return [self.solve(row, rng) for row in self._check_rows(means)]
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return a super arm that is good for `means` among those of available entries alone.
+        """Return a super arm that is good for `means` and has only available entries.
 
-        The default can do it where all are available. A `LinearOracle` does it by `solve_constrained`.
+        The default works only if all entries are available. A `LinearOracle` uses `solve_constrained`.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
             The means of the base arms.
         available : BoolArray, shape (n_choices,)
-            Which entries the super arm may have.
+            Whether the super arm may contain each entry.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
+            The source of randomness, for randomised oracles.
 
         Returns
         -------
         IntArray, shape (size,)
-            As `solve` returns it, with its guarantee among the super arms that are left.
+            A super arm in the form of `solve`, with the same guarantee relative to the available super arms.
 
         Raises
         ------
         TypeError
-            If something is not available, and the class does not define how to do without it.
+            If an entry is unavailable and the class does not define this method.
         ValueError
-            If no super arm is left, or `available` is not an array of `n_choices` booleans.
+            If no super arm is available, or if `available` is not an array of `n_choices` booleans.
 
         Examples
         --------
@@ -212,94 +214,96 @@ class Oracle(ABC):
         if available.all():
             return self.solve(means, rng)
         raise TypeError(
-            f"{type(self).__name__} must define solve_within(means, available, rng), a good super arm of"
-            " available entries alone, to be used where some are not"
+            f"{type(self).__name__} must define solve_within(means, available, rng), which returns a good"
+            " super arm of available entries, if some entries are unavailable"
         )
 
     def _none_within(self, available: BoolArray) -> ValueError:
-        """Return the error that tells that no super arm is left."""
+        """Return the error for the case that no super arm is available."""
         left = np.flatnonzero(available).tolist()
-        return ValueError(f"available must leave a super arm of {self!r}, got the entries {shown(left)}")
+        return ValueError(
+            f"available must contain a super arm of {self!r}, got only the entries {shown(left)}"
+        )
 
     @property
     def n_choices(self) -> int:
-        """Number of things that a super arm chooses from."""
+        """The number of objects from which a super arm chooses."""
         return self.n_arms
 
     @property
     def max_size(self) -> int:
-        """Upper bound on the number of base arms in a super arm."""
+        """An upper bound on the number of base arms in a super arm."""
         return self.n_choices
 
     @property
     def arm_groups(self) -> IntArray | None:
-        """Label of the group of each base arm, in which arms are likely to be alike, shape (n_arms,).
+        """The group label of each base arm, shape (n_arms,); arms of a group are expected to be similar.
 
-        None, the default, where nothing is known of that. `HierarchicalCTS` learns a prior for each group.
+        The default None means that no groups are known. `HierarchicalCTS` learns a prior for each group.
         """
         return None
 
     @property
     def sign(self) -> float:
-        """1 where rewards are maximised, -1 where costs are minimised."""
+        """1 if rewards are maximised, -1 if costs are minimised."""
         return 1.0 if self.sense == "max" else -1.0
 
     @property
     def is_exact(self) -> bool:
-        """Whether the declared guarantee is the optimum itself, always."""
+        """Whether the declared guarantee is the optimum with certainty."""
         return self.alpha == 1.0 and self.beta == 1.0
 
     @property
     def is_linear(self) -> bool:
-        """Whether super arms list base arms and are worth the sum of their means, as a `LinearOracle`'s."""
+        """Whether super arms are lists of base arms whose reward is the sum of their means."""
         return False
 
     @property
     def has_membership(self) -> bool:
-        """Whether `is_feasible` tells the family from other sets; true of classes that define it."""
+        """Whether `is_feasible` checks membership in the family; true for classes that define it."""
         return False
 
     @property
     def triggers_surely(self) -> bool:
         """Whether `triggered_arms` are triggered with certainty, for any means.
 
-        True of classes that do not define `triggering_probabilities`.
+        It is true for classes that do not define `triggering_probabilities`.
         """
         return True
 
     @property
     def can_constrain(self) -> bool:
-        """Whether `solve_constrained` is there; true of linear classes that define it."""
+        """Whether `solve_constrained` is defined; true for linear classes that define it."""
         return False
 
     @property
     def can_solve_root(self) -> bool:
-        """Whether `solve_root` is there; a `LinearOracle` says when."""
+        """Whether `solve_root` can be used; see `LinearOracle`."""
         return False
 
     def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002
         """Return whether `super_arm`, distinct entries of ``range(n_choices)``, belongs to the family.
 
-        The default accepts all of them; override it to let environments and `check_oracle` refuse others.
+        The default accepts all sets. Override it so that environments and `check_oracle` reject other sets.
         """
         return True
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:  # noqa: ARG002
-        """Return the base arms that `super_arm` triggers with positive probability (for some means).
+        """Return the base arms that `super_arm` triggers with positive probability for some means.
 
-        The default, all of them, is always true and rarely tight.
+        The default returns all base arms, which is always correct but rarely tight.
         """
         return np.arange(self.n_arms)
 
     def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:  # noqa: ARG002
-        """Return whether `arms` are certainly among `triggered_arms`; False if only a search can tell."""
+        """Return whether `arms` are certainly among `triggered_arms`; False if this would need a search."""
         return False
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
-        """Return the probability with which `super_arm` triggers each base arm if these are the means.
+        """Return the probability that `super_arm` triggers each base arm under these means.
 
-        The default: `triggered_arms` with certainty, others never. Oracles of rewards that spread override
-        it; None says that the probabilities are unknown.
+        By default, `triggered_arms` have probability 1 and all other arms 0. Oracles with probabilistic
+        triggering override this method. The result None means that the probabilities are unknown.
 
         Parameters
         ----------
@@ -317,31 +321,31 @@ class Oracle(ABC):
         return chances
 
     def smoothness(self) -> Smoothness | None:
-        """Return the bounded-smoothness function of the rewards; None, the default, where none is known."""
+        """Return the bounded-smoothness function of the rewards, or None (the default) if none is known."""
         return None
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the user's names (networkx nodes or edges) of the entries of `super_arm`."""
+        """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
         names = self._given_names
         return [int(entry) if names is None else names[entry] for entry in super_arm]
 
     def named(self, names: Iterable[Hashable]) -> Self:
-        """Return a copy of this oracle whose base arms have names: what a `Campaign` matches them by.
+        """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.
 
-        For families that are no part of a graph, whose arms have numbers otherwise.
+        Use it for families that do not come from a graph, whose arms otherwise have only numbers.
 
         Parameters
         ----------
         names : iterable of hashable
-            One name for each base arm, in their order, all different.
+            One name for each base arm, in order, all different.
 
         Raises
         ------
         TypeError
-            If the oracle has names of its own, those of a graph, or chooses other things than base arms.
+            If the oracle already has names, for example from a graph, or if it does not choose base arms.
         ValueError
-            If the names are not as many as base arms, one comes twice, or one is no text, finite number or
-            tuple of these.
+            If the number of names differs from the number of base arms, if a name is repeated, or if a name
+            is not a string, a finite number or a tuple of these.
 
         Examples
         --------
@@ -351,45 +355,47 @@ class Oracle(ABC):
         ['milk']
         """
         if type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
-            raise TypeError(f"names must be for base arms that have none, got {self!r}, which has its own")
+            raise TypeError(
+                f"names must be given only for base arms without names, got {self!r}, which has names"
+            )
         given = tuple(listed("names", names, "names, one for each base arm"))
         for name in given:
             check_name(name)
         if not len(set(given)) == len(given) == self.n_arms:
             raise ValueError(
-                f"names must be {self.n_arms} different ones, one for each base arm, got {shown(names)}"
+                f"names must be {self.n_arms} different names, one for each base arm, got {shown(names)}"
             )
         other = copy.copy(self)
         other._given_names = given
         return other
 
     def arm_labels(self) -> list[Hashable]:
-        """Return the user's names of all base arms, for reports by name (`Campaign`).
+        """Return the names of all base arms, for reports by name (`Campaign`).
 
-        The default: `labels` of them where a super arm has as many entries to choose from as there are base
-        arms, numbers elsewhere. Override it where super arms are no sets of base arms.
+        By default, if `n_choices` equals `n_arms`, these are the `labels` of the base arms; otherwise they
+        are numbers. Override this method if super arms are not sets of base arms.
         """
         return self.labels(np.arange(self.n_arms)) if self.n_choices == self.n_arms else [*range(self.n_arms)]
 
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:  # noqa: ARG002
-        """Return the feedback that a report in other words than outcomes of base arms stands for.
+        """Return the feedback for a report in other terms than the outcomes of base arms.
 
-        The default knows no other words. Oracles of influence take who joined, and when.
+        The default accepts no reports. For example, influence oracles accept the people who joined and when.
 
         Parameters
         ----------
         super_arm : IntArray, shape (size,)
-            What was played.
+            The super arm that was played.
         **report
-            What was seen, by name.
+            The observations, by name.
 
         Raises
         ------
         ValueError
-            If the report cannot be of this super arm, or the oracle does not understand it.
+            If the report is impossible for this super arm, or if the oracle does not support it.
         """
         raise ValueError(
-            f"a report must be outcomes by the names of base arms for {type(self).__name__}, got"
+            f"a report for {type(self).__name__} must be outcomes of base arms, such as {{name: 1.0}}, got"
             f" {', '.join(report)}"
         )
 
@@ -404,17 +410,17 @@ class Oracle(ABC):
     _check_available = entries_available
 
     def _solve_compiled(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        """Return `solve_batch` by the compiled rule if any, for oracles that take all finite means."""
+        """Return `solve_batch` by the compiled rule, if any, for oracles that accept all finite means."""
         compiled = compiled_form(self)
         if compiled is None:
             return Oracle.solve_batch(self, means, rng)
-        # The compiled form looks at no number: nan would pass for a mean.
+        # The compiled rule does not check the numbers and would accept nan as a mean.
         rows = self._check_rows(means)
         check_vector("means", rows.reshape(-1))
         return solve_rows(compiled, self.n_choices, rows)
 
     def _check_rows(self, means: FloatArray) -> FloatArray:
-        """Return `means` as a float array of rows of length `n_arms`, refused if it has another shape."""
+        """Return `means` as a float array of shape (R, n_arms); raise ``ValueError`` for other shapes."""
         rows = real_array("means", means)
         if rows.ndim != 2 or rows.shape[1] != self.n_arms:
             raise ValueError(f"means must have shape (R, {self.n_arms}), got {rows.shape}")
@@ -426,6 +432,6 @@ settle_forms(Oracle, _FORMS)
 
 
 def require_oracle(oracle: object) -> None:
-    """Raise unless `oracle` is one: a class, a graph or None may have come in its place."""
+    """Raise ``ValueError`` unless `oracle` is an instance of `Oracle`."""
     if not isinstance(oracle, Oracle):
         raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")

@@ -1,4 +1,4 @@
-"""Oracles whose super arms are worth the sum of their means."""
+"""The base class of oracles whose reward is the sum of the means."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cmab.validation import arm_indices, integer, real, shown
 
 
 class LinearOracle(Oracle):
-    """An oracle whose super arms list base arms and are worth the sum of their means.
+    """An oracle whose super arms are lists of base arms with the sum of their means as reward.
 
-    A subclass sets `n_arms` and defines `solve`; `solve_constrained` as well where it can, for exploration
-    by accepting and rejecting arms, and for gaps.
+    A subclass sets `n_arms` and defines `solve`. It should also define `solve_constrained` if possible, for
+    explorers that accept and reject arms, and for gaps.
 
     Examples
     --------
@@ -37,17 +37,17 @@ class LinearOracle(Oracle):
     array([2, 3])
     """
 
-    #: The number of linear problems after which `solve_root` ends; None for no limit.
+    #: The number of linear problems after which `solve_root` stops; None for no limit.
     root_limit: int | None = 1_000
 
     @property
     def can_constrain(self) -> bool:
-        """Whether `solve_constrained` is there; true of classes that define it."""
+        """Whether `solve_constrained` is defined; true for classes that define it."""
         return False
 
     @property
     def is_linear(self) -> bool:
-        """Whether super arms are worth the sum of their means: true."""
+        """Whether the reward of a super arm is the sum of its means: always true."""
         return True
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
@@ -59,7 +59,7 @@ class LinearOracle(Oracle):
         return super_arm
 
     def smoothness(self) -> Smoothness | None:
-        """Return that of a sum of at most `max_size` means."""
+        """Return the smoothness of a sum of at most `max_size` means."""
         return Smoothness.linear(max(1, self.max_size))
 
     def solve_constrained(
@@ -69,43 +69,45 @@ class LinearOracle(Oracle):
         exclude: ArrayLike,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best super arm with all of `include` and none of `exclude`; None if there is none.
+        """Return the best super arm with all of `include` and none of `exclude`, or None.
 
-        There is no default: penalties in place of constraints lose digits, and fail for means of any size.
+        There is no default implementation, because penalties instead of constraints lose precision and cannot
+        work for means of any size.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
             The means of the base arms.
         include, exclude : array_like of int
-            Distinct base arms; none in both.
+            Distinct base arms; the two lists must not share an arm.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
+            The source of randomness, for randomised oracles.
 
         Returns
         -------
         IntArray or None
-            As `solve` returns it, and as good among the super arms that meet the constraints.
+            A super arm in the form of `solve`, with the same guarantee relative to the super arms that
+            satisfy the constraints. None if no super arm satisfies them.
 
         Raises
         ------
         TypeError
-            If the class does not define it.
+            If the class does not define this method.
         """
         raise TypeError(
-            f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), the best "
-            "super arm with all of include and none of exclude, to be used here"
+            f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), which"
+            " returns the best super arm with all of include and none of exclude, to be used here"
         )
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the best super arm of available arms alone, by `solve_constrained`.
+        """Return the best super arm of available arms, by `solve_constrained`.
 
         Raises
         ------
         TypeError
-            If something is not available, and the class does not define `solve_constrained`.
+            If an arm is unavailable and the class does not define `solve_constrained`.
         ValueError
-            If no super arm is left.
+            If no super arm is available.
         """
         if available.all():
             return self.solve(means, rng)
@@ -117,7 +119,7 @@ class LinearOracle(Oracle):
 
     @property
     def can_solve_root(self) -> bool:
-        """Whether `solve_root` is there: where `solve_constrained` is, exact and for means of any sign."""
+        """Whether `solve_root` can be used: `solve_constrained` is defined, exact, and accepts any means."""
         return self.can_constrain and self.is_exact and self.least_mean == -np.inf
 
     def solve_root(
@@ -129,52 +131,55 @@ class LinearOracle(Oracle):
         tolerance: float = 0.0,
         available: BoolArray | None = None,
     ) -> IntArray:
-        """Return the super arm with the best sum of `means`, and root of the sum of `squares`, together.
+        """Return the super arm with the best sum of `means` plus the square root of the sum of `squares`.
 
-        Rewards are maximised with the root added, costs minimised with the root taken off: what rules need
-        that are optimistic for a super arm as a whole, for the errors of its arms partly cancel.
+        Rewards are maximised with the root added; costs are minimised with the root subtracted. Policies need
+        this if they are optimistic about a super arm as a whole, because the errors of its arms partly
+        cancel.
 
-        The default is exact. It asks `solve_constrained` for the best super arm of ``means + s * squares``
-        (minus, for costs) at slopes s of tangents to the root, each of which bounds all super arms, and
-        splits the family by an arm where no tangent touches the best of them. Dozens of calls are usual for
-        up to twenty arms, and a handful with a `tolerance`. Of all sets of k arms (`uniform_size`) a dynamic
-        programme does the rest instead, which equal numbers make shorter.
+        The default is exact. It calls `solve_constrained` for the best super arm of ``means + s * squares``
+        (minus, for costs) at slopes s of tangents to the root. Each tangent gives a bound for all super arms.
+        If no tangent touches the root at the best super arm, the search splits the family by an arm. For up
+        to twenty arms, dozens of calls are usual, or a few with a positive `tolerance`. If the family is all
+        sets of k arms (`uniform_size`), a dynamic programme replaces the splitting; it is faster if many
+        numbers are equal.
 
         The problem is hard in general, and the number of calls may be exponential in the number of arms. The
-        search therefore ends after `root_limit` linear problems, or 1,000 times as many choices of the
-        dynamic programme. It then returns the best super arm that it met, and warns by how much this may be
-        worth less than the best one. Set ``oracle.root_limit = None`` to search until the answer is proven.
+        search therefore stops after `root_limit` linear problems, or 1,000 times as many choices of the
+        dynamic programme. It then returns the best super arm found and warns with an upper bound on the loss.
+        Set ``oracle.root_limit = None`` to search until the answer is proved optimal.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
             The means of the base arms.
         squares : FloatArray, shape (n_arms,)
-            Squares of their widths, at least 0.
+            The squares of the widths of the base arms, at least 0.
         rng : numpy.random.Generator
-            Source of randomness, for oracles that need one.
+            The source of randomness, for randomised oracles.
         tolerance : float
-            How much worse than the best the answer may be; with 0, its rounding only, 1e-11 of its size.
+            The largest acceptable loss. With 0, the loss is at most the rounding error, 1e-11 of the size of
+            the value.
         available : BoolArray, shape (n_arms,), optional
-            Which arms the super arm may have; all if left out.
+            Whether the super arm may contain each arm; by default all arms are available.
 
         Returns
         -------
         IntArray, shape (size,)
-            A super arm.
+            The super arm.
 
         Raises
         ------
         TypeError
             If `can_solve_root` is false.
         ValueError
-            If a square is negative, or `tolerance`; if no super arm is left of what is available, or
-            `available` is not an array of `n_arms` booleans.
+            If a square or `tolerance` is negative, if no super arm is available, or if `available` is not an
+            array of `n_arms` booleans.
 
         Warns
         -----
         RuntimeWarning
-            If `root_limit` ended the search, with an upper bound on the loss.
+            If the search stopped at `root_limit`, with an upper bound on the loss.
 
         Examples
         --------
@@ -189,25 +194,25 @@ class LinearOracle(Oracle):
 
         References
         ----------
-        R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015, the
-        index of ESCB-2. T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time
-        Algorithms for Combinatorial Semi-Bandits, SIGMETRICS 2021, who discretise it instead. The search is
-        our own: J. E. Kelley's cuts (1960) in the slope.
+        R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015 (the
+        index of ESCB-2). T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time
+        Algorithms for Combinatorial Semi-Bandits, SIGMETRICS 2021 (a discretised search). This search is our
+        own, by J. E. Kelley's cuts (1960) in the slope.
         """
         if not self.can_solve_root:
             raise TypeError(
-                f"{self!r} must be exact and have solve_constrained, for means of any sign, or define"
+                f"{self!r} must be exact and define solve_constrained, for means of any sign, or define"
                 " solve_root(means, squares, rng, *, tolerance, available), to be used here"
             )
         gone: list[int] = []
         if available is not None:
             gone = np.flatnonzero(~self._check_available(available)).tolist()
         sign = self.sign
-        # Dozens of calls with arguments that are right.
+        # Dozens of calls follow, with arguments that are already validated.
         solve, solve_constrained = unguarded(self.solve), unguarded(self.solve_constrained)
 
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
-            if len(include) == len(exclude) == 0:  # most calls, and `solve` is faster
+            if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
                 return solve(sign * weights, rng)
             return solve_constrained(sign * weights, include, exclude, rng)
 
@@ -220,13 +225,13 @@ class LinearOracle(Oracle):
             assert available is not None, "a family has a super arm"
             raise self._none_within(available)
         if search.shortfall > 0.0:
-            # Rounded up to a power of ten, because Python shows equal warnings once.
+            # Round up to a power of ten, because Python shows equal warnings only once.
             loss = 10.0 ** math.ceil(math.log10(search.shortfall))
             warnings.warn(
-                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. Its super"
-                f" arm is worth at most {loss:.0e} less than the best one, which adds at most as much to the"
-                " regret of the round. Set `root_limit` of the oracle to None to search on, which may take"
-                " exponential time, or play ESCB with a tolerance, which allows such a loss by its design",
+                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. The value"
+                f" of its super arm is at most {loss:.0e} below the best, which adds at most as much to the"
+                " regret of the round. Set `root_limit` of the oracle to None to continue the search, which"
+                " may take exponential time, or use ESCB with a tolerance, which allows such a loss",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -234,43 +239,45 @@ class LinearOracle(Oracle):
 
     @property
     def least_mean(self) -> float:
-        """The least mean that `solve` takes, 0 for most costs; confidence bounds are cut there."""
+        """The least mean that `solve` accepts, 0 for most costs; confidence bounds are clipped to it."""
         return -np.inf
 
     @property
     def uniform_size(self) -> int | None:
-        """The k whose sets of k base arms are the super arms, if so: some rules exploit it."""
+        """The number k if the super arms are all sets of k base arms, otherwise None."""
         return None
 
     def gaps(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        """Return the optimum, and what is lost when one arm is moved to its other side.
+        """Return the optimum and the gap of each arm: the loss if the arm is moved to the other side.
 
-        Needs `solve_constrained`, and calls it once per undecided arm unless a subclass knows better. Of an
-        oracle that is not exact, what is returned is told of its own answers, and so may be too large or 0.
+        This method needs `solve_constrained`, and calls it once per undecided arm unless a subclass has a
+        faster method. If the oracle is not exact, the gaps compare its own answers, so they may be too large,
+        or 0.
 
         Parameters
         ----------
         means, include, exclude, rng
-            As for `solve_constrained`.
+            As in `solve_constrained`.
 
         Returns
         -------
         IntArray, shape (size,)
-            The best super arm that meets the constraints.
+            The best super arm that satisfies the constraints.
         FloatArray, shape (n_arms,)
-            Entry i is at least 0: how much worse the best super arm is that meets the constraints and has
-            arm i if the optimum has not, lacks it if the optimum has it. Infinite where there is none,
-            so for all of `include` and `exclude`.
+            The gaps, at least 0. If the optimum contains arm i, entry i is the loss of the best super arm
+            without arm i; otherwise it is the loss of the best super arm with arm i. Both must satisfy the
+            constraints. The entry is infinite if there is no such super arm, in particular for the arms of
+            `include` and `exclude`.
 
         Raises
         ------
         TypeError
-            If the class does not define `solve_constrained`, or `include` is not empty where it cannot have
-            arms forced in.
+            If the class does not define `solve_constrained`, or if `include` is not empty and the class does
+            not support required arms.
         ValueError
-            If no super arm meets the constraints.
+            If no super arm satisfies the constraints.
 
         Examples
         --------
@@ -287,7 +294,7 @@ class LinearOracle(Oracle):
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
-        # A power of two makes no sum of means infinite, and rounds nothing of theirs.
+        # Scaling by a power of two is exact, and prevents infinite sums of means.
         exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
         scaled = np.ldexp(values, -exponent)
         gaps = np.full(self.n_arms, np.inf)
@@ -297,8 +304,8 @@ class LinearOracle(Oracle):
             )
             other = self.solve_constrained(values, with_arm, without_arm, rng)
             if other is not None:
-                # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) less the best with e on its other
-                # side. What both have in common cancels; what is left of rounding is no gap below 0.
+                # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) minus the best weight with arm e on
+                # the other side. The common arms cancel. Negative gaps are due to rounding and become 0.
                 lost, won = np.setdiff1d(best, other), np.setdiff1d(other, best)
                 gap = max(0.0, self.sign * (scaled[lost].sum() - scaled[won].sum()))
                 with np.errstate(over="ignore"):
@@ -308,17 +315,17 @@ class LinearOracle(Oracle):
     def _optimum(
         self, means: FloatArray, include: IntArray, exclude: IntArray, rng: np.random.Generator
     ) -> IntArray:
-        """Return `solve_constrained`, or raise ``ValueError`` if no super arm meets the constraints."""
+        """Return `solve_constrained`, or raise ``ValueError`` if no super arm satisfies the constraints."""
         best = self.solve_constrained(means, include, exclude, rng)
         if best is None:
             raise ValueError(
-                f"include and exclude must leave a super arm of {self!r}, got {shown(include.tolist())} and "
+                f"include and exclude must allow a super arm of {self!r}, got {shown(include.tolist())} and "
                 f"{shown(exclude.tolist())}"
             )
         return best
 
     def _check_constraints(self, include: ArrayLike, exclude: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return both as int64 arrays of base arms, refused if they share one."""
+        """Return both as int64 arrays of base arms; raise ``ValueError`` if they share an arm."""
         required = arm_indices("include", include, self.n_arms)
         banned = arm_indices("exclude", exclude, self.n_arms)
         is_required = np.zeros(self.n_arms, bool)

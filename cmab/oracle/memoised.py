@@ -1,4 +1,4 @@
-"""An oracle that remembers its answers."""
+"""An oracle that caches its answers."""
 
 from __future__ import annotations
 
@@ -21,37 +21,38 @@ if TYPE_CHECKING:
 
 
 class MemoisedOracle(Oracle):
-    """An oracle in front of an expensive one, which is not asked the same question twice.
+    """A wrapper of an expensive oracle that caches its answers.
 
-    The answer is a function of the means alone: the wrapped oracle is given a generator in the same state
-    for each question. That pays where the same means come back: for rules that stop learning, such as
-    explore-then-commit, for outcomes on a lattice, and for replications of a deterministic start. Optimistic
-    indices change in every round with the logarithm of the time; see `RarelySwitchingCUCB` for those.
+    The answer depends only on the means: the wrapper calls the oracle with a generator in the same state each
+    time. The cache is useful if the same means recur: for policies that stop learning, such as
+    explore-then-commit; for outcomes on a lattice; and for replications with a deterministic start.
+    Optimistic indices change in every round with the logarithm of the time; for these, see
+    `RarelySwitchingCUCB`.
 
-    In front of a `LinearOracle` it is one itself, and passes on `solve_constrained`, `solve_root` and `gaps`
-    unremembered.
-    Any passes on `solve_within`. Threads may share it.
+    The wrapper of a `LinearOracle` is also a `LinearOracle`. It passes on `solve_constrained`, `solve_root`
+    and `gaps` without caching, and every wrapper passes on `solve_within`. Several threads may share the
+    wrapper.
 
     Parameters
     ----------
     oracle : Oracle
-        The expensive oracle. Its guarantee must be certain, ``beta == 1``: where it holds with some
-        probability, one failure would be repeated forever.
+        The expensive oracle. Its guarantee must be certain (``beta == 1``), because otherwise the cache would
+        repeat a failure forever.
     cache_size : int
-        Most answers to remember, at least 1; the one that was not used for longest goes first.
+        The largest number of cached answers, at least 1. The least recently used answer is removed first.
 
     Attributes
     ----------
     calls, solved : int
-        Questions asked, and those of them that the wrapped oracle had to answer.
+        The number of calls, and the number of calls that the wrapped oracle had to answer.
     seconds : float
-        Wall-clock time in the wrapped oracle. These three are what this object saw: worker processes have
-        copies, which start without memory.
+        The wall-clock time in the wrapped oracle. These three attributes count the calls of this object only:
+        worker processes have copies, which start with an empty cache.
 
     Raises
     ------
     ValueError
-        If `cache_size` is out of its range or the guarantee is not certain.
+        If `cache_size` is out of range, or if the guarantee is not certain.
 
     Examples
     --------
@@ -66,14 +67,14 @@ class MemoisedOracle(Oracle):
     """
 
     def __new__(cls, oracle: Oracle | None = None, cache_size: int = 10_000) -> Self:  # noqa: ARG004
-        """Return a linear oracle in front of a linear one. Unpickling knows the class already."""
+        """Return a linear wrapper for a linear oracle. When unpickling, the class is already known."""
         is_linear = cls is MemoisedOracle and isinstance(oracle, Oracle) and oracle.is_linear
         return cast(Self, object.__new__(_MemoisedLinearOracle if is_linear else cls))
 
     def __init__(self, oracle: Oracle, cache_size: int = 10_000) -> None:
         require_oracle(oracle)
         if oracle.beta != 1.0:
-            raise ValueError(f"oracle must keep its guarantee always, beta = 1, got beta = {oracle.beta}")
+            raise ValueError(f"oracle must have a certain guarantee (beta = 1), got beta = {oracle.beta}")
         self.oracle = oracle
         self.cache_size = integer("cache_size", cache_size, 1)
         self.n_arms = oracle.n_arms
@@ -90,7 +91,7 @@ class MemoisedOracle(Oracle):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
-        # Workers begin with nothing remembered: answers may be many, and a lock cannot travel.
+        # Copies for workers start with an empty cache: the answers may be many, and a lock cannot be pickled.
         for name in ("calls", "solved", "seconds", "_answers", "_lock"):
             del kept[name]
         return kept
@@ -100,7 +101,7 @@ class MemoisedOracle(Oracle):
         self._forget()
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the remembered answer, or the wrapped oracle's."""
+        """Return the cached answer, or compute it with the wrapped oracle."""
         values = self._check_means(means)
         question = (values + 0.0).tobytes()  # -0 becomes 0
         with self._lock:
@@ -109,9 +110,10 @@ class MemoisedOracle(Oracle):
             if answer is not None:
                 self._answers[question] = answer
                 return answer.copy()
-        # Not under the lock, which would make threads wait for each other's answers; two may ask the same.
+        # Solve outside the lock, so that threads do not wait for each other; two threads may solve the same
+        # problem.
         started = time.perf_counter()
-        # With one seed for all: a remembered answer must not depend on who asked first.
+        # Use one seed for all calls, because a cached answer must not depend on the first caller.
         found: Any = self.oracle.solve(values, np.random.default_rng(0))
         answer = np.array(sorted(found) if isinstance(found, Set) else found)
         with self._lock:
@@ -119,91 +121,91 @@ class MemoisedOracle(Oracle):
             self.solved += 1
             self._answers[question] = answer
             if len(self._answers) > self.cache_size:
-                # The one that was not asked for longest: each use moves an answer to the end.
+                # Remove the least recently used answer: each use moves an answer to the end.
                 self._answers.popitem(last=False)
         return answer.copy()
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the remembered answer if all is available, else the wrapped oracle's, unremembered."""
+        """Return the cached answer if all entries are available, otherwise the uncached one."""
         return self.solve(means, rng) if available.all() else self.oracle.solve_within(means, available, rng)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.expected_reward(super_arm, means)
 
     @property
     def has_membership(self) -> bool:
-        """What the wrapped oracle declares."""
+        """The value of the wrapped oracle."""
         return self.oracle.has_membership
 
     @property
     def triggers_surely(self) -> bool:
-        """What the wrapped oracle declares."""
+        """The value of the wrapped oracle."""
         return self.oracle.triggers_surely
 
     @property
     def n_choices(self) -> int:
-        """Number of things that a super arm chooses from."""
+        """The number of objects from which a super arm chooses."""
         return self.oracle.n_choices
 
     @property
     def arm_groups(self) -> IntArray | None:
-        """What the wrapped oracle declares."""
+        """The value of the wrapped oracle."""
         return self.oracle.arm_groups
 
     @property
     def max_size(self) -> int:
-        """Upper bound on the number of base arms in a super arm."""
+        """An upper bound on the number of base arms in a super arm."""
         return self.oracle.max_size
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.is_feasible(super_arm)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.triggered_arms(super_arm)
 
     def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:
         return self.oracle._explains(super_arm, arms)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.triggering_probabilities(super_arm, means)
 
     def smoothness(self) -> Smoothness | None:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.smoothness()
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.labels(super_arm)
 
     def named(self, names: Iterable[Hashable]) -> Self:
-        """Return a copy, without answers, of which the wrapped oracle has these names for its base arms."""
+        """Return a copy with an empty cache whose wrapped oracle has these names for its base arms."""
         return type(self)(self.oracle.named(names), cache_size=self.cache_size)
 
     def arm_labels(self) -> list[Hashable]:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.arm_labels()
 
     @property
     def is_monotone(self) -> bool:  # type: ignore[override]
-        """Whether the oracle's super arms get no worse as means rise."""
+        """Whether the super arms do not become worse as means increase."""
         return self.oracle.is_monotone
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        """What the wrapped oracle says."""
+        """The value of the wrapped oracle."""
         return self.oracle.is_undirected
 
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
-        """Return what the wrapped oracle says."""
+        """Return the result of the wrapped oracle."""
         return self.oracle.feedback_of(super_arm, **report)
 
 
 class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
-    """What `MemoisedOracle` makes of a linear oracle."""
+    """The class of a `MemoisedOracle` that wraps a linear oracle."""
 
     oracle: LinearOracle
 
@@ -226,7 +228,7 @@ class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
 
     @property
     def exchange_pairs(self) -> Any:
-        # Matroids alone have it: where it is missing behind, it is missing here.
+        # Only matroids define this method; if the wrapped oracle lacks it, so does the wrapper.
         oracle: Any = self.oracle
         return oracle.exchange_pairs
 
@@ -249,5 +251,5 @@ class _MemoisedLinearOracle(MemoisedOracle, LinearOracle):
         return self.oracle.gaps(means, include, exclude, rng)
 
 
-# What users read, in messages and reports, is the public name; pickle goes by the qualified one.
+# Messages and reports show the public name; pickle uses the qualified name.
 _MemoisedLinearOracle.__name__ = MemoisedOracle.__name__

@@ -1,7 +1,7 @@
-"""Pictures fit for a paper: regret curves with bands, learned against true means, graphs.
+"""Figures for papers: regret curves with bands, learned against true means, drawings of graphs.
 
-Needs matplotlib, the extra ``plot``. Curves differ by colour (safe for the colour-blind), line style and
-marker, so they can be told apart in black and white.
+Requires matplotlib (extra ``plot``). Curves differ in colour (from a colour-blind safe palette), line style
+and marker, so they can also be distinguished in black and white.
 """
 
 from cmab.intervals import Band, band

@@ -1,4 +1,4 @@
-"""Moving pictures."""
+"""Animations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DOTS_PER_INCH = 110
 
 
 def check_animation(path: str | os.PathLike[str]) -> None:
-    """Refuse, before a long run, a file that `animate` could not write."""
+    """Raise an error, before a long run, if `animate` could not write this file."""
     pyplot()
     suffix = Path(path).suffix.lower()
     if suffix not in (".gif", ".mp4"):
@@ -24,7 +24,7 @@ def check_animation(path: str | os.PathLike[str]) -> None:
 
         if not FFMpegWriter.isAvailable():
             raise FileNotFoundError(
-                f"{os.fspath(path)} needs the program ffmpeg, which is not installed; a .gif does without"
+                f"{os.fspath(path)} needs the program ffmpeg, which is not installed; use a .gif instead"
             )
 
 
@@ -35,31 +35,31 @@ def animate(
     path: str | os.PathLike[str],
     seconds: float = 0.7,
 ) -> None:
-    """Write a GIF or MP4 that shows one frame after the other, the last one three times as long.
+    """Write a GIF or MP4 that shows the frames in order, the last one three times as long.
 
     Parameters
     ----------
     draw : callable
-        ``draw(axes, frame)`` draws a frame on empty axes, which stand at the same place in all of them.
-        Hand the same `layout` to each `draw_graph`, so that nodes stay where they are.
+        ``draw(axes, frame)`` draws a frame on empty axes, which have the same position in every frame. Pass
+        the same `layout` to every call of `draw_graph`, so that nodes do not move.
     frames : sequence
-        What `draw` is called with.
+        The second arguments of the calls of `draw`.
     path : path-like
-        Ends in ``.gif``, or in ``.mp4``, which the program ``ffmpeg`` writes.
+        File to write; its name must end in ``.gif`` or ``.mp4``. An MP4 requires the program ``ffmpeg``.
     seconds : float
-        How long a frame is shown.
+        Duration of a frame in seconds.
 
     Raises
     ------
     ValueError
         If `path` has another suffix.
     FileNotFoundError
-        If ``ffmpeg`` is needed and not installed.
+        If ``ffmpeg`` is required and not installed.
     """
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     check_animation(path)
-    # A layout made anew for each frame would let the picture jump.
+    # A new layout for each frame would make the picture jump.
     with style(), pyplot().rc_context({"figure.constrained_layout.use": False}):
         figure = pyplot().figure(figsize=(5.4, 4.9))
         axes = figure.add_axes((0.02, 0.08, 0.96, 0.81))

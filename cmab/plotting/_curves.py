@@ -1,4 +1,4 @@
-"""Curves of regret, and what was learned against the truth."""
+"""Curves of regret, and learned means against true means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Played
 from cmab.plotting._style import labelled, look, pyplot, style
 
-# Numbers of observations are coloured by their logarithm if they differ by such a factor.
+# Numbers of observations are coloured on a logarithmic scale if they differ by this factor or more.
 _FAR_APART = 10
 
 
@@ -33,40 +33,41 @@ def regret_curves(
     Parameters
     ----------
     results : mapping of str to Simulation
-        A curve each; a name has the same look in all figures. Also what `Study.results` returns, by
-        (instance, learner).
+        The results to draw, one curve per name. A name has the same look in all figures. The results of a
+        study, `Study.results`, with keys (instance, learner), are accepted as well.
     band_kind : {"t", "bootstrap"}
-        See `band`.
+        Kind of the bands; see `band`.
     level : float
-        Confidence of the band at each round.
+        Confidence level of the band, separately at each round.
     log : bool
-        Whether both axes are logarithmic; values at or below 0 have no place there. Where there are no
-        others the y-axis stays linear.
+        If True, both axes are logarithmic and values at or below 0 are not shown. If there are no positive
+        values, the y-axis stays linear.
     exact : bool
-        Regret against the optimum itself instead of the oracle's guarantee times the optimum.
+        If True, draw the regret against the optimum. If False, draw the (alpha, beta)-approximation regret.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if left out.
+        Axes to draw on. If omitted, a new figure is created.
     legend : {"beside", "inside", "below", False}, optional
-        Where the legend stands. By default beside the curves in a new figure, within them in axes that share
-        a figure, or below if there are more than seven curves; where a layout makes no room, within.
+        Position of the legend; False omits it. By default it is beside the curves if the figure has no other
+        axes. Otherwise it is inside the axes, or below them if there are more than seven curves. In a figure
+        without a layout engine it is inside.
 
     Returns
     -------
     matplotlib Axes
-        With the curves; the legend lists them in their order at the last round.
+        The axes with the curves. The legend lists the curves in the order of their values at the last round.
 
     Raises
     ------
     ValueError
-        If `legend` is no place.
+        If `legend` is not one of the values above.
     """
-    # As mathematics: fonts such as Computer Modern have no Greek letters in plain text.
+    # Written as mathematics, because fonts such as Computer Modern have no Greek letters in plain text.
     name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
     curves = {
         label: (result.rounds, result.exact_regret if exact else result.regret)
         for label, result in labelled(results).items()
     }
-    # Rounding would be a curve of its own on logarithmic axes.
+    # On logarithmic axes, rounding errors would appear as a curve.
     curves = {
         label: (rounds, without_noise(values, each.optimum, rounds=rounds))
         for (label, (rounds, values)), each in zip(curves.items(), results.values(), strict=True)
@@ -87,14 +88,14 @@ def curves_with_bands(
     ax: Any = None,
     legend: Legend = None,
 ) -> Any:
-    """Draw curves given as ``name: (x, values)``, values of shape (R, C), with bands; return the axes."""
+    """Draw curves ``name: (x, values)``, with values of shape (R, C), and their bands; return the axes."""
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
         bands = {
             name: band(np.asarray(values, np.float64), band_kind, level=level)
             for name, (_, values) in curves.items()
         }
-        # On a log axis a band that goes on below 0 goes on to the lower edge of what can be drawn.
+        # On a logarithmic axis, a band that reaches below 0 is drawn down to the lower edge.
         positive = [float(y[y > 0].min(initial=np.inf)) for ends in bands.values() for y in ends]
         lowest = min(positive, default=np.inf)
         floor = lowest / 1.5 if log and np.isfinite(lowest) else -np.inf
@@ -126,7 +127,7 @@ def _curve(
 ) -> None:
     appearance = look(number)
     grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
-    # Markers of different curves stand at different places, so that none hides another.
+    # Markers of different curves have different positions, so that they do not hide each other.
     marks = np.unique(
         np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
     )
@@ -143,7 +144,7 @@ def _curve(
 
 
 def _by_end(axes: Any) -> list[Any]:
-    """Return the lines in the order in which they end, so that a legend stands as they do."""
+    """Return the lines sorted by their last values, so that the legend has the order of the curves."""
 
     def last(line: Any) -> float:
         values = np.asarray(line.get_ydata(), np.float64)
@@ -154,21 +155,21 @@ def _by_end(axes: Any) -> list[Any]:
 
 
 def learned_against_true(learned: FloatArray, truth: FloatArray, *, counts: IntArray, ax: Any = None) -> Any:
-    """Draw the learned against the true mean of every base arm that was observed.
+    """Draw the learned mean against the true mean of every base arm with an observation.
 
     Parameters
     ----------
     learned, truth : FloatArray, shape (n_arms,)
         Empirical and true means.
     counts : IntArray, shape (n_arms,)
-        Observations of each arm: the shade of its point.
+        Observations of each arm, shown as the shade of its point.
     ax : matplotlib Axes, optional
-        Where to draw.
+        Axes to draw on. If omitted, a new figure is created.
 
     Returns
     -------
     matplotlib Axes
-        With the points and the diagonal.
+        The axes with the points and the diagonal.
     """
     from matplotlib.colors import LogNorm, Normalize
 
@@ -178,7 +179,7 @@ def learned_against_true(learned: FloatArray, truth: FloatArray, *, counts: IntA
         axes = plt.figure(figsize=(3.9, 3.0)).add_subplot() if ax is None else ax
         ends = (0.0, 1.02 * max(1e-9, float(truth.max(initial=0.0)), float(learned[seen].max(initial=0.0))))
         axes.plot(ends, ends, color="0.6", linewidth=0.8, zorder=1)
-        # Often observed arms are drawn last, on top.
+        # Draw the arms with the most observations last, on top.
         order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
         least = int(counts[seen].min()) if seen.any() else 1
         most = max(int(counts.max(initial=1)), least + 1)

@@ -1,4 +1,4 @@
-"""Pictures of pure exploration: samples until the rule stops, and failures against the budget."""
+"""Figures of pure exploration: samples until stopping, and wrong answers against the budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmab.plotting._looks import numbers
 from cmab.plotting._needs import Explored
 from cmab.plotting._style import labelled, look, pyplot, style
 
-# Bars differ without colour, too, in print and for the colour-blind.
+# Hatches distinguish bars in print and for colour-blind readers.
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "|||", "---")
 _FAR_APART = 20.0
 
@@ -24,24 +24,21 @@ def sample_bars(
     level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw the mean samples of each explorer as a bar with its t interval and a dot for each replication.
+    """Draw the mean samples of each explorer as a bar, with a t interval and a dot for each replication.
 
-    A run that ``max_samples`` cut off is never averaged with finished ones: it is a triangle, and the bar of
-    such an explorer, which has an arrow, is the median, of which at least so much is known.
-
-    Parameters
-    ----------
-    results : mapping of str to Identification
-        A bar each, from top to bottom; also what `Study.identifications` returns.
+    Runs that ``max_samples`` cut off are never averaged with finished runs. Such a run is drawn as a
+    triangle. The bar of an explorer with such runs shows the median, which is a lower bound, and has an
+    arrow. Parameters ---------- results : mapping of str to Identification
+        The results to draw, one bar per name from top to bottom. `Study.identifications` is accepted as well.
     level : float
-        Confidence of the intervals.
+        Confidence level of the intervals.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if left out.
+        Axes to draw on. If omitted, a new figure is created.
 
     Returns
     -------
     matplotlib Axes
-        With the bars; the axis is logarithmic where the longest is more than 20 times the shortest.
+        The axes with the bars. The axis is logarithmic if the longest bar is more than 20 times the shortest.
     """
     results = labelled(results)
     with style():
@@ -67,7 +64,7 @@ def sample_bars(
                 edgecolor="black",
                 linewidth=0.6,
             )
-            # Dots in seven rows, so that equal numbers of samples do not hide each other.
+            # Dots in seven rows, so that runs with equal numbers of samples do not hide each other.
             spread = 0.5 * (np.arange(len(samples)) % 7 - 3) / 7
             dots: dict[str, Any] = {"color": "0.25", "alpha": 0.6, "linewidth": 0}
             for ended, marker, size in ((True, "o", 1.6), (False, ">", 3.0)):
@@ -86,12 +83,12 @@ def sample_bars(
                     va="bottom",
                 )
         if not all(found.stopped.all() for found in results.values()):
-            axes.margins(x=0.16)  # for the words at the ends of bars, which must not reach the neighbour
+            axes.margins(x=0.16)  # room for the words at the ends of the bars
         if axes.get_xscale() == "linear":
             axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_yticks(range(len(results)), list(results))
         axes.set_ylim(len(results) - 0.4, -0.6)
-        axes.set_xlabel("Samples until it stops")
+        axes.set_xlabel("Samples until stopping")
     return axes
 
 
@@ -102,24 +99,24 @@ def failure_curves(
     ax: Any = None,
     legend: Legend = None,
 ) -> Any:
-    """Draw the share of wrong answers against the budget, with Clopper and Pearson's intervals.
+    """Draw the share of wrong answers against the budget, with Clopper-Pearson intervals.
 
     Parameters
     ----------
     curves : mapping of str to sequence of (budget, failures, runs)
-        A curve each; a name has the same look in all figures.
+        The points of each curve. A name has the same look in all figures.
     level : float
-        Confidence of each interval.
+        Confidence level of each interval.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if left out.
+        Axes to draw on. If omitted, a new figure is created.
     legend : {"beside", "inside", "below", False}, optional
-        Where the legend stands; see `regret_curves`.
+        Position of the legend; see `regret_curves`.
 
     Returns
     -------
     matplotlib Axes
-        With a logarithmic axis of shares: a point without failures has no place there, but its interval
-        has its upper end.
+        The axes with the curves; both axes are logarithmic. A point without failures is not shown, but the
+        upper end of its interval is.
     """
     with style():
         axes = pyplot().figure().add_subplot() if ax is None else ax
@@ -132,9 +129,10 @@ def failure_curves(
                 proportion_interval(int(f), int(n), level=level) for f, n in zip(failures, runs, strict=True)
             ]
             low, high = np.array(ends).T
-            # Half a failure: below every share that can be seen, so that intervals down to 0 show an end.
+            # Half a failure is below every visible share, so an interval that begins at 0 reaches the lower
+            # edge.
             lowest = min(lowest, float((0.5 / runs).min()))
-            # Side by side, so that intervals at the same budget do not hide each other.
+            # Shift the curves sideways, so that intervals at the same budget do not hide each other.
             shifted = budgets * 1.02 ** (number - (len(curves) - 1) / 2)
             axes.errorbar(
                 shifted,

@@ -1,4 +1,4 @@
-"""Pictures of networkx graphs with what an oracle chose in them."""
+"""Drawings of networkx graphs with a super arm marked."""
 
 from __future__ import annotations
 
@@ -14,46 +14,48 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Positions = Mapping[Hashable, Any]
-# Most nodes of a part that is laid out by Kamada and Kawai's cubic algorithm.
+# Largest number of nodes of a component that Kamada and Kawai's cubic algorithm lays out.
 _DETAILED = 120
 _NODE_MARKERS = ("s", "o", "^")
 _EDGE_DASHES = ("-", "--", ":")
-# In points of print: names, how far they are from their nodes, the picture. And the sides that they may take.
+# In points: size of names, distance from their nodes, width of the picture. Then the possible sides of a
+# name.
 _SIZE_OF_NAMES, _GAP, _WIDTH_OF_PICTURE = 7.5, 3.0, 290.0
 _SIDES = ((1, 1), (1, 0), (0, 1), (1, -1), (-1, 0), (-1, 1), (0, -1), (-1, -1))
 
 
 def layout(graph: nx.Graph[Any], *, rng: int = 0) -> Positions:
-    """Return a place in the plane for every node, the same at every call.
+    """Return a position in the plane for every node, the same in every call.
 
-    Hand it to each `draw_graph` of a series, so that nodes stay where they are from frame to frame.
+    Pass the positions to every `draw_graph` of a series, so that nodes do not move between the frames.
 
     Parameters
     ----------
     graph : networkx graph
-        Up to some thousand nodes; every component is laid out on its own and they are packed side by side.
+        A graph of up to some thousand nodes. Every component is laid out separately, and the components are
+        packed side by side.
     rng : int
-        Another number gives another layout.
+        Seed of the layout of large components.
 
     Returns
     -------
     mapping of node to array of shape (2,)
-        Positions.
+        The position of each node.
     """
     import networkx as nx
 
-    # Without directions and parallel edges, which say nothing of where nodes lie.
+    # Directions and parallel edges do not matter for the layout.
     flat: nx.Graph[Any] = nx.Graph(graph)
     parts = sorted(nx.connected_components(flat), key=len, reverse=True)
     places: dict[Hashable, Any] = {}
     x, y, height, width = 0.0, 0.0, 0.0, 1.6 * np.sqrt(sum(len(part) for part in parts))
     for part in parts:
-        # In the graph's own order: sets of names have another order in every process.
+        # In the order of the graph, because sets of names have a different order in every process.
         piece: nx.Graph[Any] = nx.Graph()
         piece.add_nodes_from(node for node in flat if node in part)
         piece.add_edges_from((u, v) for u, v in flat.edges() if u in part)
         side = max(0.9, np.sqrt(len(part)))
-        # Parts stand in lines, the largest first, each in a square as large as its nodes need.
+        # Components are placed in rows, the largest first, each in a square that fits its number of nodes.
         if x + side > width and x > 0:
             x, y, height = 0.0, y - height, 0.0
         for node, place in _unit_layout(piece, rng).items():
@@ -89,27 +91,28 @@ def draw_graph(
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    """Draw a graph with groups of its nodes and edges marked: a matching, a path, seeds and their cascade.
+    """Draw a graph with groups of nodes and edges marked, such as a matching, a path, or seeds and a cascade.
 
     Parameters
     ----------
     graph : networkx graph
-        All of it is drawn in grey.
+        The graph, drawn in grey.
     positions : mapping, optional
-        From `layout`, which is called if left out.
+        The positions of the nodes. If omitted, `layout` computes them.
     nodes, edges : mapping of str to collection, optional
-        Up to three groups each, by the names that the legend shows; a node counts to the first that has it.
+        Up to three groups each, with the names that the legend shows. A node in several groups is drawn as a
+        member of the first.
     labels : collection of nodes, or mapping of node to str
-        Nodes whose names are written beside them, in bold.
+        Nodes whose names are written next to them, in bold.
     title : str
-        Written above the picture.
+        Title above the picture.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if left out.
+        Axes to draw on. If omitted, a new figure is created.
 
     Returns
     -------
     matplotlib Axes
-        With the picture.
+        The axes with the picture.
     """
     places = layout(graph) if positions is None else positions
     with style():
@@ -129,7 +132,7 @@ def draw_graph(
             )
         drawn: set[Hashable] = set()
         for number, (name, group) in enumerate((nodes or {}).items()):
-            # A node of several groups is shown as of the first: a seed, before one that was reached.
+            # A node in several groups has the look of the first: a seed is not drawn as reached.
             rest = [node for node in group if node not in drawn]
             drawn.update(rest)
             _points(
@@ -173,12 +176,12 @@ def _names(
     places: Positions,
     edges: Iterable[tuple[Hashable, Hashable]],
 ) -> None:
-    """Write names where least is in their way: beside, above or below their nodes, or between."""
+    """Write each name on the side of its node (beside, above, below or diagonal) where it covers least."""
     from matplotlib.patheffects import withStroke
 
     taken = _points_of(places, edges)
     extent = max(1e-9, float(np.ptp(taken, axis=0).max())) if len(taken) else 1.0
-    # Points of print that the longer side of the picture has, about: it is laid out only when it is drawn.
+    # Approximate length in points of the longer side of the picture, which is laid out only when it is drawn.
     scale = _WIDTH_OF_PICTURE / extent
     for node in labels:
         text = labels[node] if isinstance(labels, Mapping) else str(node)
@@ -196,13 +199,13 @@ def _names(
             fontsize=_SIZE_OF_NAMES,
             fontweight="bold",
             zorder=9,
-            parse_math=False,  # names are the user's, and may hold dollar signs
+            parse_math=False,  # names of the user may contain dollar signs
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
 
 
 def _points_of(places: Positions, edges: Iterable[tuple[Hashable, Hashable]]) -> FloatArray:
-    """Return where nodes are, and points along the edges that are marked."""
+    """Return the positions of the nodes and of points along the marked edges."""
     along = np.linspace(0.0, 1.0, 20)[:, None]
     lines = [
         (1 - along) * np.asarray(places[u], np.float64) + along * np.asarray(places[v], np.float64)

@@ -1,4 +1,4 @@
-"""Where a legend stands: it covers neither curves nor neighbours."""
+"""The position of a legend, which must cover neither curves nor other axes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Literal
 from cmab.plotting._style import COLOURS
 from cmab.validation import shown
 
-#: None leaves the choice to `add_legend`; False is no legend at all.
+#: With None, `add_legend` chooses the position. With False there is no legend.
 Legend = Literal["beside", "inside", "below", False] | None
-# Lines of a legend that stand beside a figure of usual height.
+# Most entries in one column of a legend beside a figure of the usual height.
 _TALL = 20
-# Letters of the longest name that two columns have room for.
+# Most letters of a name if a legend has two columns.
 _WIDE = 24
 _PLACES: dict[Any, dict[str, Any]] = {
     "beside": {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)},
@@ -22,16 +22,17 @@ _PLACES: dict[Any, dict[str, Any]] = {
 
 
 def add_legend(axes: Any, handles: Sequence[Any], legend: Legend = None) -> None:
-    """Add a legend of `handles` to the axes, by default beside a figure's only ones, else within or below.
+    """Add a legend of `handles`, by default beside the only axes of a figure, otherwise inside or below.
 
     Raises
     ------
     ValueError
-        If `legend` is no place.
+        If `legend` is not one of the possible values.
     """
     if legend is False:
         return
-    # A layout leaves room for a legend outside, which would else lie over the neighbour or be cut.
+    # Only a layout engine makes room for a legend outside the axes; otherwise it would be cut or cover
+    # others.
     has_layout = axes.figure.get_layout_engine() is not None
     is_alone = len(axes.figure.axes) == 1
     if legend is None:
@@ -46,7 +47,7 @@ def add_legend(axes: Any, handles: Sequence[Any], legend: Legend = None) -> None
         columns = 2 if max(len(handle.get_label()) for handle in handles) <= _WIDE else 1
     settings: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2, "ncols": columns}
     if legend == "below" and is_alone and has_layout:
-        # Below the label of the axis, however high that stands.
+        # Below the label of the axis, wherever the label is.
         axes.figure.legend(loc="outside lower center", **settings)
     else:
         axes.legend(**_PLACES[legend], **settings)

@@ -1,4 +1,4 @@
-"""One look for each name, in all figures: the registry that they ask."""
+"""The registry of looks: each name has the same look in all figures."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from typing import Any
 
 from cmab.plotting._style import COLOURS, DASHES, MARKERS, look
 
-#: Looks of names that are met everywhere, so that figures of different programs agree, too.
+#: Looks of common names, so that figures of different programs agree.
 _RESERVED = {"CUCB": 0, "Thompson": 1, "CTS": 1, "Clairvoyant": 4, "Random": 5, "RandomPolicy": 5}
 _MOST = len(DASHES) * len(MARKERS)
 _FIRST = [number for number in range(len(COLOURS)) if number not in _RESERVED.values()]
 _ORDER = [*_FIRST, *(number for number in range(_MOST) if number not in _FIRST)]
 _known: ContextVar[dict[str, int]] = ContextVar("_known")
-# For all threads and contexts but those within `own_looks`.
+# Looks for all threads and contexts except those within `own_looks`.
 _EVERYWHERE: dict[str, int] = {}
 
 
 def numbers(names: Iterable[str]) -> dict[str, int]:
-    """Return for each name of a figure the number of its look: that which it had before, if it had one."""
+    """Return the number of the look of each name in a figure; a name keeps the number it had before."""
     asked = list(dict.fromkeys(names))
     known = _known.get(_EVERYWHERE)
-    # Those with a look of their own first: the others take what is left.
+    # Names with a reserved look come first; the other names get the remaining looks.
     in_turn = sorted(asked, key=lambda name: name not in _RESERVED)
     for name in in_turn:
         if name not in known:
             known[name] = _free(set(known.values()), _RESERVED.get(name))
     found: dict[str, int] = {}
     for name in in_turn:
-        # After 49 names looks come again, but never twice in a figure that can do without.
+        # After 49 names, looks are used again, but not twice in one figure unless it has more than 49 names.
         taken = set(found.values())
         found[name] = _free(taken, known[name]) if known[name] in taken else known[name]
     return {name: found[name] for name in asked}
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return colour, line style and marker of each name, the same in all figures of a program.
+    """Return the colour, line style and marker of each name, the same in all figures of a program.
 
     Parameters
     ----------
     names : iterable of str
-        Those of a figure: 49 of them look different.
+        The names in a figure; 49 names have different looks.
 
     Returns
     -------
     dict of str to dict
-        Arguments of matplotlib's ``plot``.
+        For each name, keyword arguments of matplotlib's ``plot``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def own_looks(names: Iterable[str] = ()) -> Iterator[None]:
-    """Give a context whose figures agree with each other, whatever was drawn before, first of all `names`."""
+    """Return a context with looks of its own, independent of earlier figures; `names` get the first looks."""
     token = _known.set({})
     try:
         numbers(names)
@@ -70,6 +70,6 @@ def own_looks(names: Iterable[str] = ()) -> Iterator[None]:
 
 
 def _free(taken: set[int], wanted: int | None) -> int:
-    """Return the wanted number if it is free, else the first one that is; when all are taken, any."""
+    """Return the wanted number if it is free, otherwise the first free number, or any if none is free."""
     order = _ORDER if wanted is None else [wanted, *_ORDER]
     return next((number for number in order if number not in taken), len(taken) % _MOST)

@@ -1,4 +1,4 @@
-"""What pictures and tables need of a result: any object with these attributes can be drawn."""
+"""Protocols of results: figures and tables accept every object with these attributes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from cmab.oracle import Sense
 
 
 class Played(Protocol):
-    """Replications of the regret loop, as `simulate` records them: R replications, C checkpoints."""
+    """Results of a policy, as recorded by `simulate`: R replications, C checkpoints."""
 
     @property
     def rounds(self) -> IntArray:
-        """Rounds of the checkpoints, shape (C,)."""
+        """The checkpoints, as numbers of rounds, shape (C,)."""
 
     @property
     def expected_rewards(self) -> FloatArray:
@@ -21,7 +21,7 @@ class Played(Protocol):
 
     @property
     def regret(self) -> FloatArray:
-        """Cumulative regret against the oracle's guarantee, shape (R, C)."""
+        """Cumulative (alpha, beta)-approximation regret, shape (R, C)."""
 
     @property
     def exact_regret(self) -> FloatArray:
@@ -29,23 +29,23 @@ class Played(Protocol):
 
     @property
     def oracle_seconds(self) -> FloatArray:
-        """Seconds in the oracle, shape (R,)."""
+        """Wall-clock time in the oracle in seconds, shape (R,)."""
 
     @property
     def seconds(self) -> FloatArray:
-        """Seconds in all, shape (R,)."""
+        """Wall-clock time in seconds, shape (R,)."""
 
     @property
     def optimum(self) -> float:
-        """Expected reward of the best super arm; nan where it is unknown."""
+        """Expected reward of the best super arm; nan if it is unknown."""
 
     @property
     def alpha(self) -> float:
-        """What the oracle guarantees, as a share of the optimum."""
+        """The approximation ratio of the oracle."""
 
     @property
     def beta(self) -> float:
-        """How often it does so, at least."""
+        """The least probability with which the oracle attains its ratio."""
 
     @property
     def sense(self) -> Sense:
@@ -53,11 +53,11 @@ class Played(Protocol):
 
 
 class Explored(Protocol):
-    """Replications of pure exploration, as `identify` records them: R replications."""
+    """Results of an explorer, as recorded by `identify`: R replications."""
 
     @property
     def samples(self) -> IntArray:
-        """Outcomes that were drawn, shape (R,)."""
+        """Number of samples, shape (R,)."""
 
     @property
     def correct(self) -> BoolArray:
@@ -65,16 +65,16 @@ class Explored(Protocol):
 
     @property
     def wrong(self) -> BoolArray:
-        """Whether a run that ended by itself names others than the goal's, shape (R,)."""
+        """Whether the explorer stopped with a wrong answer, shape (R,)."""
 
     @property
     def judged(self) -> bool:
-        """Whether there is a goal, by which answers are right or wrong."""
+        """Whether the explorer has a goal, which decides whether an answer is correct."""
 
     @property
     def stopped(self) -> BoolArray:
-        """Whether the run ended by itself, shape (R,)."""
+        """Whether the explorer stopped before the run was cut off, shape (R,)."""
 
     @property
     def seconds(self) -> FloatArray:
-        """Seconds in all, shape (R,)."""
+        """Wall-clock time in seconds, shape (R,)."""

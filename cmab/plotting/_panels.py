@@ -1,4 +1,4 @@
-"""Figures of many panels: points with intervals, the same look for the same name in all of them."""
+"""Figures with several panels: points with intervals; a name has the same look in all panels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmab.plotting._exploration import HATCHES
 from cmab.plotting._looks import looks, numbers
 from cmab.plotting._style import look, pyplot, style
 
-#: Where it is drawn, the value, and the ends of its interval.
+#: The position on the x-axis, the value, and the two ends of its interval.
 Point = tuple[float, float, float, float]
 _WIDTH, _HEIGHT = 3.3, 2.2
 
@@ -32,22 +32,22 @@ def panels_of_curves(
     Parameters
     ----------
     panels : mapping of str to mapping of str to sequence of (x, value, low, high)
-        By title, in reading order, the curves of a panel by name; a name has one look in all panels.
+        The panels by title, in reading order. Each has its curves by name. A name has one look in all panels.
     x_label, y_label : str
-        Of the outer panels.
+        Labels of the axes, written at the outer panels.
     columns : int
-        Panels in a row.
+        Number of panels in a row.
     log_x, log_y : bool
-        Whether an axis is logarithmic.
+        Whether the axis is logarithmic.
     share_y : bool
         Whether all panels have the same y-axis.
     ticks : sequence of float, optional
-        All that stand on the x-axis.
+        All ticks of the x-axis.
 
     Returns
     -------
     matplotlib Axes
-        The first panel; one legend stands below all.
+        The axes of the first panel. One legend for all panels is below the figure.
     """
     names = dict.fromkeys(name for curves in panels.values() for name in curves)
     drawn_as = looks(names)
@@ -56,7 +56,7 @@ def panels_of_curves(
         for panel, (title, curves) in zip(axes, panels.items(), strict=True):
             for name, points in curves.items():
                 x, value, low, high = np.array(points, np.float64).T
-                # Rounding may put an end on the wrong side of its value.
+                # Because of rounding, an end may be on the wrong side of its value.
                 errors = np.maximum(0.0, (value - low, high - value))
                 panel.errorbar(
                     x,
@@ -78,7 +78,7 @@ def panels_of_curves(
                 panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
                 panel.xaxis.set_minor_locator(pyplot().NullLocator())
         _label(axes, columns, x_label, y_label)
-        # A name may be in some panels only.
+        # Some panels may lack some names.
         drawn: dict[str, Any] = {}
         for panel in axes:
             handles, texts = panel.get_legend_handles_labels()
@@ -92,21 +92,21 @@ def panels_of_curves(
 def panels_of_bars(
     panels: Mapping[str, Mapping[str, tuple[float, float, float]]], *, x_label: str, columns: int = 2
 ) -> Any:
-    """Draw panels of bars with intervals, the same bars in all of them.
+    """Draw panels of bars with intervals; all panels have the same bars.
 
     Parameters
     ----------
     panels : mapping of str to mapping of str to (value, low, high)
-        By title, in reading order, the bars of a panel by name, from top to bottom.
+        The panels by title, in reading order. Each has its bars by name, from top to bottom.
     x_label : str
-        Of the lowest panels.
+        Label of the x-axis, written at the lowest panels.
     columns : int
-        Panels in a row.
+        Number of panels in a row.
 
     Returns
     -------
     matplotlib Axes
-        The first panel.
+        The axes of the first panel.
     """
     with style():
         longest = max(map(len, panels.values()))
@@ -135,7 +135,7 @@ def panels_of_bars(
 
 
 def _grid(n_panels: int, columns: int, height: float, share_y: bool) -> tuple[Any, list[Any]]:
-    """Return a figure and its panels in reading order; places without one stay empty."""
+    """Return a figure and its panels in reading order; unused places of the grid stay empty."""
     lines = -(-n_panels // columns)
     figure, grid = pyplot().subplots(
         lines,

@@ -1,4 +1,4 @@
-"""What learners cost, against a parameter of theirs or of the problem."""
+"""Curves of regret or samples against a parameter of learners or of the problem."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cmab.plotting._needs import Explored, Played
 from cmab.plotting._style import pyplot, style
 from cmab.validation import shown
 
-#: What is drawn: of policies the value at the last round, of explorers until they stop.
+#: The drawn quantity: for policies its value at the last round, for explorers its value when they stop.
 Measure = Literal["samples", "failures", "regret", "exact regret", "reward"]
 _OF_EXPLORERS = ("samples", "failures")
 _FAR_APART = 20.0
 _MOST_TICKS = 8
-# Letters of a category that has room beside others.
+# Longest text of a category, in letters, that is not rotated.
 _LONG = 9
 
 
@@ -44,43 +44,47 @@ def parameter_curves(
     ax: Any = None,
     legend: Legend = None,
 ) -> Any:
-    r"""Draw what learners cost against a parameter: samples against delta, regret against a width.
+    r"""Draw regret or samples against a parameter, such as samples against delta.
 
-    Means stand with their intervals. Samples of runs that ``max_samples`` cut off are never averaged with
-    those of finished ones: where there are such runs a hollow marker stands at the median, with the share of
-    the runs that ended. Where that is at most half of them, an arrow says that the median is at least this.
+    The points are means with intervals. Samples of runs that ``max_samples`` cut off are never averaged with
+    those of finished runs. If there are such runs, a hollow marker shows the median, with the share of the
+    runs that stopped. If at most half of the runs stopped, an arrow means that the median is a lower bound.
 
     Parameters
     ----------
     results : mapping of str to mapping of parameter value to Simulation or Identification
-        A curve for each name, which has the same look in all figures, and a point for each value.
+        The results of each name, by the value of the parameter: one curve per name and one point per value. A
+        name has the same look in all figures.
     parameter : str
-        Name of the x-axis. A ``delta`` falls from left to right on a logarithmic axis, where samples that
-        grow as :math:`\log(1/\delta)` are a line. Values that are not all numbers stand in their order.
+        Label of the x-axis. If it is ``"delta"``, the axis is logarithmic and decreases from left to right,
+        so that samples proportional to :math:`\log(1/\delta)` form a line. If some values are not numbers,
+        all values are drawn at equal distances in the given order.
     measure : {"samples", "failures", "regret", "exact regret", "reward"}, optional
-        By default samples of explorers, and of policies the regret against the optimum after the last round,
-        or the expected reward a round where an optimum is unknown. Failures are the share of wrong answers,
-        with Clopper and Pearson's intervals; ``"regret"`` is against what the oracle guarantees.
+        The drawn quantity. For explorers, the default is ``"samples"``; ``"failures"`` is the share of wrong
+        answers with Clopper-Pearson intervals. For policies, the default is ``"exact regret"``, the regret
+        against the optimum after the last round, or ``"reward"``, the expected reward per round, if an
+        optimum is unknown; ``"regret"`` is the (alpha, beta)-approximation regret.
     band_kind : {"t", "bootstrap"}
         Kind of the intervals; see `band`.
     level : float
-        Confidence of each interval.
+        Confidence level of each interval.
     log_x, log_y : bool, optional
-        Whether an axis is logarithmic; by default where the largest value is more than 20 times the smallest.
+        Whether the axis is logarithmic. By default it is if the largest value is more than 20 times the
+        smallest.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if left out.
+        Axes to draw on. If omitted, a new figure is created.
     legend : {"beside", "inside", "below", False}, optional
-        Where the legend stands; see `regret_curves`.
+        Position of the legend; see `regret_curves`.
 
     Returns
     -------
     matplotlib Axes
-        With a curve for each name.
+        The axes with a curve for each name.
 
     Raises
     ------
     ValueError
-        If there is no result, policies and explorers come together, or the measure is not one of theirs.
+        If there are no results, if there are both policies and explorers, or if `measure` does not suit them.
 
     Examples
     --------
@@ -94,7 +98,7 @@ def parameter_curves(
     ... }
     >>> axes = parameter_curves(results, parameter="delta")
     >>> axes.get_ylabel()
-    'Samples until it stops'
+    'Samples until stopping'
     """
     every = _every(results)
     drawn = _measure(every, measure)
@@ -133,16 +137,16 @@ def parameter_curves(
 def _every(results: Mapping[str, Any]) -> list[Any]:
     if not all(isinstance(points, Mapping) and points for points in results.values()) or not results:
         raise ValueError(
-            f"results must have for each name a result by value of the parameter, got {shown(results)}"
+            f"results must map each name to results by the value of the parameter, got {shown(results)}"
         )
     return [each for points in results.values() for each in points.values()]
 
 
 def _measure(every: Sequence[Any], measure: Measure | None) -> Measure:
-    """Return what is drawn, which all of the results must have."""
+    """Return the drawn quantity, which must suit all results."""
     explored = [hasattr(each, "samples") for each in every]
     if len(set(explored)) > 1:
-        raise ValueError("results must be all of policies or all of explorers, got both: draw them apart")
+        raise ValueError("results must be all of policies or all of explorers, got both; draw two figures")
     if measure is None:
         known = explored[0] or all(np.isfinite(each.optimum) for each in every)
         return "samples" if explored[0] else "exact regret" if known else "reward"
@@ -176,7 +180,7 @@ def _curve(axes: Any, name: str, points: Sequence[tuple[float, _Point]], look: d
     x, is_mean = np.array([at for at, _ in points]), np.array([point.ended == 1.0 for _, point in points])
     value, low, high, _ = np.array([point for _, point in points]).T
     (line,) = axes.plot(x, np.where(is_mean, value, np.nan), label=name, markersize=4, **look)
-    # Rounding may put an end on the wrong side of its value; one replication has no interval.
+    # Because of rounding, an end may be on the wrong side of its value. One replication has no interval.
     errors = np.nan_to_num(np.maximum(0.0, (value - low, high - value)))
     if is_mean.any():
         drawn = {"fmt": "none", "ecolor": look["color"], "elinewidth": 0.9, "capsize": 2}
@@ -193,7 +197,7 @@ def _curve(axes: Any, name: str, points: Sequence[tuple[float, _Point]], look: d
 
 
 def _numbers(axes: Any, values: Sequence[float], is_delta: bool, log: bool | None) -> None:
-    """Set up the axis of a parameter that is a number; whatever a delta does, harder is to the right."""
+    """Set up the axis of a numeric parameter; for delta it decreases, so harder problems are on the right."""
     if (_is_wide(values) or (is_delta and values[0] > 0.0)) if log is None else log:
         axes.set_xscale("log")
         if len(values) <= _MOST_TICKS:
@@ -213,9 +217,9 @@ def _is_wide(values: Sequence[float]) -> bool:
 
 def _label(measure: Measure, every: Sequence[Any]) -> str:
     if measure in _OF_EXPLORERS:
-        return "Samples until it stops" if measure == "samples" else "Share of wrong answers"
+        return "Samples until stopping" if measure == "samples" else "Share of wrong answers"
     if measure == "reward":
-        return "Expected reward a round"
+        return "Expected reward per round"
     lasts = {int(each.rounds[-1]) for each in every}
     after = f"after round {lasts.pop():,}" if len(lasts) == 1 else "after the last round"
     return rf"$(\alpha, \beta)$-regret {after}" if measure == "regret" else f"Regret {after}"

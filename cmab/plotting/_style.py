@@ -1,4 +1,4 @@
-"""The look of all pictures, and the one way to matplotlib."""
+"""The look of all figures, and the only import of matplotlib.pyplot."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cmab._faults import told
 
 Result = TypeVar("Result")
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; dashes and markers tell them in print.
+# Okabe and Ito's colours, safe for colour-blind readers. Dashes and markers distinguish curves in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# How far the colours of each further lap are mixed with white (above 0) or black.
+# How much the colours of each further cycle are mixed with white (if positive) or black (if negative).
 _SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.25, -0.2)
 _STYLE = {
     "font.size": 9,
@@ -33,7 +33,7 @@ _STYLE = {
     "figure.dpi": 110,
     "savefig.dpi": 220,
     "figure.constrained_layout.use": True,
-    # Fonts that publishers take in PDF, and names in SVG that are the same in every run.
+    # Font types that publishers accept in PDF, and identifiers in SVG that are the same in every run.
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "cmab",
@@ -46,7 +46,7 @@ def pyplot() -> Any:
     Raises
     ------
     ImportError
-        If matplotlib is missing; the message names the extra that brings it.
+        If matplotlib is missing; the message names the extra to install.
     """
     try:
         import matplotlib.pyplot as plt
@@ -57,28 +57,28 @@ def pyplot() -> Any:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Give a context in which matplotlib draws at the size of a paper's column."""
+    """Return a context in which matplotlib draws in the style of this module, for a column of a paper."""
     plt = pyplot()
     with plt.rc_context(_STYLE):
         try:
             yield
         finally:
-            # The first figure of a notebook makes pyplot interactive. Leaving the context would take that
-            # back, and no later figure would be shown, not even the user's own.
+            # The first figure of a notebook makes pyplot interactive. Leaving the context would undo that,
+            # and no later figure would be shown, not even figures of the user.
             interactive = plt.isinteractive()
     plt.interactive(interactive)
 
 
 def look(number: int) -> dict[str, Any]:
-    """Return colour, line style and marker of the curve with this number.
+    """Return the colour, line style and marker of the curve with this number.
 
-    The first 49 differ in colour; and, without colour, in the pair of line style and marker.
+    The first 49 looks have different colours, and different pairs of line style and marker.
     """
     lap, place = divmod(number, len(COLOURS))
     return {
         "color": _shade(COLOURS[place], _SHADES[lap % len(_SHADES)]),
         "linestyle": DASHES[(place + lap) % len(DASHES)],
-        # Each lap pairs colours with other dashes and markers: 7 of each make 49 looks.
+        # Each cycle combines colours with other dashes and markers: 7 of each give 49 looks.
         "marker": MARKERS[(place + 2 * lap) % len(MARKERS)],
     }
 
@@ -86,14 +86,14 @@ def look(number: int) -> dict[str, Any]:
 def _shade(colour: str, share: float) -> str:
     """Return a colour mixed with white, or with black if `share` is negative."""
     parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-    other = 255 if share > 0 or not any(parts) else 0  # there is nothing darker than black
+    other = 255 if share > 0 or not any(parts) else 0  # black cannot be darkened, so it is lightened
     return "#" + "".join(f"{round(part + abs(share) * (other - part)):02X}" for part in parts)
 
 
 def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (".png", ".pdf")) -> None:
-    """Write the figure of `axes` to ``stem.png`` and ``stem.pdf``, without margins, and close it.
+    """Write the figure of `axes` to ``stem.png`` and ``stem.pdf`` with narrow margins, and close the figure.
 
-    Other suffixes are other formats. The same figure gives the same bytes.
+    `suffixes` selects the formats. The same figure gives the same bytes.
     """
     for suffix in suffixes:
         written(axes, f"{os.fspath(stem)}{suffix}")
@@ -101,12 +101,12 @@ def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (
 
 
 def written(axes: Any, path: str | os.PathLike[str] | None) -> Any:
-    """Write the figure of `axes` to `path` unless it is None, and return `axes`; the figure stays open.
+    """Write the figure of `axes` to `path` unless `path` is None, and return `axes`; the figure stays open.
 
-    The suffix says the format. The same figure gives the same bytes.
+    The suffix of the path determines the format. The same figure gives the same bytes.
     """
     if path is not None:
-        # Dates would make another file of the same figure.
+        # With a date, the same figure would give a different file.
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
         with style(), told(path):
             axes.figure.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=undated)
@@ -114,7 +114,7 @@ def written(axes: Any, path: str | os.PathLike[str] | None) -> Any:
 
 
 def labelled(results: Mapping[Any, Result]) -> dict[str, Result]:
-    """Return results by text: those of a study by learner, and by instance too if there are several."""
+    """Return results by label: those of a study by learner, and also by instance if there are several."""
     pairs = [key for key in results if isinstance(key, tuple)]
     several = len({instance for instance, _ in pairs}) > 1
     names = {key: f"{key[1]} on {key[0]}" if several else key[1] for key in pairs}

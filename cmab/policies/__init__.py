@@ -1,4 +1,4 @@
-"""Policies that minimise regret, one family a file."""
+"""Policies that minimise regret, one family of policies in each file."""
 
 from cmab.namespaces import attach
 

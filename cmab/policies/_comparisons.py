@@ -1,4 +1,4 @@
-"""What `TopRank` knows: comparisons of pairs of items."""
+"""The state of `TopRank`: comparisons of pairs of items."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from cmab.validation import check_vector
 
 @dataclass(eq=False)
 class Comparisons:
-    """What is known of each pair of items.
+    """Comparisons of each pair of items.
 
     Attributes
     ----------
     leads : FloatArray, shape (n_items, n_items)
-        Clicks on the first item less those on the second, in rounds that had both in a block.
+        Clicks on the first item minus clicks on the second, summed over rounds with both items in one block.
     differences : FloatArray, shape (n_items, n_items)
-        Their differences round by round, in size: how many rounds told the two apart.
+        The sum of the absolute values of these differences. For clicks 0 and 1, it is the number of rounds in
+        which exactly one of the two items was clicked.
     better : BoolArray, shape (n_items, n_items)
         Whether the first item is proven to be better than the second.
     since : IntArray, shape (n_items, n_items)
-        Number of the first ticket that was handed out after the proof, 0 where there is none.
+        Number of the first ticket issued after the proof; 0 without a proof.
     rounds : int
-        Rounds that were told.
+        Number of rounds with feedback.
     asked : int
-        Number of the next ticket, as far as tickets were told of: 0 where feedback is never late.
+        Number of the next ticket, recorded by `TopRank.reserve`; 0 if feedback is never late.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class Comparisons:
     asked: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
+        """Raise ``ValueError`` if no feedback leads to these comparisons."""
         count("rounds", self.rounds)
         count("asked", self.asked)
         for name in ("leads", "differences", "better", "since"):
@@ -59,11 +60,11 @@ class Comparisons:
                 raise ValueError(f"{name} must be {wanted.shape} numbers of type {wanted.dtype}")
         check_vector("differences", self.differences.reshape(-1), self.differences.size, 0.0, self.rounds)
         if (self.differences != self.differences.T).any() or (self.leads != -self.leads.T).any():
-            raise ValueError("differences must be the same both ways, and leads the opposite")
-        # Sums of fractions may differ by rounding.
+            raise ValueError("differences must be symmetric and leads antisymmetric")
+        # Sums of fractions may differ by rounding errors.
         if not (np.abs(self.leads) <= self.differences * (1.0 + 1e-9)).all():
             raise ValueError("leads must not exceed differences")
         if (self.better & (self.leads <= 0.0)).any():
-            raise ValueError("better must be items that lead")
+            raise ValueError("better must be False for pairs whose lead is not positive")
         if not ((self.since >= 0) & (self.since <= np.where(self.better, self.asked, 0))).all():
-            raise ValueError("since must be numbers of tickets that were asked for, 0 without proof")
+            raise ValueError("since must be numbers of issued tickets, and 0 for pairs without a proof")

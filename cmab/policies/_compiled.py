@@ -1,4 +1,4 @@
-"""What index policies with a compiled rule share: both forms of it, and the checks of their parameters."""
+"""Base classes of index policies with a compiled rule, which Python code and the compiled loop share."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class CompiledIndexPolicy(IndexPolicy):
     """An index policy whose rule is one compiled function, called by `indices` and by the compiled loop.
 
     A subclass defines `rule`, which imports and returns the function, and `parameters`, which checks the
-    fields and returns what the function is to know of them. It may keep a `memory`, written by its
-    `learning_rule`.
+    fields and returns the numbers that the function needs. It may have a `memory` that its `learning_rule`
+    updates.
 
     Parameters
     ----------
@@ -46,48 +46,48 @@ class CompiledIndexPolicy(IndexPolicy):
 
     @abstractmethod
     def rule(self) -> Any:
-        """Return the compiled rule, an ``index_kernel``; a class whose rule draws says `is_random`."""
+        """Return the compiled rule, an ``index_kernel``. If the rule draws, the class sets `is_random`."""
 
     @abstractmethod
     def parameters(self) -> FloatArray:
-        """Return the rule's `reals`, after checking them."""
+        """Check the parameters, and return them as the argument `reals` of the rule."""
 
     def learning_rule(self) -> Any:
-        """Return the ``learn_kernel`` that writes to the memory; None, the default, for rules without one."""
+        """Return the ``learn_kernel`` that updates the memory, or None (default) if there is none."""
         return None
 
     def kernel(self) -> Kernel:
-        """Return the compiled index rule, with the learning rule if there is one."""
+        """Return the compiled index rule with the learning rule, if there is one."""
         learning = self.learning_rule()
         return Kernel(self.rule(), reals=self._reals, is_random=self.is_random, learning=learning)
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        # Rejection sampling never ends with nan, and rules read as many parameters as the oracle has arms.
+        # Rejection sampling does not end with nan, and rules read one parameter for each arm of the oracle.
         check_vector("stats.means", stats.means, self.oracle.n_arms)
         out = np.empty(len(stats.means))
-        # Handing a generator over from Python takes twenty times as long as the rule itself.
+        # Passing a generator from Python takes twenty times as long as the rule itself.
         source = rng if self.is_random else None
         learned = (stats.counters, stats.means, stats.deviations, stats.memory)
-        # Rounds are counted from 1, and this one is not in `rounds` yet.
+        # Rounds are numbered from 1, and `rounds` does not include this round yet.
         self.rule()(*learned, stats.rounds + 1, self._reals, source, out)
         return out
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback, by the statistics and then by the learning rule.
+        """Update the statistics and, if there is a learning rule, the memory.
 
         Raises
         ------
         ValueError
-            If there is a learning rule, and the feedback has sums of several outcomes of an arm, or the state
-            is none of arm statistics.
+            If there is a learning rule, and the feedback has sums of several outcomes of an arm or the state
+            is not an `ArmStatistics`.
         """
         rule = self.learning_rule()
-        # The rule writes to the memory without looking at its length, which that of arm statistics was.
+        # The rule writes to the memory without bounds checks. The memory of `ArmStatistics` was checked.
         if rule is not None and not isinstance(state, ArmStatistics):
             raise ValueError(f"state must be ArmStatistics, got {shown(state)}")
         if rule is not None and feedback.pulls is not None:
             raise ValueError(
-                f"feedback.pulls must be None for {type(self).__name__}, which learns outcome by outcome"
+                f"feedback.pulls must be None for {type(self).__name__}, which needs each outcome separately"
             )
         state.update(feedback)
         if rule is not None:
@@ -97,7 +97,7 @@ class CompiledIndexPolicy(IndexPolicy):
 
 @dataclass(frozen=True, eq=False)
 class OptimisticPolicy(CompiledIndexPolicy):
-    """What policies share whose rule is ``optimistic_means``; their `parameters` are ``pack_optimism``'s."""
+    """Base of policies with the rule ``optimistic_means``. Their `parameters` call ``pack_optimism``."""
 
     def rule(self) -> Any:
         from cmab.policies._kernels_optimism import optimistic_means
@@ -105,7 +105,7 @@ class OptimisticPolicy(CompiledIndexPolicy):
         return optimistic_means
 
     def kernel(self) -> Kernel:
-        """Return the compiled rule, lazy for rewards without a prior: then only upper bounds are compared."""
+        """Return the compiled rule, lazy for rewards without a prior: only upper bounds are then compared."""
         from cmab.policies._kernels_optimism import PRIOR, optimistic_means
 
         kernel = super().kernel()
@@ -122,9 +122,9 @@ def pack_optimism(
     loglog: float = 0.0,
     radius_factor: float = 0.0,
 ) -> FloatArray:
-    """Return the parameters of ``optimistic_means``, in the order of the places named beside it.
+    """Return the parameters of ``optimistic_means``, in the order that its module defines.
 
-    With `radius_factor` 0 there is no radius, and optimism is left for arms never seen only.
+    If `radius_factor` is 0, there is no radius, and only unobserved arms have an optimistic index.
     """
     low, high = support
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
@@ -133,7 +133,7 @@ def pack_optimism(
             "prior_mean and a positive prior_weight must be given together,"
             f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )
-    # In the order of the places COEFFICIENT to HIGH; a prior's weights and means begin at PRIOR.
+    # In the order COEFFICIENT to HIGH. The weights and means of a prior begin at PRIOR.
     numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]
     if prior_mean is None:
         return np.array(numbers)

@@ -1,4 +1,4 @@
-"""What rules of multinomial logit choice share: an assortment stays until somebody buys nothing."""
+"""Policies for multinomial logit choice: an assortment is offered until a customer buys nothing."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from cmab.policy import fits
 from cmab.statistics import count
 from cmab.validation import shown
 
-#: Keys are drawn once a run, and kept in files as JSON's numbers.
+#: The key is drawn once per run and is stored in files as a JSON number.
 KEYS = 2**53
 
 
 @dataclass(eq=False, repr=False)
 class EpochStatistics(InPlayStatistics):
-    """Arm statistics, and the assortment of the epoch.
+    """Arm statistics and the assortment of the current epoch.
 
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        As in `InPlayStatistics`: what is offered in this epoch.
+        The assortment that is offered in this epoch.
     epochs : int
-        Epochs that are over: rounds in which nothing was bought.
+        Number of completed epochs, that is, of rounds without a purchase.
     key : int
-        Drawn for the whole run by `start`; 0 in states of `initial_state`.
+        A random number for the whole run, drawn by `initial_state` if it receives a generator; otherwise 0.
 
     Examples
     --------
@@ -58,14 +58,14 @@ class EpochStatistics(InPlayStatistics):
 
 @dataclass(frozen=True, eq=False)
 class Epochs(InPlay[EpochStatistics]):
-    """A rule that has an assortment of its own for each epoch, by what it takes the attractions to be.
+    """A policy that offers one assortment during each epoch, based on estimates of the attractions.
 
-    Where some of the assortment is not available, the best of what is, by all purchases so far, those of the
-    epoch under way included, is offered instead.
+    If an item of the assortment is unavailable, the policy offers the best available assortment instead. It
+    is based on all purchases so far, including those of the current epoch.
 
-    A customer of an oracle of choices, one with `max_attraction`, buys one item at most: feedback with
-    several purchases is refused. On other oracles every positive outcome counts as a purchase, and no bound
-    holds.
+    If the oracle has an attribute `max_attraction`, a customer buys at most one item, and feedback with
+    several purchases raises ``ValueError``. For other oracles every positive outcome counts as a purchase,
+    and no regret bound applies.
     """
 
     oracle: Oracle
@@ -81,19 +81,19 @@ class Epochs(InPlay[EpochStatistics]):
 
     @abstractmethod
     def attractions(self, state: EpochStatistics) -> FloatArray:
-        """Return what the oracle is to take for each item's attraction in this epoch, shape (n_arms,)."""
+        """Return the attraction of each item that the oracle uses in this epoch, shape (n_arms,)."""
 
     def initial_state(self) -> EpochStatistics:
         return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(self, state: EpochStatistics, feedback: Feedback) -> None:
-        """Take in one customer; after one who bought nothing an epoch begins, with another assortment.
+        """Update `state` with one customer. If the customer bought nothing, begin an epoch.
 
         Raises
         ------
         ValueError
-            If the feedback has sums of several outcomes of an arm, or several purchases where the oracle's
-            choices are of one item.
+            If the feedback has sums of several outcomes of an arm, or has several purchases although the
+            customers of the oracle buy at most one item.
         """
         refuse_baskets(self.oracle, feedback.outcomes)
         if feedback.pulls is not None:
@@ -108,9 +108,9 @@ class Epochs(InPlay[EpochStatistics]):
             state.super_arm = self._solve(state)
 
     def _bounded(self, state: EpochStatistics, over: FloatArray, values: FloatArray) -> FloatArray:
-        """Return `values` within the range of attractions; the optimistic end for items without an epoch."""
+        """Return `values` in the range of attractions; the optimistic end for items without an epoch."""
         without = np.full(state.n_arms, self.max_attraction)
-        if self.oracle.sense == "min":  # of costs the other end, if not all of an item's were paid
+        if self.oracle.sense == "min":  # for costs the optimistic end is 0, unless every round had a cost
             without[state.counts == 0] = 0.0
         return np.clip(np.where(over > 0.0, values, without), 0.0, self.max_attraction)
 
@@ -123,21 +123,21 @@ class Epochs(InPlay[EpochStatistics]):
 
 
 def refuse_baskets(oracle: Oracle, outcomes: FloatArray) -> None:
-    """Raise if a customer bought several items of an oracle of choices, which declares `max_attraction`.
+    """Raise ``ValueError`` if a customer bought several items and the oracle declares `max_attraction`.
 
-    The rules also play families without choices, whose outcomes they take for customers of their own.
+    Oracles without this attribute are not models of a choice, so each of their outcomes is a customer.
     """
     if np.count_nonzero(outcomes > 0.0) > 1 and hasattr(oracle, "max_attraction"):
         raise ValueError(
             "feedback.outcomes must have at most one item that was bought, because a customer of multinomial"
-            f" logit buys one, got {shown(outcomes.tolist())}: report one of them, or learn with CUCB or CTS"
+            f" logit buys one, got {shown(outcomes.tolist())}; report one of them, or use CUCB or CTS"
         )
 
 
 def bought(state: EpochStatistics) -> tuple[FloatArray, FloatArray]:
-    """Return the mean purchases of each item in an epoch, and how many epochs with it are over."""
-    # Of an item's comparisons those that it lost are the ends of the epochs in which it was offered.
+    """Return the mean purchases of each item per epoch, and its number of completed epochs."""
+    # The completed epochs of an item are its outcomes without a purchase.
     over = np.rint(state.counts * (1.0 - state.means))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Outcomes that are no purchases may be negative, and attractions are not.
+        # Attractions are not negative, but outcomes that are not purchases may be.
         return np.maximum(state.counts * state.means / over, 0.0), over

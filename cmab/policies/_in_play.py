@@ -1,4 +1,4 @@
-"""Policies that keep a super arm in play for several rounds."""
+"""Policies that play the same super arm for several rounds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cmab.validation import arm_indices
 
 @dataclass(eq=False, repr=False)
 class InPlayStatistics(ArmStatistics):
-    """Arm statistics and the super arm in play.
+    """Arm statistics and the current super arm.
 
     Attributes
     ----------
     super_arm : IntArray, shape (size,)
-        The super arm in play; empty before the first round.
+        The current super arm; empty before the first round.
     """
 
     super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -39,21 +39,21 @@ State = TypeVar("State", bound=InPlayStatistics)
 
 
 class InPlay(Policy[State]):
-    """A policy whose `update` calls the oracle, when it is time, and whose rounds play the last answer.
+    """A policy that calls the oracle in some rounds only, and plays its last answer in the others.
 
-    Subclasses say what the oracle is given (`_means`), and when: their `update` sets ``state.super_arm`` to
-    `_solve`.
+    Subclasses define the means for the oracle (`_means`). Their `update` sets ``state.super_arm`` to the
+    result of `_solve` when a new super arm is due.
     """
 
     oracle: Oracle
 
     @abstractmethod
     def _means(self, state: State, rng: np.random.Generator) -> FloatArray:
-        """Return the means that the oracle is called with, shape (n_arms,)."""
+        """Return the means that are passed to the oracle, shape (n_arms,)."""
 
     @abstractmethod
     def _generator(self, state: State) -> np.random.Generator:
-        """Return a generator that `state` alone determines: saving and loading in between change nothing."""
+        """Return a generator that depends only on `state`, so that saving and loading do not affect it."""
 
     @verb
     def select(
@@ -62,16 +62,16 @@ class InPlay(Policy[State]):
         rng: np.random.Generator,  # noqa: ARG002
         context: Context | None = None,
     ) -> IntArray:
-        """Return the super arm in play; where some of it is not available, the best of what is.
+        """Return the current super arm or, if part of it is unavailable, the best available super arm.
 
-        Before the first feedback, that is the oracle's answer to that state.
+        Before the first feedback, this is the oracle's answer for the initial state.
 
         Raises
         ------
         ValueError
-            If a context has another part than `available`, or leaves no super arm.
+            If a context has parts other than `available`, or if no super arm is available.
         TypeError
-            If the oracle cannot do without what is not available.
+            If the oracle cannot exclude unavailable entries.
         """
         refuse_parts(self, context, ("available",))
         chosen = self._solve(state) if state.rounds == 0 else state.super_arm.copy()

@@ -1,4 +1,4 @@
-"""Index rules whose bounds are narrower than Hoeffding's: by relative entropy, and by the variance."""
+"""Index rules with bounds narrower than Hoeffding's, based on relative entropy or on variances."""
 
 import math
 
@@ -6,13 +6,13 @@ from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence._kernels_radii import log_term
 
-#: Places in `reals` of both rules; `entropy_indices` reads one number more.
+#: Positions in `reals` of both rules. Only `entropy_indices` reads LOGLOG.
 SIGN, LOW, HIGH, LOGLOG = range(4)
 
 
 @index_kernel
 def entropy_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """KL-UCB's indices, for outcomes stretched over [0, 1]."""
+    """Write KL-UCB's indices for outcomes rescaled to [0, 1]."""
     sign, low, length = reals[SIGN], reals[LOW], reals[HIGH] - reals[LOW]
     # Garivier and Cappé (2011), Algorithm 1, line 6.
     level = log_term(t, 1.0, reals[LOGLOG])
@@ -29,7 +29,7 @@ def entropy_indices(counts, means, deviations, memory, t, reals, rng, out):
 
 @index_kernel
 def bernstein_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """BC-UCB's indices; `deviations` are sums of squared deviations from the means."""
+    """Write BC-UCB's indices. `deviations` are sums of squared deviations from the means."""
     sign, low, high = reals[SIGN], reals[LOW], reals[HIGH]
     log = math.log(t)
     for i in range(counts.shape[0]):

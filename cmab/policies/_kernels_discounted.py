@@ -1,24 +1,25 @@
-"""Discounted counts and means: what DiscountedCUCB remembers, and its indices.
+"""The memory of DiscountedCUCB, which holds discounted counts and means, and its indices.
 
-`memory` holds the discounted count of each arm, the mean by them, and the discounted number of rounds.
+`memory` holds the discounted count of each arm, the discounted mean of each arm, and the discounted number of
+rounds.
 """
 
 import math
 
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
-#: Places in `reals`. The factor is that on the radius, times the length of the support.
+#: Positions in `reals`. FACTOR is the factor of the radius times the length of the support.
 DISCOUNT, FACTOR, SIGN, LOW, HIGH = range(5)
 
-#: Below this an arm counts as never seen: a radius of its outcomes would be far beyond any support.
+#: An arm with a smaller discounted count is treated as unobserved; its radius would far exceed any support.
 FORGOTTEN = 1e-12
 
 
 @learn_kernel
 def discount(arms, n, outcomes, t, reals, memory):
-    """Weigh everything down by the discount, then count the outcomes of this round with weight 1."""
+    """Multiply all counts by the discount, then add the outcomes of this round with weight 1."""
     m, gamma = memory.shape[0] // 2, reals[DISCOUNT]
-    # Garivier and Moulines (2011), section 2: N_t(g, i) = sum_s g^(t-s) 1{i seen in s}, for all arms alike.
+    # Garivier and Moulines (2011), section 2: N_t(g, i) = sum_s g^(t-s) 1{i seen in s}, for every arm.
     for i in range(m):
         memory[i] *= gamma
     for j in range(n):
@@ -32,9 +33,9 @@ def discount(arms, n, outcomes, t, reals, memory):
 
 @index_kernel
 def discounted_bounds(counts, means, deviations, memory, t, reals, rng, out):
-    """CUCB's indices, with discounted counts, means and rounds."""
+    """Write CUCB's indices for discounted counts, means and rounds."""
     m, sign, low, high = memory.shape[0] // 2, reals[SIGN], reals[LOW], reals[HIGH]
-    # The radius of CUCB, sqrt(3 ln t / 2 N), where t counts the round that begins: n_t(g) + 1.
+    # The radius of CUCB, sqrt(3 ln t / 2 N), with t = n_t(g) + 1, because the round to come counts.
     term = 1.5 * math.log(memory[2 * m] + 1.0) * (reals[FACTOR] * reals[FACTOR])
     for i in range(m):
         if memory[i] < FORGOTTEN:

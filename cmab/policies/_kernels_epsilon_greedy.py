@@ -1,18 +1,18 @@
-"""Index rules that draw from a generator; apart from the others, for they take longest to compile."""
+"""Index rules of epsilon-greedy and random policies, in a separate file because they compile slowly."""
 
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds
 from cmab.policies._kernels_ties import break_ties
 
-#: Places in `reals`; what ``pack_optimism`` returns comes last.
+#: Positions in `reals`. The result of ``pack_optimism`` begins at GREEDY.
 EPSILON, DECAYS, GREEDY = range(3)
 
 
 @index_kernel
 def epsilon_greedy_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """With probability epsilon uniform indices; else the empirical means."""
-    # Auer et al. (2002), Figure 3: epsilon of round t is min(1, c / t) where it decays, c being
-    # their cK / d^2; above 1 it needs no cut, for every coin is below it.
+    """Write uniform indices with probability epsilon, and the empirical means otherwise."""
+    # Auer et al. (2002), Figure 3: with decay, epsilon of round t is min(1, c / t); c is their cK / d^2.
+    # Values above 1 need not be clipped, because every uniform number is below them.
     epsilon = reals[EPSILON] / t if reals[DECAYS] > 0.0 else reals[EPSILON]
     greedy = reals[GREEDY:]
     low, high = greedy[LOW], greedy[HIGH]

@@ -1,18 +1,18 @@
-"""Index rules of Thompson sampling with Gaussian posteriors; they draw normal numbers."""
+"""Index rules of Thompson sampling with Gaussian posteriors. They draw normal numbers."""
 
 import math
 
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_ties import break_ties
 
-#: Places in `reals`: the size is that of the largest super arm, then what stands for infinity, then the ends
-#: that indices are cut to, then what an arm without outcomes has for a mean.
+#: Positions in `reals`: SIZE is the size of the largest super arm, HUGE the factor of the width of unobserved
+#: arms, LOW and HIGH the ends to which indices are clipped, and UNSEEN the mean of unobserved arms.
 SIGMA, FACTOR, SIZE, HUGE, LOW, HIGH, UNSEEN = range(7)
 
 
 @index_kernel
 def independent_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """CTS-Gaussian: independent draws around the means, arms never seen first."""
+    """Write CTS-Gaussian's indices: independent draws around the means, with unobserved arms first."""
     sigma, factor, low, high = reals[SIGMA], reals[FACTOR], reals[LOW], reals[HIGH]
     for i in range(counts.shape[0]):
         z = rng.standard_normal()
@@ -24,7 +24,7 @@ def independent_indices(counts, means, deviations, memory, t, reals, rng, out):
 
 @index_kernel
 def shared_normal_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """CL-SG: all arms lie equally many widths off their means."""
+    """Write CL-SG's indices: every mean is shifted by the same multiple of its width."""
     low, high = reals[LOW], reals[HIGH]
     # Hu et al. (2026), CL-SG: mean + Z sqrt(gamma ln t / (N + 1)); gamma is the factor times sigma^2.
     width = rng.standard_normal() * reals[SIGMA] * math.sqrt(reals[FACTOR] * math.log(t))
@@ -36,11 +36,11 @@ def shared_normal_indices(counts, means, deviations, memory, t, reals, rng, out)
 
 @index_kernel
 def boosted_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """BG-CTS: independent draws, wider by what a union over time and super arms takes."""
+    """Write BG-CTS's indices: independent draws, widened for a union bound over time and super arms."""
     factor, size, low, high = reals[FACTOR], reals[SIZE], reals[LOW], reals[HIGH]
     log_t = max(math.log(t), 1.0)
     # Zhang and Combes (2024): f(t) = 2 (1 + lambda) (ln t + (k + 2) ln ln t + (k / 2) ln(1 + e / lambda)),
-    # the last term left out for lambda = 0; g(t) = f(t) / ln t is the factor on the posterior variance.
+    # without the last term for lambda = 0; g(t) = f(t) / ln t is the factor of the posterior variance.
     spread = 0.5 * size * math.log(1.0 + math.e / (factor - 1.0)) if factor > 1.0 else 0.0
     boost = 2.0 * factor * (log_t + (size + 2.0) * math.log(log_t) + spread) / log_t
     sigma = reals[SIGMA] * math.sqrt(boost)

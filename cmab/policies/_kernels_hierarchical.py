@@ -1,7 +1,7 @@
-"""Thompson sampling with a prior that is learned: a posterior over a grid of Beta distributions a group.
+"""Thompson sampling with a learned prior: for each group, a posterior over a grid of Beta distributions.
 
-`memory` holds the log weight of each point of the grid for the first group, then for the second and so on,
-then the sum of the outcomes of each arm, then their number.
+`memory` holds the log weights of the points of the grid, group by group, then the sum of the outcomes of each
+arm, then the number of outcomes of each arm.
 """
 
 import math
@@ -11,20 +11,20 @@ import numpy as np
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
-#: Places in `reals`; the successes of each point of the grid follow, then its failures, then the group of
-#: each arm, then the arms group by group.
+#: Positions in `reals`. From GRID on follow the successes of each point of the grid, its failures, the group
+#: of each arm, and the arms sorted by group.
 LOW, HIGH, GROUPS, POINTS, GRID = range(5)
 
 
 @lean_kernel
 def share_of(outcome, reals):
-    """Return the outcome as a share of the support, the nearest if it lies outside."""
+    """Return the outcome as a fraction of the support, clipped to [0, 1]."""
     return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
 
 
 @learn_kernel
 def learn_grid(arms, n, outcomes, t, reals, memory):
-    """Multiply the weight of each point by the probability that it gave to each outcome."""
+    """Multiply the weight of each point by the likelihood of each outcome under this point."""
     n_points = int(reals[POINTS])
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
     sums = memory[int(reals[GROUPS]) * n_points :]
@@ -54,7 +54,7 @@ def learn_grid(arms, n, outcomes, t, reals, memory):
 
 @lean_kernel
 def largest(log_weights, n_points):
-    """Return the largest of the first `n_points`."""
+    """Return the largest of the first `n_points` log weights."""
     most = -np.inf
     for p in range(n_points):
         most = max(most, log_weights[p])
@@ -63,14 +63,14 @@ def largest(log_weights, n_points):
 
 @lean_kernel
 def drawn_point(log_weights, n_points, uniform):
-    """Return a point of the grid, each with its probability."""
+    """Return a random point of the grid, drawn by its weight."""
     most, total, last = largest(log_weights, n_points), 0.0, 0
     for p in range(n_points):
         total += math.exp(log_weights[p] - most)
     left = uniform * total
     for p in range(n_points):
         weight = math.exp(log_weights[p] - most)
-        last = p if weight > 0.0 else last  # rounding may leave something to the end
+        last = p if weight > 0.0 else last  # by rounding, `left` may stay positive to the end
         left -= weight
         if left < 0.0:
             break
@@ -79,7 +79,7 @@ def drawn_point(log_weights, n_points, uniform):
 
 @index_kernel
 def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
-    """Draw a point of the grid for each group, then each arm from its posterior under that prior."""
+    """Draw a point of the grid for each group, then an index for each arm from its posterior."""
     m, n_points, length = counts.shape[0], int(reals[POINTS]), reals[HIGH] - reals[LOW]
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
@@ -88,7 +88,7 @@ def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
         arm = int(order[place])
         if int(groups[arm]) != group:
             group = int(groups[arm])
-            if n_points > 1:  # with one there is nothing to draw: the rule is CTS then, bit for bit
+            if n_points > 1:  # with one point nothing is drawn, so that the rule equals CTS bit for bit
                 p = drawn_point(memory[group * n_points :], n_points, rng.random())
         out[arm] = p
     for i in range(m):

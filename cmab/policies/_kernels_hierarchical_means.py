@@ -1,4 +1,4 @@
-"""Posterior means under a prior that is learned; no draws, so it compiles in a fraction of the time."""
+"""Posterior means with a learned prior. Without draws, this rule compiles in a fraction of the time."""
 
 import math
 
@@ -6,13 +6,13 @@ from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_hierarchical import GRID, HIGH, LOW, POINTS, largest, share_of
 
-# What is less than exp of it of the largest weight does not change a sum.
+# A weight below exp(_NOTHING) times the largest weight does not change a sum.
 _NOTHING = -40.0
 
 
 @lean_kernel
 def _mixed_mean(won, count, log_weights, most, grid):
-    """Return the posterior mean of an arm: over the points of the grid, by their probabilities."""
+    """Return the posterior mean of an arm, averaged over the points of the grid by their weights."""
     total, mean, n_points = 0.0, 0.0, grid.shape[0] // 2
     for p in range(n_points):
         if log_weights[p] - most > _NOTHING:

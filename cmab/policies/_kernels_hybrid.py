@@ -1,7 +1,7 @@
-"""HybridFTRL's marginal probabilities on sets of k arms, its draw with these marginals, and its estimates.
+"""HybridFTRL: marginal probabilities of the arms, a draw of k arms with these marginals, and loss estimates.
 
-`memory` holds the estimated cumulative loss of each arm; then the last marginals and their multiplier, from
-which the next ones are sought.
+`memory` holds the estimated cumulative loss of each arm, then the last marginals and their multiplier, which
+are the starting values for the next marginals.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 
-#: Places in `reals`: the size of a super arm, the factor gamma, 1 or -1, the support.
+#: Positions in `reals`: the size of a super arm, the factor gamma, 1 or -1, the ends of the support.
 SIZE, GAMMA, SIGN, LOW, HIGH = range(5)
 _STEPS = 200
 _CLOSE = 1e-13
@@ -19,10 +19,10 @@ _CLOSE = 1e-13
 
 @lean_kernel
 def share(slope, gamma, start):
-    """Return the x in (0, 1) where the regulariser's derivative is ``-slope``: Newton, in a bracket."""
+    """Return the x in (0, 1) at which the regulariser's derivative is ``-slope``, by safeguarded Newton."""
     low, high, x = 0.0, 1.0, start
     for _ in range(_STEPS):
-        # Zimmert et al. (2019), the hybrid regulariser sum of -sqrt(x) + gamma (1 - x) ln(1 - x).
+        # Zimmert et al. (2019): the hybrid regulariser is the sum of -sqrt(x) + gamma (1 - x) ln(1 - x).
         excess = slope - 0.5 / math.sqrt(x) - gamma * (math.log1p(-x) + 1.0)
         if excess > 0.0:
             high = x
@@ -40,9 +40,9 @@ def share(slope, gamma, start):
 
 @lean_kernel
 def marginals(losses, k, gamma, t, multiplier, out):
-    """Turn `out` from marginals of a round before into those of round t; return the multiplier of their sum.
+    """Replace the earlier marginals in `out` by those of round t; return the multiplier of their sum.
 
-    They minimise the estimated losses and the regulariser over the rate 1 / sqrt(t).
+    They minimise the estimated losses plus the regulariser divided by the learning rate 1 / sqrt(t).
     """
     m = losses.shape[0]
     if k >= m:
@@ -51,7 +51,7 @@ def marginals(losses, k, gamma, t, multiplier, out):
     rate, least = 1.0 / math.sqrt(t), np.inf
     for loss in losses:
         least = min(least, loss)
-    # The multiplier of "k in all": more of it makes every share smaller, and Newton's steps are bracketed.
+    # The multiplier of the constraint sum = k. The sum decreases in it, and Newton's steps are bracketed.
     low, high = -np.inf, np.inf
     for step in range(_STEPS):
         total, change = 0.0, 0.0
@@ -68,7 +68,7 @@ def marginals(losses, k, gamma, t, multiplier, out):
             high = multiplier
         following = multiplier + (total - k) / change
         if not low < following < high:
-            # Until both ends are known, ever longer steps.
+            # Double the step until both ends of the bracket are known.
             following = multiplier + math.copysign(2.0**step, total - k)
             if low > -np.inf and high < np.inf:
                 following = 0.5 * (low + high)
@@ -80,13 +80,13 @@ def marginals(losses, k, gamma, t, multiplier, out):
 
 @index_kernel
 def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Draw k arms with its marginals; write the best index for these, and the worst for the others."""
+    """Draw k arms with these marginals. Write the best index for the drawn arms and 0 for the others."""
     m, k = out.shape[0], reals[SIZE]
     for i in range(m):
         out[i] = memory[m + i]
     marginals(memory[:m], k, reals[GAMMA], t, memory[2 * m], out)
-    # Systematic sampling: the marginals are laid side by side, from a random arm on, and k marks at unit
-    # distance are thrown on them. An arm has at most one, with probability x.
+    # Systematic sampling: the marginals are intervals side by side, beginning with a random arm, and k marks
+    # at unit distance have a random offset. Arm i contains at most one mark, with probability x_i.
     offset, first = rng.random(), int(rng.random() * m)
     reached, marks = 0.0, 0.0
     for j in range(m):
@@ -99,12 +99,12 @@ def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
 
 @learn_kernel
 def learn_losses(arms, n, outcomes, t, reals, memory):
-    """Add the estimate of each loss that was seen."""
+    """Add the estimate of the loss of each observed arm."""
     m = memory.shape[0] // 2
     losses, chances = memory[:m], memory[m : 2 * m]
     memory[2 * m] = marginals(losses, reals[SIZE], reals[GAMMA], t, memory[2 * m], chances)
     for j in range(n):
         place = min(max((outcomes[j] - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0)
         loss = reals[SIGN] * (1.0 - 2.0 * place)
-        # The "+ 1" of the authors' code: estimates are not negative, and all arms get it on average.
+        # The "+ 1" of the authors' code makes estimates non-negative; it shifts all expected losses equally.
         losses[arms[j]] += (loss + 1.0) / chances[arms[j]]

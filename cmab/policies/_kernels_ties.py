@@ -1,31 +1,31 @@
-"""Ties between arms without outcomes, broken at random by the index rules that draw."""
+"""Random order of arms without outcomes, for index rules that draw random numbers."""
 
 import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_random import GOLDEN, mix, to_unit
 
-#: The largest change of an index, as a share of the support. A running mean of 10^4 outcomes has a rounding
-#: error of this size, so that indices which differ by less are no evidence of an order.
+#: The largest change of an index, as a fraction of the support. A running mean of 10^4 outcomes has a
+#: rounding error of this size, so a smaller difference of indices is not evidence of an order.
 SHARE = 2.0**-40
-#: The largest change as a share of the index itself: 32 floating-point numbers.
+#: The largest change as a fraction of the index itself: 32 floating-point spacings.
 _RELATIVE = 2.0**-48
 
 
 @lean_kernel
 def break_ties(counts, low, high, rng, out):
-    """Move the indices that may be tied, by less than `SHARE` of the support each, and within the support.
+    """Change indices that may be tied, each by less than `SHARE` of the support and within the support.
 
-    These are the indices of arms without outcomes and, while there are such arms, those at the ends of the
-    support. Of k arms the sum of the indices changes by less than ``k * SHARE`` of the support.
+    These are the indices of unobserved arms and, while there are such arms, the indices at the ends of the
+    support. The sum of the indices of k arms changes by less than ``k * SHARE`` of the support.
     """
-    # A sum, because the compiler vectorises it: this line runs in every round.
+    # A sum, because the compiler vectorises it. This loop runs in every round.
     m, n_unseen = counts.shape[0], 0
     for i in range(m):
         n_unseen += counts[i] == 0
     if n_unseen == 0:
         return
-    # One draw a round: a draw for each arm takes four times as long as the hash of its number.
+    # One draw per round: a draw for each arm takes four times as long as a hash of its number.
     key = np.uint64(rng.random() * 2.0**53)
     for i in range(m):
         index = out[i]

@@ -1,4 +1,4 @@
-"""Policies around another policy."""
+"""Base class of policies that wrap another policy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from cmab.validation import shown
 
 @dataclass(frozen=True, eq=False)
 class WrappedPolicy(Policy[State]):
-    """A policy around another one, to which it delegates all that a subclass does not define.
+    """A policy that wraps another policy and delegates to it every method that a subclass does not define.
 
-    Its oracle and support are those of that policy. A subclass whose state holds the state of the other
-    policy defines `_learned`.
+    Its oracle and support are those of the wrapped policy. A subclass whose state contains the state of the
+    wrapped policy defines `_learned`.
     """
 
     policy: AnyPolicy
@@ -33,7 +33,7 @@ class WrappedPolicy(Policy[State]):
         check_policy_instance(self.policy)
         if self.policy.may_rest:
             raise ValueError(
-                f"policy must be one without budgets, which another would not keep to, got {self.policy!r}"
+                f"policy must have no budgets, because a wrapper could exceed them, got {self.policy!r}"
             )
         if getattr(self.policy, "oracle", None) is None:
             raise TypeError(f"policy must have an oracle, got {shown(self.policy)}")
@@ -43,7 +43,7 @@ class WrappedPolicy(Policy[State]):
         super().__post_init__()
 
     def _learned(self, state: State) -> Any:
-        """Return the state of the other policy."""
+        """Return the state of the wrapped policy."""
         return state
 
     def _check_state(self, state: State) -> None:
@@ -56,12 +56,12 @@ class WrappedPolicy(Policy[State]):
 
     @verb
     def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the choice of the other policy.
+        """Return the choice of the wrapped policy.
 
         Raises
         ------
         ValueError
-            If that policy does not understand the context.
+            If the wrapped policy cannot use a part of the context.
         """
         chosen: IntArray = self.policy.select(self._learned(state), rng, context)
         return chosen

@@ -1,4 +1,4 @@
-"""Baselines: rules without confidence bounds, and the two ends between which every policy lies."""
+"""Baselines: policies without confidence bounds, a random policy and a policy with known means."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from cmab.validation import vector
 
 @dataclass(frozen=True, eq=False)
 class Greedy(OptimisticPolicy):
-    """The empirical means, and the best end of `support` for arms never seen.
+    """The empirical means; for unobserved arms, the best end of `support`.
 
-    It is `CUCB` without its radius, and may settle on a bad super arm for ever. It draws nothing: among arms
-    never seen, the oracle's order decides, as `IndexPolicy` describes.
+    This is `CUCB` without its radius. It may play a bad super arm forever. It draws no random numbers. The
+    oracle's order decides between unobserved arms (see `IndexPolicy`).
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     prior_mean, prior_weight : float or array_like of shape (n_arms,)
-        Pseudo-outcomes that every arm starts with, as in `CUCB`; none if left out.
+        Mean and number of pseudo-outcomes of each arm, as in `CUCB`. By default there are none.
     support : tuple of float
         Interval of the outcomes.
 
@@ -55,20 +55,20 @@ class Greedy(OptimisticPolicy):
 
 @dataclass(frozen=True, eq=False)
 class EpsilonGreedy(CompiledIndexPolicy):
-    """A random super arm with probability epsilon, the greedy one otherwise.
+    """A random super arm with probability epsilon, and the greedy super arm otherwise.
 
-    The random super arm is the oracle's answer to uniformly random means, as in `RandomPolicy`; the greedy
-    one is that of `Greedy`, so arms never seen count as best. Ties between arms never seen are broken at
-    random: their indices differ from the best end of `support` by at most 1e-12 of its length.
+    The random super arm is the oracle's answer to uniformly random means, as in `RandomPolicy`. The greedy
+    super arm is that of `Greedy`, which gives unobserved arms the best index. Ties between unobserved arms
+    are broken at random: their indices differ from the best end of `support` by at most 1e-12 of its length.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     epsilon : float
-        Probability to explore, in [0, 1]; with `decay`, the number c >= 0 below.
+        Probability of exploration, in [0, 1]. With `decay`, the constant c >= 0.
     decay : bool
-        Whether the probability in round t is ``min(1, c / t)`` in place of a constant.
+        If True, the probability in round t is ``min(1, c / t)``. If False, it is constant.
     support : tuple of float
         Interval of the outcomes.
 
@@ -102,17 +102,18 @@ class EpsilonGreedy(CompiledIndexPolicy):
 
 @dataclass(frozen=True, eq=False)
 class RandomPolicy(CompiledIndexPolicy):
-    """The oracle's answer to uniformly random means, whatever was observed.
+    """The oracle's answer to uniformly random means. It does not learn.
 
-    Uniform over the family where all super arms look alike to the oracle, as in `TopK`; elsewhere any super
-    arm that some means make best may come, some more often than others.
+    The choice is uniform over the family if the family is symmetric in the arms, as in `TopK`. In other
+    families, every super arm that is optimal for some means has a positive probability, and the probabilities
+    differ.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     support : tuple of float
-        Interval that the random means are drawn from.
+        Interval from which the random means are drawn.
 
     Examples
     --------
@@ -139,17 +140,17 @@ class RandomPolicy(CompiledIndexPolicy):
 
 @dataclass(frozen=True, eq=False)
 class ExploreThenCommit(IndexPolicy):
-    """Random super arms for a number of rounds; then the oracle's answer to what was learned, for ever.
+    """Random super arms for a fixed number of rounds, and then the greedy super arm.
 
-    Feedback that comes after the exploration changes nothing. Arms that were never seen get the worst end of
-    `support`: a commitment should rest on what is known.
+    Feedback after the exploration is ignored. Arms that are still unobserved get the worst end of `support`,
+    because a commitment should be based on observations.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     exploration_rounds : int
-        Rounds of exploration, as in `RandomPolicy`.
+        Number of exploration rounds. Each plays the choice of `RandomPolicy`.
     support : tuple of float
         Interval of the outcomes.
 
@@ -169,16 +170,16 @@ class ExploreThenCommit(IndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return random means while exploring, estimates afterwards, shape (n_arms,)."""
+        """Return random means during the exploration and estimates afterwards, shape (n_arms,)."""
         low, high = self.support
         if stats.rounds < self.exploration_rounds:
             return low + (high - low) * rng.random(stats.n_arms)
-        # Pessimism: after the exploration nothing is learned, so an arm never seen must not tempt.
+        # The policy stops learning here, so an unobserved arm must not look attractive.
         worst = low if self.oracle.sense == "max" else high
         return np.where(stats.counts == 0, worst, np.clip(stats.means, low, high))
 
     def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback; after the exploration, count it only."""
+        """Update `state` during the exploration. Afterwards, only count the round."""
         if state.rounds < self.exploration_rounds:
             state.update(feedback)
         else:
@@ -187,16 +188,17 @@ class ExploreThenCommit(IndexPolicy):
 
 @dataclass(frozen=True, eq=False)
 class Clairvoyant(CompiledIndexPolicy):
-    """The oracle's answer to means known beforehand: with the true ones, what a learner is measured against.
+    """The oracle's answer to known means. With the true means, it is the benchmark of learners.
 
-    Its regret is not positive on average, for it plays what the oracle's guarantee only promises.
+    Its average regret is not positive, because the regret is measured against the oracle's guarantee, and
+    the oracle's answer is at least as good.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     means : array_like, shape (n_arms,)
-        The means.
+        The known means.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Bayes-UCB: quantiles of posteriors."""
+"""Bayes-UCB: quantiles of the posteriors."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from cmab.policies.thompson import pack_beta
 
 @dataclass(frozen=True, eq=False)
 class BayesUCB(CompiledIndexPolicy):
-    """The quantile of each arm's Beta posterior at ``1 - 1/t``, or at a fixed level: CTS without randomness.
+    """The quantile of each arm's Beta posterior at level ``1 - 1/t``, or at a fixed level.
 
-    Prior and posterior are those of `CTS`. For costs it is the quantile at ``1/t``, or one minus the level.
-    Unlike an upper confidence bound, it takes a prior without losing what it is: given the past, a mean lies
-    above its index with probability 1/t, if the prior is right. On a large network that is too much optimism
-    (see the page on influence); a level of 3/4 is nearer to what `CTS` does.
+    Prior and posterior are those of `CTS`, but nothing is random. For costs, the index is the quantile at
+    ``1/t``, or at one minus `level`. The index keeps the meaning of the prior, unlike an upper confidence
+    bound: given the past, a mean is above its index with probability 1/t if the prior is correct. On a large
+    network the level ``1 - 1/t`` is too optimistic (see the page on influence). A level of 3/4 is closer to
+    the behaviour of `CTS`.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     level : float, optional
-        In (0, 1), for all rounds; ``1 - 1/t`` if left out, and the median in round 1.
+        A fixed level in (0, 1). By default the level is ``1 - 1/t``, and 1/2 in round 1.
     prior_mean, prior_weight : float or array_like of shape (n_arms,)
-        As for `CTS`; the uniform distribution if left out.
+        As in `CTS`. The default is the uniform distribution.
     support : tuple of float
         Interval of the outcomes.
 

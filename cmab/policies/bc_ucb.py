@@ -1,4 +1,4 @@
-"""BC-UCB: optimism by the empirical variance."""
+"""BC-UCB: optimism based on empirical variances."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cmab.policies._compiled import CompiledIndexPolicy
 
 @dataclass(frozen=True, eq=False)
 class BCUCB(CompiledIndexPolicy):
-    """Bernstein's bound arm by arm: ``mean + sqrt(6 V ln t / T) + 9 ln t / T``, V the empirical variance.
+    """Bernstein's bound for each arm: ``mean + sqrt(6 V ln t / T) + 9 ln t / T``, V the empirical variance.
 
-    Indices are capped to `support`, with the length of which the last term scales; arms never seen get its
-    best end. For costs it is the mirror image. Where rewards are smooth with respect to variances (cascades,
-    influence), the regret bound does not grow with the number of arms triggered at once. The last term
-    exceeds the whole support until an arm was seen ``9 ln t`` times: the rule is for long runs, and arms
-    whose outcomes vary little.
+    The last term is multiplied by the length of `support`. Indices are clipped to `support`, and unobserved
+    arms get its best end. For costs, the rule is the mirror image. If rewards are smooth in the variances, as
+    for cascades and influence, the regret bound does not grow with the number of arms triggered at once. The
+    last term exceeds the whole support until an arm has been observed ``9 ln t`` times. The policy is
+    therefore for long runs and for arms whose outcomes vary little.
 
     Parameters
     ----------

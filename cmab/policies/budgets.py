@@ -1,4 +1,4 @@
-"""Budgets of resources: optimism for rewards, prices for what is used up."""
+"""Policies with budgets: optimism for rewards, and prices for the resources that arms use."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from cmab.validation import check_vector, shown, vector
 
 @dataclass
 class BudgetState:
-    """What was earned and used up. R resources.
+    """Statistics of rewards and of resource use, for R resources.
 
     Attributes
     ----------
     earned : ArmStatistics
-        Of the rewards.
+        Statistics of the rewards.
     counts : IntArray, shape (n_arms,)
-        How often it was told what each base arm used up.
+        Number of cost reports of each base arm.
     costs : FloatArray, shape (R, n_arms)
-        What they used up of each resource, on average; 0 where it was never told.
+        Mean amount of each resource that each base arm used; 0 without a report.
     spent : FloatArray, shape (R,)
-        What was used up in all; a base arm of which nothing was told counts as 1.
+        Total amount used of each resource. A base arm without a cost report counts as 1.
     prices : FloatArray, shape (R,)
         Lagrange multipliers.
     pending : int
-        Base arms of the tickets that were handed out and not told.
+        Number of base arms of open tickets.
 
     Examples
     --------
@@ -55,12 +55,12 @@ class BudgetState:
     pending: int = 0
 
     def check(self, fresh: BudgetState) -> None:
-        """Refuse what no feedback could have led to, as a damaged file may hold it.
+        """Raise if no feedback leads to this state, as may happen with a damaged file.
 
         Raises
         ------
         ValueError
-            If an array has another shape, or a number is out of its range.
+            If an array has a wrong shape, or a number is out of its range.
         """
         self.earned.check(fresh.earned)
         count("pending", self.pending)
@@ -73,39 +73,42 @@ class BudgetState:
 
 @dataclass(frozen=True, eq=False)
 class PrimalDualCUCB(Policy[BudgetState]):
-    """CUCB for semi-bandits with knapsacks: what arms use up has prices, and budgets are never overspent.
+    """CUCB for semi-bandits with knapsacks: resources have prices, and budgets are never exceeded.
 
-    Each base arm uses up between 0 and 1 of each resource when it is played, as `Feedback.costs` tells. The
-    oracle is given ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)``, the radius being
-    CUCB's, and prices follow what a round has used up against the share of the budget that it should: the
-    Lagrange multipliers of the linear program behind `cmab.theory.best_mixture`. Where the best super arm is
-    worth less than its price, the round plays nothing: an empty super arm, which the environment must take.
-    For costs (``oracle.sense == "min"``) prices are added to lower bounds, and every round is played.
+    Each base arm uses between 0 and 1 of each resource when it is played, as `Feedback.costs` reports. The
+    oracle receives ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)`` for each base arm,
+    with CUCB's radius. After each round, a price rises if the round used more than its share of the budget,
+    and falls otherwise. Prices estimate the Lagrange multipliers of the linear program of
+    `cmab.theory.best_mixture`. If the best super arm is worth less than its price, the policy returns an
+    empty super arm, which the environment must accept. For costs (``oracle.sense == "min"``) prices are added
+    to lower bounds, and the policy never skips a round.
 
-    It plays nothing any more, and `Session.is_done` is true, as soon as a budget could not bear another round
-    at its worst, in which every base arm uses up 1. That is all that the budgets rely on: rounds that are not
-    told yet, tickets that were cancelled and arms whose costs were not told count as 1 for each base arm (of
-    a round that was not played, tell ``Feedback([], [], used=[0.0])``).
+    The policy stops, and `Session.is_done` is true, as soon as a budget may not suffice for another round in
+    which every base arm uses 1. To stay within the budgets, it counts 1 for each base arm of a round without
+    feedback yet, of a cancelled ticket, or without a reported cost. If a ticket was not played, report
+    ``Feedback([], [], used=[0.0])``.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of super arms, linear.
+        The family of super arms. It must be linear.
     budgets : array_like, shape (n_resources,)
-        What may be used up of each resource in all, of which one base arm uses up 1 a round at most (divide
-        budgets and costs by what it can be). Each must bear one round at its worst.
+        Total amount of each resource that may be used. A base arm must use at most 1 per round; otherwise,
+        divide budgets and costs by its largest possible use. Each budget must suffice for one round in which
+        every base arm uses 1.
     horizon : int
-        Rounds over which the budgets are spread. It plays on thereafter, with what is left.
+        Number of rounds over which the budgets are spread. Afterwards, the policy uses the remaining budgets.
     radius_factor : float
-        Factor on the radius. Below 1 regret bounds do not hold, and it is what practitioners run; budgets are
-        kept for any.
-    rate : float or None
-        Factor on the step of the prices; 0 leaves them 0, which is CUCB that stops in time.
+        Factor of the radius. Regret bounds require at least 1, but smaller values are common in practice.
+        Budgets are respected for any value.
+    rate : float
+        Factor of the step size of the prices. With 0 all prices stay 0, and the policy is CUCB with a stop.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, a budget cannot bear one round, or the oracle is not linear.
+        If a parameter is out of its range, a budget does not suffice for one round, or the oracle is not
+        linear.
 
     Examples
     --------
@@ -122,13 +125,14 @@ class PrimalDualCUCB(Policy[BudgetState]):
 
     References
     ----------
-    A. Badanidiyuru, R. Kleinberg, A. Slivkins: Bandits with Knapsacks, FOCS 2013 (the problem, the null arm);
-    S. Agrawal, N. Devanur: Bandits with concave rewards and convex knapsacks, EC 2014 (upper bounds of
-    rewards, lower ones of costs, multipliers learned online); M. Castiglioni, A. Celli, C. Kroer: Online
-    Learning with Knapsacks: the Best of Both Worlds, ICML 2022 (prices by projected gradient steps). K. A.
-    Sankararaman, A. Slivkins: Combinatorial Semi-Bandits with Knapsacks, AISTATS 2018, have semi-bandits, and
-    round a linear program in each round instead. The rules are from memory; the form for super arms, the cap
-    of the prices at L horizon / budget for L base arms a round, and the step are ours.
+    A. Badanidiyuru, R. Kleinberg, A. Slivkins: Bandits with Knapsacks, FOCS 2013 (the problem and the null
+    arm). S. Agrawal, N. Devanur: Bandits with concave rewards and convex knapsacks, EC 2014 (upper bounds of
+    rewards, lower bounds of costs, and multipliers learned online). M. Castiglioni, A. Celli, C. Kroer:
+    Online Learning with Knapsacks: the Best of Both Worlds, ICML 2022 (prices by projected gradient steps).
+    K. A. Sankararaman, A. Slivkins: Combinatorial Semi-Bandits with Knapsacks, AISTATS 2018, study
+    semi-bandits, and round the solution of a linear program in each round instead. The rules are from memory.
+    The form for super arms, the upper limit L horizon / budget of the prices for L base arms per round, and
+    the step size are ours.
     """
 
     oracle: Oracle
@@ -140,7 +144,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     support: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
     may_rest: ClassVar[bool] = True
     _takes: ClassVar[Takes] = {"budgets_left": (fits,)}
-    #: Most that one round uses up of a resource.
+    #: The largest amount of a resource that one round can use.
     _worst: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -149,13 +153,13 @@ class PrimalDualCUCB(Policy[BudgetState]):
         if not oracle.is_linear:
             raise ValueError(f"oracle must be linear, got {shown(oracle)}")
         worst = oracle.max_size
-        if oracle.is_exact and oracle.sense == "max":  # whose answer to ones is the largest super arm
+        if oracle.is_exact and oracle.sense == "max":  # its answer to ones is the largest super arm
             worst = min(worst, len(oracle.solve(np.ones(oracle.n_arms), np.random.default_rng(0))))
         object.__setattr__(self, "_worst", worst)
         object.__setattr__(self, "budgets", vector("budgets", self.budgets, None, 0.0))
         if not len(self._totals) or (self._totals < max(worst, 1)).any():
             raise ValueError(
-                f"budgets must bear one round at least, {max(worst, 1)} of each resource, got {self._totals}"
+                f"budgets must suffice for one round, {max(worst, 1)} of each resource, got {self._totals}"
             )
 
     def initial_state(self) -> BudgetState:
@@ -164,15 +168,15 @@ class PrimalDualCUCB(Policy[BudgetState]):
         return BudgetState(ArmStatistics.empty(m), *arrays)
 
     def budgets_left(self, state: BudgetState) -> FloatArray:
-        """Return what is left of each budget whatever the pending rounds use up, shape (n_resources,)."""
+        """Return the rest of each budget if all open tickets use the most, shape (n_resources,)."""
         return self._totals - state.spent - state.pending
 
     def is_done(self, state: BudgetState) -> bool:
-        """Return whether a budget cannot bear another round at its worst."""
+        """Return whether a budget may not suffice for another round."""
         return bool((self.budgets_left(state) < self._worst).any())
 
     def reserve(self, state: BudgetState, ticket: Ticket) -> None:
-        """Count a ticket that is handed out: until it is told, it may use up the most; nothing is free."""
+        """Reserve 1 of each resource for every base arm of an issued ticket until its feedback arrives."""
         state.pending += len(ticket) + ticket.gone
 
     def _check_state(self, state: BudgetState) -> None:
@@ -181,12 +185,12 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the super arm of what is available that is worth most beyond its price, or an empty one.
+        """Return the available super arm with the largest value minus price, or an empty super arm.
 
         Raises
         ------
         ValueError
-            If the context has more than what is available, or leaves no super arm.
+            If the context has parts other than `available`, or if no super arm is available.
         """
         refuse_parts(self, context, ("available",))
         if self.is_done(state):
@@ -197,15 +201,15 @@ class PrimalDualCUCB(Policy[BudgetState]):
         return chosen if is_bought else np.empty(0, np.int64)
 
     def update(self, state: BudgetState, feedback: Feedback, ticket: Ticket | None = None) -> None:
-        """Take in the feedback of a ticket: what it earned, and what it used up.
+        """Update `state` with the rewards and the resource use of a ticket.
 
-        Without a ticket, nothing but the arms that were seen was played.
+        Without a ticket, the observed arms are assumed to be the whole super arm.
 
         Raises
         ------
         ValueError
-            If a cost lies outside [0, 1], there are others than there are budgets, or more was used up than
-            as many base arms can.
+            If a cost is outside [0, 1], the number of resources differs from the number of budgets, or the
+            round used more than 1 for each base arm.
         """
         if ticket is None:
             self._learn(state, feedback, len(feedback.arms))
@@ -220,8 +224,8 @@ class PrimalDualCUCB(Policy[BudgetState]):
         state.pending = max(state.pending - size, 0)
 
     def _worth(self, state: BudgetState) -> FloatArray:
-        """Return the optimistic worth of each base arm at the prices of now."""
-        # CUCB's radius, sqrt(3 ln t / 2 T), on the optimistic side of outcomes and of what is used up.
+        """Return the optimistic value of each base arm at the current prices."""
+        # CUCB's radius, sqrt(3 ln t / 2 T), on the optimistic side of outcomes and of costs.
         sign = self.oracle.sign
         term = 1.5 * math.log(state.earned.rounds + 1) * self.radius_factor**2
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -233,7 +237,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
         return worth
 
     def _learn(self, state: BudgetState, feedback: Feedback, size: int) -> None:
-        """Take in one round in which `size` base arms were played."""
+        """Update `state` with one round in which `size` base arms were played."""
         used, is_done = self._used(feedback, size), self.is_done(state)
         state.earned.update(feedback)
         if feedback.costs is not None:
@@ -241,20 +245,21 @@ class PrimalDualCUCB(Policy[BudgetState]):
             state.counts[arms] += 1
             state.costs[:, arms] += (feedback.costs.T - state.costs[:, arms]) / state.counts[arms]
         state.spent += used
-        if is_done and not size:  # nothing is bought any more
+        if is_done and not size:  # the policy has stopped
             return
-        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B], for
-        # no multiplier of the linear program is larger where a round earns L at most; eta = T / (B sqrt T).
+        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B], with
+        # eta = T / (B sqrt T). A multiplier of the linear program is at most L T / B if a round earns at
+        # most L.
         share = self._totals / self.horizon
         step = self.rate / (share * math.sqrt(self.horizon))
         state.prices[:] = np.clip(state.prices + step * (used - share), 0.0, self._worst / share)
 
     def _used(self, feedback: Feedback, size: int) -> FloatArray:
-        """Return what a round used up, at its worst where that was not told."""
+        """Return the amounts that a round used, or their upper bound if they were not reported."""
         n, costs = len(self._totals), feedback.costs
         if feedback.pulls is not None:
             raise ValueError(
-                "feedback.pulls must be None for rules with budgets, got sums of several outcomes"
+                "feedback.pulls must be None for policies with budgets, got sums of several outcomes"
             )
         for name, told in (("costs", costs), ("used", feedback.used)):
             if told is not None and told.shape[-1] != n:

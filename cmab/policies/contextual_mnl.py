@@ -1,4 +1,4 @@
-"""Multinomial logit choice whose utilities are linear in features: UCB-MNL and TS-MNL."""
+"""Multinomial logit choice with utilities that are linear in features: UCB-MNL and TS-MNL."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ from cmab.validation import shown
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNL(LinearPolicy):
-    """Learning of choices by multinomial logit, whose utilities ``x . theta`` are linear in features x.
+    """Base of policies for multinomial logit choice with utilities ``x . theta``, linear in features x.
 
-    Item i is bought with probability ``v_i / (1 + sum v)``, ``v = exp(x . theta)``, the sum over what is
-    offered. What is learned of an item serves for all that have features like it. Theta is learned from whole
-    choices: what was bought is compared with all that was offered beside it. If the oracle has a
-    `max_attraction`, feedback with several purchases is refused; with other oracles each positive outcome is
-    learned as a part of one choice, which is no model of such rounds. Its distribution is Gaussian, by
-    Laplace's approximation after each customer, so that a round costs the same however many there were.
+    A customer buys item i with probability ``v_i / (1 + sum v)``, where ``v = exp(x . theta)`` and the sum is
+    over the offered items. Observations of an item also inform about items with similar features. Each
+    update uses the whole choice: the purchased item is compared with all other offered items. The posterior
+    of theta is Gaussian, by a Laplace approximation after each customer, so the time of a round does not grow
+    with the number of earlier rounds.
+
+    If the oracle has a `max_attraction`, feedback with several purchases raises ``ValueError``. With other
+    oracles, all positive outcomes of a round are parts of one choice, which is not a correct model of them.
 
     Parameters
     ----------
     oracle : Oracle
-        The assortments, whose base arms are comparisons with nothing, of means ``v / (1 + v)``: an
-        `oracles.Assortment` that allows the largest v.
+        The family of assortments: an `oracles.Assortment` whose `max_attraction` is at least the largest v.
+        Its base arms are comparisons of an item with no purchase, with means ``v / (1 + v)``.
     features, dimension, ridge, norm
-        As for `LinearPolicy`; `ridge` is the precision of the prior, of mean 0.
+        As in `LinearPolicy`. `ridge` is the precision of the prior, whose mean is 0.
 
     Examples
     --------
@@ -60,21 +62,21 @@ class ContextualMNL(LinearPolicy):
     def utilities(
         self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the utility of each item that the choice is made by, shape (n_arms,)."""
+        """Return the utility of each item on which the choice is based, shape (n_arms,)."""
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return the mean of each comparison with nothing, ``v / (1 + v)``."""
+        """Return the mean of each comparison with no purchase, ``v / (1 + v)``."""
         return expected(self.utilities(state, features, rng))
 
     def update(self, state: LinearStatistics, feedback: Feedback, ticket: Ticket | None = None) -> None:
-        """Take in what the customer of a ticket chose, changing `state`.
+        """Update `state` with the choice of the customer of a ticket.
 
-        Without a ticket, what was offered is unknown: a purchase is compared with buying nothing alone.
+        Without a ticket, the offered items are unknown. A purchase is then compared only with no purchase.
 
         Raises
         ------
         ValueError
-            If the feedback has several purchases, and the oracle's choices are of one item.
+            If the feedback has several purchases although customers of the oracle buy at most one item.
         """
         whole = feedback if ticket is None else _with_the_rest(feedback, ticket.super_arm)
         refuse_baskets(self.oracle, whole.outcomes)
@@ -91,12 +93,12 @@ class ContextualMNL(LinearPolicy):
 
 
 def _with_the_rest(feedback: Feedback, offered: IntArray) -> Feedback:
-    """Return feedback that shows, beside what was bought, what was offered and was not."""
+    """Return feedback with the purchased item and, with outcome 0, the other offered items."""
     if not isinstance(feedback, Feedback):
         raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
     check_arrays(feedback)
     rest = np.setdiff1d(offered, feedback.arms)
-    # Sums of several customers are refused as they are.
+    # Sums over several customers are returned unchanged, because `update` rejects them.
     if feedback.pulls is not None or not len(rest) or not (feedback.outcomes > 0.0).any():
         return feedback
     arms = np.concatenate([feedback.arms, rest])
@@ -107,24 +109,26 @@ def _with_the_rest(feedback: Feedback, offered: IntArray) -> Feedback:
 @former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLUCB(ContextualMNL):
-    """UCB-MNL: optimism for choices by multinomial logit whose utilities are linear in features of the items.
+    """UCB-MNL: optimism for multinomial logit choice with utilities that are linear in features of the items.
 
-    In round t the oracle is given attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
-    ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the mode of the posterior and V its
-    precision: `ridge` plus, for each customer, the covariance of the features of his choice (0 for nothing).
+    In round t the oracle receives the attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
+    ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the posterior mode. V is the
+    posterior precision: `ridge` plus, for each customer, the covariance of the features of the choice, where
+    no purchase has features 0. For costs, the rule is the mirror image.
 
-    In the paper theta maximises the likelihood of all rounds, which costs more in each of them, and V is the
-    sum of ``x x^T`` over all that was offered, with alpha_t divided by ``2 kappa``, kappa being a lower bound
-    on products of chances. There the regret in T rounds is ``O(d sqrt(T))`` up to logarithms, whatever the
-    number of items. Here the covariance has these products in it, and the proof is not for this form. A tenth
-    of alpha_t, ``radius_factor=0.1``, is what experiments use. For costs it is the mirror image.
+    The paper differs in two points. Its theta maximises the likelihood of all rounds, which takes more time
+    per round. Its V is the sum of ``x x^T`` over all offered items, and its alpha_t is divided by ``2
+    kappa``, where kappa is a lower bound on products of choice probabilities. Its regret in T rounds is ``O(d
+    sqrt(T))`` up to logarithms, independent of the number of items. Here the covariance contains these
+    products, and the proof does not cover this form. Experiments use a tenth of alpha_t,
+    ``radius_factor=0.1``.
 
     Parameters
     ----------
     oracle, features, dimension, ridge, norm
-        As for `ContextualMNL`.
+        As in `ContextualMNL`.
     radius_factor : float
-        What alpha_t is multiplied by, at least 0.
+        Factor of alpha_t, at least 0.
 
     Raises
     ------
@@ -133,9 +137,9 @@ class ContextualMNLUCB(ContextualMNL):
 
     Notes
     -----
-    A round takes O(s d^3 + m d^2) operations for m arms of d features each and s steps of Newton's method,
-    usually about five; the size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
-    take 0.1 to 0.2 s a round on one core.
+    A round takes O(s d^3 + m d^2) operations for m arms with d features each and s steps of Newton's method,
+    usually about five. The size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
+    take 0.1 to 0.2 s per round on one core.
 
     Examples
     --------
@@ -152,9 +156,9 @@ class ContextualMNLUCB(ContextualMNL):
     References
     ----------
     M. Oh, G. Iyengar: Multinomial Logit Contextual Bandits: Provable Optimality and Practicality, AAAI 2021,
-    Algorithm 1 (by the abstract; alpha_t and V were read in a public implementation). J. Lee, M. Oh: Nearly
-    Minimax Optimal Regret for Multinomial Logistic Bandit, NeurIPS 2024, for steps whose cost does not grow
-    and V as it is here (by a public implementation).
+    Algorithm 1 (abstract; alpha_t and V were read in a public implementation). J. Lee, M. Oh: Nearly Minimax
+    Optimal Regret for Multinomial Logistic Bandit, NeurIPS 2024, for updates in constant time and for V as
+    here (by a public implementation).
     """
 
     _: KW_ONLY
@@ -176,18 +180,18 @@ class ContextualMNLUCB(ContextualMNL):
 @former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLTS(ContextualMNL):
-    """TS-MNL: Thompson sampling for choices by multinomial logit whose utilities are linear in features.
+    """TS-MNL: Thompson sampling for multinomial logit choice with utilities that are linear in features.
 
-    In each round theta is drawn from ``N(m, deviation_factor^2 V^-1)``, m being the mode of the posterior and
-    V its precision as in `ContextualMNLUCB`, and the oracle is given attractions ``v = exp(x . theta)``. The
-    paper's factor is the alpha_t there; 1 is the posterior.
+    In each round theta is drawn from ``N(m, deviation_factor^2 V^-1)``, where m is the posterior mode and V
+    the posterior precision as in `ContextualMNLUCB`. The oracle receives the attractions
+    ``v = exp(x . theta)``. A factor of 1 samples from the posterior. The factor of the paper is alpha_t.
 
     Parameters
     ----------
     oracle, features, dimension, ridge, norm
-        As for `ContextualMNL`.
+        As in `ContextualMNL`.
     deviation_factor : float
-        Factor on the standard deviation of the draws, above 0.
+        Factor of the standard deviation of the draws, positive.
 
     Raises
     ------
@@ -196,9 +200,9 @@ class ContextualMNLTS(ContextualMNL):
 
     Notes
     -----
-    A round takes O(s d^3 + m d^2) operations for m arms of d features each and s steps of Newton's method,
-    usually about five; the size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
-    take 0.1 to 0.2 s a round on one core.
+    A round takes O(s d^3 + m d^2) operations for m arms with d features each and s steps of Newton's method,
+    usually about five. The size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
+    take 0.1 to 0.2 s per round on one core.
 
     Examples
     --------
@@ -212,8 +216,8 @@ class ContextualMNLTS(ContextualMNL):
     References
     ----------
     M. Oh, G. Iyengar: Thompson Sampling for Multinomial Logit Contextual Bandits, NeurIPS 2019, Algorithm 1
-    (from memory, and by a public implementation). Its other algorithm, the largest utility of several draws
-    for each item, is not here.
+    (from memory, and by a public implementation). Its other algorithm, which takes the largest utility of
+    several draws for each item, is not implemented.
     """
 
     _: KW_ONLY
@@ -222,6 +226,6 @@ class ContextualMNLTS(ContextualMNL):
     def utilities(
         self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the utility of each item under coefficients drawn anew, shape (n_arms,)."""
+        """Return the utility of each item under newly drawn coefficients, shape (n_arms,)."""
         posterior = state.posterior()
         return posterior._replace(theta=posterior.draw(float(self.deviation_factor), rng)).means(features)

@@ -1,4 +1,4 @@
-"""CUCB: optimism arm by arm."""
+"""CUCB: optimism for each arm."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from cmab.validation import shown
 
 @dataclass(frozen=True, eq=False)
 class CUCB(OptimisticPolicy):
-    """Combinatorial upper confidence bounds, exactly Algorithm 1 unless a parameter says otherwise.
+    """Combinatorial upper confidence bounds. The defaults are exactly Algorithm 1 of Chen et al. (2016).
 
-    In round t the oracle is given ``min(mean + sqrt(3 ln t / 2T), 1)`` for each base arm, where T counts
-    how often the arm was *triggered*; arms never seen get 1. There is no initialisation phase. For costs
-    (``oracle.sense == "min"``) it is the mirror image: ``max(mean - radius, 0)`` and 0.
+    In round t the oracle receives ``min(mean + sqrt(3 ln t / 2T), 1)`` for each base arm, where T counts how
+    often the arm was triggered. Unobserved arms get 1. There is no initialisation phase. For costs
+    (``oracle.sense == "min"``) the index is the mirror image, ``max(mean - sqrt(3 ln t / 2T), 0)``, and 0 for
+    unobserved arms.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     radius : LogRadius
-        Numerator of the radius; see section 3.2 for `LogRadius.wide` and `LogRadius.tight`.
+        Numerator of the squared radius. `LogRadius.wide` and `LogRadius.tight` are alternatives.
     radius_factor : float
-        Factor on the radius. Below 1 the regret bounds no longer hold, and it is what practitioners run.
+        Factor of the radius. Regret bounds require at least 1, but smaller values are common in practice.
     prior_mean : float or array_like of shape (n_arms,), optional
-        Mean of the pseudo-outcomes that every arm starts with.
+        Mean of the pseudo-outcomes with which every arm starts.
     prior_weight : float or array_like of shape (n_arms,)
-        Their number; 0, the default, is Algorithm 1. With a prior, the regret bounds no longer hold.
+        Number of the pseudo-outcomes. The default 0 is Algorithm 1. With a prior, the regret bounds do not
+        hold.
     support : tuple of float
-        Interval of the outcomes: indices are capped to it, and the radius scales with its length.
+        Interval of the outcomes. Indices are clipped to it, and the radius is proportional to its length.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""CUCB for means that move: an outcome weighs less with every round."""
+"""CUCB for means that change over time: the weight of an outcome decreases with every round."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from cmab.policies._compiled import CompiledIndexPolicy
 
 @dataclass(frozen=True, eq=False)
 class DiscountedCUCB(CompiledIndexPolicy):
-    """CUCB on discounted counts and means: an outcome of s rounds ago weighs ``discount**s``.
+    """CUCB with discounted counts and means: an outcome from s rounds ago has the weight ``discount**s``.
 
-    In every round the counts of all arms, played or not, are multiplied by the discount, so that the radius
-    of an arm that is not looked at grows, and the rule looks again: ``min(mean + sqrt(3 ln n / 2 N), 1)``
-    with the discounted mean and count N of the arm and the discounted number n of rounds, the one that
-    begins included. With a discount of 1 it is `CUCB`, bit for bit. About ``1 / (1 - discount)`` rounds are
-    remembered. For costs it is the mirror image.
+    In every round the counts of all arms are multiplied by the discount. The radius of an arm that is not
+    observed therefore grows, and the policy plays the arm again. The index is
+    ``min(mean + sqrt(3 ln n / 2 N), 1)`` with the discounted mean and count N of the arm and the discounted
+    number n of rounds, including the current one. The policy remembers about ``1 / (1 - discount)`` rounds.
+    With a discount of 1 it equals `CUCB` bit for bit. For costs, the index is the mirror image.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     discount : float
-        Factor on the weight of what was seen, in (0, 1]. For S changes in T rounds theory takes
+        Factor of the weights per round, in (0, 1]. For S changes in T rounds, theory suggests
         ``1 - sqrt(S / T) / 4``.
     radius_factor : float
-        Factor on the radius. Below 1 the regret bounds no longer hold, and it is what practitioners run.
+        Factor of the radius. Regret bounds require at least 1, but smaller values are common in practice.
     support : tuple of float
-        Interval of the outcomes: indices are capped to it, and the radius scales with its length.
+        Interval of the outcomes. Indices are clipped to it, and the radius is proportional to its length.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class DiscountedCUCB(CompiledIndexPolicy):
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("discount",)
 
     def memory(self) -> FloatArray:
-        """Return discounted counts, means and number of rounds before the first one."""
+        """Return the initial discounted counts, means and number of rounds."""
         return np.zeros(2 * self.oracle.n_arms + 1)
 
     def rule(self) -> Any:
@@ -79,5 +79,5 @@ class DiscountedCUCB(CompiledIndexPolicy):
         if self.discount == 0.0:
             raise ValueError(f"discount must lie in (0, 1], got {self.discount!r}")
         low, high = self.support
-        # In the order of the places DISCOUNT to HIGH.
+        # In the order of the positions DISCOUNT to HIGH.
         return np.array([self.discount, self.radius_factor * (high - low), self.oracle.sign, low, high])

@@ -1,4 +1,4 @@
-"""Optimism for a super arm as a whole: ESCB-2, with tolerance AESCB, and OLS-UCB."""
+"""Optimism for the super arm as a whole: ESCB-2, AESCB (ESCB with a tolerance), and OLS-UCB."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from cmab.validation import check_vector, real_array
 
 @dataclass(frozen=True, eq=False)
 class JointlyOptimistic(Policy[ArmStatistics]):
-    """A policy that hands its oracle means and squared widths: it plays the best sum of means and root.
+    """Base of policies that maximise the sum of the means plus the root of the sum of squared widths.
 
-    While arms are left that were never seen, super arms with the most of them are played. Where a context
-    says what is available, all that is among those. A subclass defines `widths`.
+    While there are unobserved arms, the policy plays a super arm with as many of them as possible. If a
+    context has `available`, only available super arms are considered. A subclass defines `widths`.
 
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms, with `can_solve_root`.
+        The family of super arms. It must have `solve_root` (`can_solve_root`).
 
     Raises
     ------
@@ -58,10 +58,10 @@ class JointlyOptimistic(Policy[ArmStatistics]):
 
     @abstractmethod
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
-        """Return the squared width of each arm in round `t`, all of which were seen."""
+        """Return the squared width of each arm in round `t`. All arms have been observed."""
 
     def tolerance_in(self, t: int) -> float:  # noqa: ARG002
-        """Return how much worse than the best the oracle's answer may be in round `t`."""
+        """Return by how much the index of the answer may be below the best index in round `t`."""
         return 0.0
 
     def initial_state(self) -> ArmStatistics:
@@ -71,12 +71,12 @@ class JointlyOptimistic(Policy[ArmStatistics]):
     def select(
         self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the oracle's answer to means and squared widths, among what is available.
+        """Return the available super arm with the best index, by `LinearOracle.solve_root`.
 
         Raises
         ------
         ValueError
-            If a context has another part than `available`, or leaves no super arm.
+            If a context has parts other than `available`, or if no super arm is available.
         """
         refuse_parts(self, context, ("available",))
         available = None if context is None else context.available
@@ -90,7 +90,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
             if unseen[chosen].any():
                 return chosen
         t = state.rounds + 1
-        # What no super arm has is never seen, and has no width.
+        # Arms that no super arm contains stay unobserved, and have width 0.
         squares = np.where(unseen, 0.0, unguarded(self.widths)(state, t))
         return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
 
@@ -100,31 +100,33 @@ class JointlyOptimistic(Policy[ArmStatistics]):
 
 @dataclass(frozen=True, eq=False)
 class ESCB(JointlyOptimistic):
-    """ESCB-2: optimism for the sum of independent arms, whose errors add up by their squares.
+    """ESCB-2: optimism for the sum of independent arms, whose squared errors add up.
 
-    In round t it plays the super arm with the largest sum of means and ``sqrt(f(t) / 2 * sum of 1 / T)``
-    (for costs: the smallest difference), where T counts the outcomes of an arm and ``f(t) = ln t + 4 L ln ln
-    t``, L being `max_size` of the oracle, at least 0. Regret ``O(m log(L)^2 ln(T) / gap)`` for independent
-    arms, by a factor ``L / log(L)^2`` less than rules that are optimistic arm by arm. For correlated arms
-    nothing is proven.
+    In round t the policy plays the super arm with the largest sum of means plus ``sqrt(f(t) / 2 * sum of
+    1 / T)``, where T counts the outcomes of an arm, ``f(t) = ln t + 4 L ln ln t``, and L is `max_size` of the
+    oracle. In rounds 1 and 2 the second term of f is 0. For costs, the policy plays the super arm with the
+    smallest difference. The regret is ``O(m log(L)^2 ln(T) / gap)`` for independent arms, smaller by a factor
+    ``L / log(L)^2`` than the regret of policies that are optimistic for each arm. There is no proof for
+    correlated arms.
 
-    Which super arm is the best is a hard problem. `LinearOracle.solve_root` solves it exactly on up to twenty
-    arms, by dozens of calls of the oracle. On more arms its limit may end the search.
+    To find the best super arm is a hard problem. `LinearOracle.solve_root` solves it exactly for up to twenty
+    arms, with dozens of calls of the oracle. With more arms its limit may end the search.
 
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms, with `can_solve_root`.
+        The family of super arms. It must have `solve_root` (`can_solve_root`).
     loglog : float, optional
-        Factor on ln ln t, at least 0; 4 `max_size` if left out. With 0, without a proof, it explores much
-        less.
+        Factor of ln ln t, at least 0. The default is 4 `max_size`. With 0 there is no proof, but much less
+        exploration.
     support : tuple of float
-        Interval of the outcomes; the width scales with its length.
+        Interval of the outcomes. The width is proportional to its length.
     tolerance : float or None
-        How much the index of the super arm may be below the best in round 1, at least 0, in units of the
-        length of the support; ``tolerance / t`` in round t. With a tolerance the rule is AESCB, as good as
-        ESCB up to constants. It takes a few calls of the oracle a round on dozens of arms, where the exact
-        search may need millions. None is the paper's ``m max(1, ln L)^2``, m being the number of arms.
+        By how much the index of the super arm may be below the best index in round 1, at least 0, in units of
+        the length of `support`. In round t it is ``tolerance / t``. With a tolerance the policy is AESCB,
+        whose regret equals that of ESCB up to constants. A round on dozens of arms then takes a few calls of
+        the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value of
+        the paper, where m is the number of arms.
 
     Raises
     ------
@@ -133,11 +135,12 @@ class ESCB(JointlyOptimistic):
 
     Notes
     -----
-    A round solves at most `LinearOracle.root_limit` linear problems (1,000; for all sets of k arms, keeps as
-    many thousand partial choices) by the oracle. If the limit ends the search, the round plays the best super
-    arm found, and `RuntimeWarning` states by how much its index may be below the best; this adds at most as
-    much to the regret of the round. Without the limit (``oracle.root_limit = None``) a round may take
-    exponential time, above all when many arms have equal counts and means.
+    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
+    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
+    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
+    be below the best. The regret of the round increases by at most this amount. Without the limit
+    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
+    and means.
 
     Examples
     --------
@@ -154,14 +157,14 @@ class ESCB(JointlyOptimistic):
     References
     ----------
     R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015, section 4
-    (f from memory; the code of Cuvelier et al. calls this f the theoretical one, and plays ``f(t) = ln t``).
+    (f from memory; the code of Cuvelier et al. calls this f the theoretical one and uses ``f(t) = ln t``).
     R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, for the bound.
     T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time Algorithms for Combinatorial
-    Semi-Bandits, SIGMETRICS 2021, and their code, for tolerances in proportion to 1 / t, so that what they
-    add to the regret grows with ln T. They meet them by rounding means and a linear problem for each budget,
-    which is polynomial on sets of k arms and on paths; on matchings and spanning trees those problems are
-    only approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, which meets it on
-    every family, or reaches `LinearOracle.root_limit`.
+    Semi-Bandits, SIGMETRICS 2021, and their code, for tolerances proportional to 1 / t, which add O(ln T) to
+    the regret. They meet the tolerance by rounding the means and solving a linear problem for each budget.
+    This is polynomial on sets of k arms and on paths; for matchings and spanning trees, these problems are
+    only approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, for every family,
+    unless the search reaches `LinearOracle.root_limit` first.
     """
 
     _: KW_ONLY
@@ -172,15 +175,15 @@ class ESCB(JointlyOptimistic):
     epsilon = former_attribute("epsilon", "tolerance")
 
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
-        """Return ``f(t) / 2T``, for outcomes in [0, 1]."""
+        """Return ``f(t) / 2T``, in units of the squared length of `support`."""
         low, high = self.support
         loglog = 4.0 * self.oracle.max_size if self.loglog is None else self.loglog
         squares: FloatArray = (high - low) ** 2 * _level(t, loglog) / (2.0 * np.maximum(stats.counts, 1))
         return squares
 
     def tolerance_in(self, t: int) -> float:
-        """Return ``tolerance / t``, in units of the support."""
-        # Cuvelier et al. (2021), by the authors' code: delta_t = d max(1, ln m)^2 / t, in their letters.
+        """Return ``tolerance / t`` times the length of `support`."""
+        # Cuvelier et al. (2021), by the authors' code: delta_t = d max(1, ln m)^2 / t, in their notation.
         default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
         first = default if self.tolerance is None else self.tolerance
         return first * (self.support[1] - self.support[0]) / t
@@ -198,25 +201,25 @@ class AESCB(ESCB, metaclass=Former):
         AESCB.become_present(self)
 
     def stands_for(self: ESCB) -> bool:
-        """Return whether there is a tolerance."""
+        """Return whether the tolerance is not 0."""
         return self.tolerance != 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class OLSUCB(JointlyOptimistic):
-    """OLS-UCB for uncorrelated arms of known scale: ``sqrt(2 f(t) (1 + ridge) * sum of sigma^2 / T)``.
+    """OLS-UCB for uncorrelated arms, with the width ``sqrt(2 f(t) (1 + ridge) * sum of sigma^2 / T)``.
 
-    ``f(t) = ln t + (m + 2) ln ln t + (m / 2) ln(1 + e / ridge)``, m being the number of arms. Regret
-    ``O(log(L)^2 * sum of sigma^2 ln(T) / gap)``, as ESCB's, for sub-Gaussian outcomes.
+    Here ``f(t) = ln t + (m + 2) ln ln t + (m / 2) ln(1 + e / ridge)``, and m is the number of arms. The
+    regret is ``O(log(L)^2 * sum of sigma^2 ln(T) / gap)`` for sub-Gaussian outcomes, as for ESCB.
 
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms, with `can_solve_root`.
+        The family of super arms. It must have `solve_root` (`can_solve_root`).
     sigma : float or array_like of shape (n_arms,)
-        Sub-Gaussian scale of each arm; 1/2 does for outcomes in [0, 1].
+        Sub-Gaussian scale of each arm; 1/2 is valid for outcomes in [0, 1].
     ridge : float
-        The lambda of the paper, positive.
+        The parameter lambda of the paper, positive.
 
     Raises
     ------
@@ -225,11 +228,12 @@ class OLSUCB(JointlyOptimistic):
 
     Notes
     -----
-    A round solves at most `LinearOracle.root_limit` linear problems (1,000; for all sets of k arms, keeps as
-    many thousand partial choices) by the oracle. If the limit ends the search, the round plays the best super
-    arm found, and `RuntimeWarning` states by how much its index may be below the best; this adds at most as
-    much to the regret of the round. Without the limit (``oracle.root_limit = None``) a round may take
-    exponential time, above all when many arms have equal counts and means.
+    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
+    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
+    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
+    be below the best. The regret of the round increases by at most this amount. Without the limit
+    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
+    and means.
 
     Examples
     --------
@@ -245,8 +249,8 @@ class OLSUCB(JointlyOptimistic):
     References
     ----------
     R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, Algorithm 1, with a
-    diagonal covariance: with pairs of correlated arms the width is no sum over arms. Constants by the code
-    of T. Cuvelier, which has the diagonal only as well.
+    diagonal covariance. With correlated pairs of arms, the width is not a sum over arms. The constants are
+    from the code of T. Cuvelier, which also has only the diagonal.
     """
 
     sigma: ArrayLike = 0.5
@@ -264,12 +268,12 @@ class OLSUCB(JointlyOptimistic):
         """Return the squared width of each arm."""
         m, ridge = self.oracle.n_arms, self.ridge
         level = _level(t, m + 2.0) + 0.5 * m * math.log1p(math.e / ridge)
-        # D^-1 (ridge Gamma D + D Gamma) D^-1 = (1 + ridge) Gamma D^-1, D being the diagonal of the counts.
+        # D^-1 (ridge Gamma D + D Gamma) D^-1 = (1 + ridge) Gamma D^-1, where D is the diagonal of the counts.
         scales = np.asarray(self.sigma, np.float64) ** 2
         squares: FloatArray = 2.0 * level * (1.0 + ridge) * scales / np.maximum(stats.counts, 1)
         return squares
 
 
 def _level(t: int, loglog: float) -> float:
-    """Return ``ln t + loglog ln ln t``, the second term 0 in rounds 1 and 2, where it is not positive."""
+    """Return ``ln t + loglog ln ln t``; in rounds 1 and 2, where ``ln ln t`` is negative, only ``ln t``."""
     return math.log(t) + loglog * (math.log(math.log(t)) if t > 2 else 0.0)

@@ -1,4 +1,4 @@
-"""ETCG: greedy sets from rewards alone."""
+"""ETCG: greedy sets, learned from rewards alone."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from cmab.validation import arm_indices, check_vector, shown
 
 @dataclass(eq=False)
 class GreedyTrials:
-    """The set so far, and what was earned with each further entry.
+    """The current set, and the rewards of this set with one more entry.
 
     Attributes
     ----------
     chosen : IntArray, shape (size,)
-        Entries that are in the set for good, in the order in which they were chosen.
+        Entries that are fixed in the set, in the order in which they were chosen.
     sums : FloatArray, shape (n_choices,)
-        Sum of the rewards of the set so far with each entry.
+        For each entry, the sum of the rewards of the set with this entry.
     trials : IntArray, shape (n_choices,)
-        How many rewards these are.
+        For each entry, the number of these rewards.
     rounds : int
-        Rounds that were told.
+        Number of rounds with feedback.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class GreedyTrials:
     rounds: int = 0
 
     def check(self, fresh: Self) -> None:
-        """Refuse what no feedback could have led to."""
+        """Raise ``ValueError`` if no feedback leads to this state."""
         n = len(fresh.sums)
         count("rounds", self.rounds)
         arm_indices("chosen", self.chosen, n)
@@ -58,35 +58,36 @@ class GreedyTrials:
         if self.trials.shape != (n,) or self.trials.dtype != np.int64 or (self.trials < 0).any():
             raise ValueError(f"trials must be {n} counts, got {shown(self.trials.tolist())}")
         if self.trials.sum() > self.rounds or self.trials[self.chosen].any():
-            raise ValueError("trials must be of entries that are not chosen, and no more than the rounds")
+            raise ValueError("trials must be 0 for chosen entries, and their sum must be at most rounds")
 
 
 @dataclass(frozen=True, eq=False)
 class ETCG(Policy[GreedyTrials]):
-    """Explore, then commit, greedily: for submodular rewards of which nothing else is seen (full bandit).
+    """Explore-then-commit greedy for submodular rewards, without observed base arms (full-bandit feedback).
 
-    The set grows from nothing: every entry that is not in it is tried with it `trials` times, the one with
-    the largest mean reward joins for good, and after k of them that set is played for ever. Only rewards are
-    looked at, on any scale. If a further entry never lowers the expected reward and adds the less the more
-    there is, the regret in T = horizon rounds against ``1 - 1/e`` of the optimum is
-    ``O(k^(4/3) n^(1/3) T^(2/3) sqrt(ln T))`` for n entries and rewards in [0, 1]. It takes about
-    ``k n trials`` rounds to commit.
+    The set starts empty. In each step, every entry outside the set is tried with it `trials` times, and the
+    entry with the largest mean reward is added for good. After k steps the policy plays the set forever. It
+    uses only rewards, on any scale. Suppose that adding an entry never lowers the expected reward, and adds
+    less to a larger set. Then the regret against ``1 - 1/e`` of the optimum in T = `horizon` rounds is
+    ``O(k^(4/3) n^(1/3) T^(2/3) sqrt(ln T))`` for n entries and rewards in [0, 1]. The exploration takes about
+    ``k n trials`` rounds.
 
-    On the way it plays sets of less than k entries, so that the environment must take those, as
-    `instances.IndependentCascade` does, whose ``feedback="none"`` shows rewards alone. Contexts are refused.
-    An entry is tried again until its rewards come in: with late ones that may be much oftener than `trials`.
+    During exploration the policy plays sets of fewer than k entries. The environment must accept them, as
+    `instances.IndependentCascade` does; its option ``feedback="none"`` shows rewards only. Contexts raise
+    ``ValueError``. An entry is tried until `trials` of its rewards have arrived, so delayed feedback may lead
+    to many more trials.
 
     Parameters
     ----------
     oracle : Oracle
-        Its ``k`` and `n_choices` are used, and it is never asked: all sets of k entries must be super arms.
+        Defines ``k`` and `n_choices`; it is never called to solve. All sets of k entries must be super arms.
     horizon : int
         Number T of rounds, from 1 to 1e15.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, or the oracle's super arms are other ones.
+        If a parameter is out of its range, or the super arms are not all sets of k entries.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class ETCG(Policy[GreedyTrials]):
 
     @property
     def trials(self) -> int:
-        """How often each entry is tried in each step."""
+        """Number of trials of each entry in each step."""
         n, k = self.oracle.n_choices, self._k
         # Nie et al. (2022), section 4: (T root / (n + 2 n k root))^(2/3) with root = sqrt(2 ln T).
         root = math.sqrt(2.0 * math.log(self.horizon))
@@ -140,7 +141,7 @@ class ETCG(Policy[GreedyTrials]):
             raise ValueError(f"state must have {self.oracle.n_choices} entries, got {len(state.sums)}")
 
     def select(self, state: GreedyTrials, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the set with the entry tried least so far, or the set of k."""
+        """Return the set with the entry that has the fewest trials, or the final set of k entries."""
         return np.sort(np.append(state.chosen, self._next(state)))
 
     def _next(self, state: GreedyTrials) -> IntArray:
@@ -151,12 +152,14 @@ class ETCG(Policy[GreedyTrials]):
         return np.array([np.argmin(trials)])
 
     def update(self, state: GreedyTrials, feedback: Feedback, ticket: Ticket | None = None) -> None:
-        """Take in the reward of a ticket, or of what `select` returns; one of a step that is over is ignored.
+        """Update `state` with the reward of a ticket. Rewards of earlier steps are ignored.
+
+        Without a ticket, the reward is that of the set which `select` returns.
 
         Raises
         ------
         ValueError
-            If there is no reward, or one beyond 1e100 in size, or an outcome is not finite.
+            If the reward is unknown or exceeds 1e100 in absolute value, or an outcome is not finite.
         """
         if ticket is None:
             self._take(state, self._next(state), feedback)
@@ -167,13 +170,13 @@ class ETCG(Policy[GreedyTrials]):
         self._take(state, tried, feedback)
 
     def _take(self, state: GreedyTrials, tried: IntArray, feedback: Feedback) -> None:
-        # Not used, but a report with nonsense is none.
+        # Outcomes are not used, but invalid ones indicate an invalid report.
         check_vector("feedback.outcomes", feedback.outcomes, len(feedback.arms))
-        # Sums of such rewards stay numbers; nan is refused, too.
+        # Sums of such rewards stay finite. The condition is false for nan.
         if not abs(feedback.reward) <= LARGEST:
             raise ValueError(
-                f"feedback.reward must be known and at most {LARGEST:g} in size, for ETCG sees nothing else,"
-                f" got {feedback.reward}"
+                f"feedback.reward must be known and at most {LARGEST:g} in size, because ETCG uses only"
+                f" rewards, got {feedback.reward}"
             )
         state.rounds += 1
         state.sums[tried] += feedback.reward

@@ -1,4 +1,4 @@
-"""Forced exploration in front of any rule."""
+"""Forced exploration added to another policy."""
 
 from __future__ import annotations
 
@@ -17,51 +17,60 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 
 @dataclass(frozen=True, eq=False)
 class ForcedExploration(WrappedPolicy[Any]):
-    """Another rule, with exploration in round t with probability ``min(1, c t^(-1/3))``.
+    """Another policy, plus an exploring round with probability ``min(1, c t^(-1/3))`` in round t.
 
-    Rules with an informed prior, and rules that exploit, learn fast and have no frequentist guarantee: what
-    looks bad they may never look at again. This one gives them one. If, while all confidence intervals hold,
-    each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of its mean (posterior means and fixed
-    quantiles of any prior of weight w are), and an exploring round shows each arm with probability p0 at
-    least, the regret is ``O(T^(2/3))`` up to logarithms, with constants that grow with ``1 / (p0 c)``, for
-    any approximate oracle (theorem B in the docs, ours). It plays the rule itself in all other rounds.
+    Policies with an informative prior and policies that only exploit learn fast, but have no frequentist
+    guarantee, because they may never again play an arm that looked bad. This wrapper adds a guarantee. In all
+    other rounds it plays the wrapped policy.
 
-    How a round explores is `form`: ``"oracle"`` plays the oracle's answer to random means, as
-    `RandomPolicy` does, and p0 is the least probability that an arm is in it: k / m for the k best of m
-    arms. ``"last"`` plays the rule's own super arm with its last entry replaced by any other that leaves it
-    feasible, each as likely (where there is none, the entry before it), and p0 is one over their number.
-    That is cheap where rewards are monotone and submodular and oracles answer in the order of the greedy
-    choice, as those of influence do: the last of k seeds is worth a k-th at most, so that `c` may be k times
-    as large at the same price. If the oracle is linear, and its super arms are not all sets of k arms, a
-    random entry is replaced instead of the last one, because the order of the entries means nothing. One
-    linear problem finds the exchange. For the bases of a matroid, such as trees, p0 is at least one over the
-    size of a super arm times the number of the other arms. If no single entry fits, as for paths and
-    matchings, the linear problem finds the super arm without the entry that keeps most of the others. In
-    general p0 is then unknown, an arm may never be shown, and ``"oracle"`` is the form with a guarantee.
-    Where choosing nothing is best whatever the means are, as for matchings of least cost that may be empty,
-    nothing is ever shown, and no form helps.
+    The regret is ``O(T^(2/3))`` up to logarithms, with constants that grow with ``1 / (p0 c)``, for any
+    approximate oracle (theorem B in the docs, ours). There are two conditions. First, while all confidence
+    intervals hold, each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of the mean of its arm.
+    Posterior means and fixed quantiles satisfy this condition for any prior of weight w. Second, an exploring
+    round shows each arm with probability at least p0.
+
+    The parameter `form` selects the super arm of an exploring round:
+
+    - ``"oracle"`` plays the oracle's answer to random means, as `RandomPolicy` does. Then p0 is the smallest
+      probability that an arm is part of this answer, for example k / m for the k best of m arms.
+    - ``"last"`` plays the policy's super arm with its last entry replaced by a random other entry that keeps
+      the super arm feasible. If there is none, the entry before the last one is replaced, and so on. Then p0
+      is one over the number of such entries.
+
+    The form ``"last"`` loses little if rewards are monotone and submodular, and the oracle returns entries in
+    the order of the greedy choice, as the oracles of influence do. The last of k seeds then contributes at
+    most a k-th of the reward, so `c` can be k times as large for the same loss.
+
+    If the oracle is linear and its super arms are not all sets of k arms, ``"last"`` replaces a random entry,
+    because the order of the entries has no meaning. The oracle finds the replacement by solving one linear
+    problem. For the bases of a matroid, such as spanning trees, p0 is at least ``1 / (k (m - k))`` for m arms
+    and super arms of size k. If no single replacement is feasible, as with paths and matchings, the
+    oracle finds the super arm without the entry that keeps most of the others. Then p0 is unknown in general,
+    and some arms may never be observed; only ``"oracle"`` has a guarantee. If the empty super arm is optimal
+    for all means, as with matchings of least cost that may be empty, both forms observe nothing.
 
     Parameters
     ----------
     policy : Policy
-        The rule. Its state has the number of `rounds`, as arm statistics do, and is that of this policy.
+        The wrapped policy. Its state must have an attribute `rounds`, as arm statistics do. The wrapper uses
+        the same state.
     c : float
-        The constant above, positive; larger ones explore more.
+        The constant above, positive. Larger values explore more.
     form : {"oracle", "last"}
-        How to explore.
+        The super arm of an exploring round.
 
     Notes
     -----
-    An exploring round of ``"last"`` calls a linear oracle at most once for each entry of the super arm,
-    usually once. Of another oracle, and of all sets of k arms, it asks `is_feasible` at most once for each
-    choice of the oracle; where none of these exchanges is feasible the rule's super arm is played.
+    An exploring round of ``"last"`` calls a linear oracle at most once for each entry of the super arm, and
+    usually once. With other oracles, and with families of all sets of k arms, it calls `is_feasible` at most
+    once for each choice of the oracle. If no replacement is feasible, it plays the policy's super arm.
 
     Raises
     ------
     TypeError
-        If `policy` is no policy, or an explorer without an oracle.
+        If `policy` is not a policy, or is an explorer without an oracle.
     ValueError
-        If a parameter is out of its range, or the policy's state does not count rounds.
+        If a parameter is out of its range, or the state of the policy does not count rounds.
 
     Examples
     --------
@@ -86,20 +95,20 @@ class ForcedExploration(WrappedPolicy[Any]):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")
 
     def select(self, state: Any, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the rule's super arm, or one that explores, of what is available.
+        """Return the policy's super arm or an exploring super arm, among those available.
 
         Raises
         ------
         TypeError
-            If the oracle cannot do without what is not available.
+            If the oracle cannot exclude unavailable entries.
         ValueError
-            If the rule does not understand the context.
+            If the wrapped policy cannot use a part of the context.
         """
         # Theorem B: exploring rounds have probability min(1, c t^(-1/3)).
         explores = rng.random() < self.c * (state.rounds + 1.0) ** (-1 / 3)
         available = None if context is None else context.available
         if explores and self.form == "oracle":
-            if context is not None:  # refused by the rule in any round or in none
+            if context is not None:  # so that the policy rejects a context in any round, or in none
                 super().select(copy.deepcopy(state), copy.deepcopy(rng), context)
             low, high = self.support or (0.0, 1.0)
             means = low + (high - low) * rng.random(self.oracle.n_arms)
@@ -110,29 +119,29 @@ class ForcedExploration(WrappedPolicy[Any]):
         return self._exchanged(chosen, available, rng) if explores else chosen
 
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
-        """Return a super arm with another last entry, or, if the oracle is linear, random entry."""
+        """Return a super arm with another last entry or, for linear oracles, another random entry."""
         others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
         is_simple = not self.oracle.is_linear or getattr(self.oracle, "uniform_size", None) is not None
         if is_simple:
             return self._by_trial(chosen, others, rng)
-        # The order of a linear oracle's answer means nothing, and losing the same entry in each round would
-        # leave out the arms that can take the place of others only.
+        # The order of a linear oracle's answer has no meaning. If the same entry were dropped in each round,
+        # arms that can only replace other entries would never be explored.
         for place in rng.permutation(len(chosen)):
             without = others.copy()
             without[chosen[place]] = False
             try:
                 return self.oracle.solve_within(self._nearness(chosen, rng), without, rng)
-            except ValueError:  # every super arm has this entry
+            except ValueError:  # every super arm contains this entry
                 continue
-            except TypeError:  # the oracle cannot do without an arm
+            except TypeError:  # the oracle cannot exclude an arm
                 return self._by_trial(chosen, others, rng)
         return chosen
 
     def _nearness(self, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return means for which the best super arm is the one nearest to `chosen`, at random among equals.
+        """Return means whose best super arm is the nearest to `chosen`, at random among equally near ones.
 
-        Another arm is worth more than half of a kept one, and less than three quarters: one exchange beats
-        two, and two beat a loss.
+        Another arm has more than half of the value of a kept arm, and less than three quarters. One exchange
+        is therefore better than two, and two exchanges are better than the loss of an entry.
         """
         is_max = self.oracle.sense == "max"
         means = rng.uniform(0.5, 0.75, self.oracle.n_arms)
@@ -140,7 +149,7 @@ class ForcedExploration(WrappedPolicy[Any]):
         return means
 
     def _by_trial(self, chosen: IntArray, others: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return `chosen` with one entry exchanged, by at most one check of feasibility for each choice."""
+        """Return `chosen` with one entry replaced, with at most one feasibility check per choice."""
         others[chosen] = False
         left = self.oracle.n_choices
         for place in reversed(range(len(chosen))):

@@ -1,4 +1,4 @@
-"""LFG: every arm gets its share of the rounds, and the rest goes to the best."""
+"""LFG: each arm gets its minimum share of the rounds, and the other rounds maximise the reward."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.rules import compiled_rule
 from cmab.validation import per_arm
 
-#: Places in `reals`; the shares begin at SHARES, and as many values follow.
+#: Positions in `reals`. The shares begin at SHARES, followed by the values.
 ETA, SIGN, LOW, HIGH, SHARES = range(5)
 
 
@@ -29,16 +29,16 @@ def fair_indices(
     rng: np.random.Generator,
     out: FloatArray,
 ) -> None:
-    """Write queue + eta value bound; `memory` holds the queues of round t."""
+    """Write queue + eta * value * bound. `memory` holds the queues of round t."""
     sign, low, high, m = reals[SIGN], reals[LOW], reals[HIGH], counts.shape[0]
     values = reals[SHARES + m :]
     term = 1.5 * math.log(t) * (high - low) ** 2
     for i in range(m):
         bound = high if sign > 0.0 else low
         if counts[i] > 0:
-            # Li, Liu and Ji (2019), equation 9: min(mean + sqrt(3 ln t / 2 N), 1), and 1 if never seen.
+            # Li, Liu and Ji (2019), equation 9: min(mean + sqrt(3 ln t / 2 N), 1), and 1 if unobserved.
             bound = min(max(means[i] + sign * math.sqrt(term / counts[i]), low), high)
-        # Line 9 of Algorithm 1; of costs a queue takes off.
+        # Line 9 of Algorithm 1. For costs, the queue is subtracted.
         out[i] = sign * memory[i] + reals[ETA] * values[i] * bound
 
 
@@ -46,7 +46,7 @@ def fair_indices(
 def fair_queues(
     arms: IntArray, n: int, outcomes: FloatArray, t: int, reals: FloatArray, memory: FloatArray
 ) -> None:
-    """Lengthen each queue by its share, and shorten those of the arms that were played by 1."""
+    """Increase each queue by its share, and decrease the queues of played arms by 1."""
     for i in range(memory.shape[0]):
         memory[i] += reals[SHARES + i]
     for j in range(n):
@@ -58,29 +58,29 @@ def fair_queues(
 
 @dataclass(frozen=True, eq=False)
 class LFG(CompiledIndexPolicy):
-    """Learning with fairness guarantees: each arm is played in its share of the rounds, in the long run.
+    """Learning with fairness guarantees: in the long run, each arm is played in its share of the rounds.
 
-    Arms have queues, which grow by their share in each round and shrink by 1 when they are played; a long
-    queue is an arm that was played too seldom. The oracle is given ``queue + eta value bound``, the bound
-    being CUCB's, ``min(mean + sqrt(3 ln t / 2T), 1)``. If some rule can meet the shares with the arms that
-    are available, all queues stay bounded, so that shares are met; and the regret a round against the best
-    rule that meets them is ``m / (2 eta) + O(sqrt(m K ln T / T))``. So a larger `eta` earns more, and takes
-    longer to meet the shares: queues are of the order of eta.
+    Each arm has a queue. It grows by the share of the arm in every round, and shrinks by 1 when the arm is
+    played. A long queue means that the arm was played too rarely. The oracle receives ``queue + eta *
+    value * bound`` for each arm, with CUCB's bound ``min(mean + sqrt(3 ln t / 2T), 1)``. If some policy can
+    meet the shares with the available arms, all queues stay bounded, so the shares are met. The regret per
+    round against the best such policy is ``m / (2 eta) + O(sqrt(m K ln T / T))``. A larger `eta` earns more,
+    but takes longer to meet the shares, because the length of the queues is of the order of eta.
 
-    For oracles of sums, all of whose arms are seen. What is not available waits in its queue. For costs it
-    is the mirror image, and queues are taken off, so that the oracle must take means of any sign.
+    The oracle must be linear, and all arms of a super arm must be observed. The queue of an unavailable arm
+    keeps growing. For costs, the rule is the mirror image, and queues are subtracted, so the oracle must
+    accept means of any sign.
 
     Parameters
     ----------
     oracle : LinearOracle
         The family of super arms.
     shares : float or array_like of shape (n_arms,)
-        Least share of the rounds of each arm, in [0, 1]. That there is a rule which meets them is up to the
-        caller.
+        Minimum share of the rounds of each arm, in [0, 1]. LFG does not check that a policy can meet them.
     eta : float
-        Weight of rewards against queues.
+        Weight of rewards relative to queues.
     values : float or array_like of shape (n_arms,)
-        Known worth of an outcome of each arm, at least 0.
+        Known value of one unit of outcome of each arm, at least 0.
     support : tuple of float
         Interval of the outcomes.
 
@@ -111,18 +111,18 @@ class LFG(CompiledIndexPolicy):
     eta: float = field(default=10.0, metadata=real(0.0))
     values: ArrayLike = 1.0
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    #: Values and costs of a round would weigh the queues, too.
+    #: Values and costs are excluded, because they would also multiply the queues.
     understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def rule(self) -> Any:
         return fair_indices()
 
     def learning_rule(self) -> Any:
-        """Return the compiled rule of the queues."""
+        """Return the compiled update rule of the queues."""
         return fair_queues()
 
     def memory(self) -> FloatArray:
-        """Return the queues of the first round: as long as the shares."""
+        """Return the queues of the first round, which equal the shares."""
         return self._reals[SHARES : SHARES + self.oracle.n_arms].copy()
 
     def parameters(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Follow the perturbed leader, with geometric resampling: adversarial losses by a linear oracle alone."""
+"""Follow the perturbed leader with geometric resampling, for adversarial losses and any linear oracle."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from cmab.validation import arm_indices, shown
 class FTPL(IndexPolicy):
     """Follow the perturbed leader with geometric resampling, for any exact linear oracle.
 
-    It plays the best super arm for estimated cumulative losses with exponential noise. What a loss that was
-    seen weighs, one over the probability that its arm is played, is estimated by drawing super arms anew
-    until the arm comes, at most `cap` times: a geometric number with that mean. Regret at most ``3 L sqrt(2
-    m T (ln(m / L) + 1))`` in expectation, L being the size of a super arm, whatever losses come, as long as
-    they do not look at what is drawn.
+    The policy plays the best super arm for the estimated cumulative losses plus exponential noise. An
+    observed loss is divided by the probability that its arm is played. One over this probability is estimated
+    by the number of new draws of a super arm until the arm is part of it, at most `cap`. For any losses that
+    do not depend on the policy's draws, the expected regret is at most ``3 L sqrt(2 m T (ln(m / L) + 1))``,
+    where L is the size of a super arm.
 
-    It asks the oracle in `learn`, about as often as there are arms to be seen. With late feedback the
-    probabilities are those of the round in which it comes in.
+    `update` calls the oracle about as often as there are observed arms. With delayed feedback, the
+    probabilities are those of the round in which the feedback arrives.
 
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms; it must take means of any sign.
+        The family of super arms. It must accept means of any sign.
     horizon : int, optional
-        The T above. If left out, the number of the round takes its place, which is our choice, without a
+        The number T of rounds. If omitted, the current round number replaces T. This is our choice, without a
         proof.
     support : tuple of float
-        Interval of the outcomes, which losses in [0, 1] stand for.
+        Interval of the outcomes. It is mapped to losses in [0, 1].
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, or the oracle is not linear, or takes no negative means.
+        If a parameter is out of its range, or the oracle is not linear or does not accept negative means.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class FTPL(IndexPolicy):
     horizon: int | None = field(default=None, metadata=integer(1, optional=True))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
-    # Its indices are no means: they cannot be turned into what arms are worth.
+    # The indices are not means, so values and costs cannot be applied to them.
     understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def __post_init__(self) -> None:
@@ -83,15 +83,15 @@ class FTPL(IndexPolicy):
     _takes: ClassVar[Takes] = {"waits": (fits, None, generator)}
 
     def memory(self) -> FloatArray:
-        """Return the estimated losses before the first round."""
+        """Return the initial estimated losses, which are 0."""
         return np.zeros(self.oracle.n_arms)
 
     def rate(self, t: int) -> float:
-        """Return the learning rate, sqrt((ln(m / L) + 1) / 2mT)."""
+        """Return the learning rate ``sqrt((ln(m / L) + 1) / 2mT)``."""
         return math.sqrt(self._entropy / (2.0 * self.oracle.n_arms * (self.horizon or t)))
 
     def cap(self, t: int) -> int:
-        """Return the most draws for an estimate, sqrt(mT) / (e sqrt(2 (ln(m / L) + 1))), at least 1."""
+        """Return the largest number of draws, ``sqrt(mT) / (e sqrt(2 (ln(m / L) + 1)))``, at least 1."""
         drawn = math.sqrt(self.oracle.n_arms * (self.horizon or t) / (2.0 * self._entropy)) / math.e
         return max(1, math.ceil(drawn))
 
@@ -100,9 +100,9 @@ class FTPL(IndexPolicy):
         return math.log(self.oracle.n_arms / max(1, self.oracle.max_size)) + 1.0
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return estimated losses with noise, as rewards or as costs."""
+        """Return the estimated losses with noise, with the sign of rewards or costs."""
         noise = rng.standard_exponential(self.oracle.n_arms)
-        # As rewards the sign is turned, for the oracle then looks for the largest.
+        # For rewards the sign is reversed, because the oracle then maximises.
         indices: FloatArray = self.oracle.sign * (noise - self.rate(stats.rounds + 1) * stats.memory)
         return indices
 
@@ -113,15 +113,15 @@ class FTPL(IndexPolicy):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in one round of feedback: estimate each loss that was seen, then change the statistics.
+        """Update the loss estimates of the observed arms, and then the statistics.
 
-        Without a generator nothing is drawn, and only the statistics change.
+        Without a generator, only the statistics are updated.
         """
         if rng is None:
             super().update(state, feedback)
             return
         if feedback.pulls is not None:
-            raise ValueError("feedback.pulls must be None for FTPL, which learns outcome by outcome")
+            raise ValueError("feedback.pulls must be None for FTPL, which needs each outcome separately")
         weights = self.waits(state, feedback.arms, rng, None if ticket is None else ticket.context)
         low, high = self.support
         places = (feedback.outcomes - low) / (high - low)
@@ -132,16 +132,16 @@ class FTPL(IndexPolicy):
     def waits(
         self, state: ArmStatistics, arms: IntArray, rng: np.random.Generator, context: Context | None = None
     ) -> FloatArray:
-        """Return how many super arms were drawn until each of `arms` came, at most the cap.
+        """Return how many super arms were drawn until each of `arms` was part of one, at most the cap.
 
-        They are drawn among what was available in the round of `context`, as the one that was played.
+        They are drawn among the super arms that are available in `context`, as the played super arm was.
         """
         arms, cap = arm_indices("arms", arms, self.oracle.n_arms), self.cap(state.rounds + 1)
         waits, waiting = np.full(len(arms), float(cap)), np.ones(len(arms), bool)
         for drawn in range(1, cap + 1):
             if not waiting.any():
                 break
-            # Neu and Bartók (2016), section 3: one sequence of draws for all arms that were seen.
+            # Neu and Bartók (2016), section 3: one sequence of draws for all observed arms.
             came = waiting & np.isin(arms, best_within(self.oracle, self.indices(state, rng), context, rng))
             waits[came] = drawn
             waiting &= ~came

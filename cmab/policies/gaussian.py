@@ -13,49 +13,50 @@ from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.renamed import former_parameters
 
 Coupling = Literal["independent", "shared", "boosted"]
-#: The factor of each coupling where none is given.
+#: The default factor of each coupling.
 _FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4, "boosted": 1.0}
-#: In place of infinity, as in the code of Hu et al.
+#: Used instead of infinity, as in the code of Hu et al.
 _HUGE = 1e8
 
 
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class GaussianCTS(CompiledIndexPolicy):
-    """Thompson sampling with Gaussian posteriors, for arms of any scale and outcomes that may be correlated.
+    """Thompson sampling with Gaussian posteriors, for arms of any scale and for correlated outcomes.
 
-    Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, L for `max_size`
-    of the oracle. The index of an arm is its mean plus
+    Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, and L for
+    `max_size` of the oracle. The index of an arm is its mean plus a random term:
 
-    - ``"independent"`` (CTS-Gaussian): ``Z_i sigma sqrt(f / N)``, f > 1; arms never seen come first. Regret
-      ``O(m log(L)^2 log(T) / gap)`` for independent sub-Gaussian outcomes, and a constant that is
-      exponential in L; for correlated ones `sigma` must bound the row sums of their covariance.
-    - ``"shared"`` (CL-SG): ``Z sigma sqrt(f ln t / (N + 1))``, one Z a round: all arms are optimistic
-      together. Regret ``O(sqrt(L m T))`` up to logarithms, whichever arms are available. An arm never seen
-      has the worst end of `support` for a mean; without one it comes first.
+    - ``"independent"`` (CTS-Gaussian): ``Z_i sigma sqrt(f / N)`` with f > 1. Unobserved arms come first. The
+      regret is ``O(m log(L)^2 log(T) / gap)`` for independent sub-Gaussian outcomes, plus a constant that is
+      exponential in L. For correlated outcomes, `sigma` must bound the row sums of their covariance.
+    - ``"shared"`` (CL-SG): ``Z sigma sqrt(f ln t / (N + 1))`` with one Z per round, so that all arms are
+      optimistic together. The regret is ``O(sqrt(L m T))`` up to logarithms, for any sets of available arms.
+      The mean of an unobserved arm is the worst end of `support`. Without a support, the arm comes first.
     - ``"boosted"`` (BG-CTS): ``Z_i sigma sqrt(g(t) / N)`` with ``g(t) ln t = 2 f (ln t + (L + 2) ln ln t +
-      (L / 2) ln(1 + e / (f - 1)))``, the last term left out for f = 1, and ``ln t`` at least 1. An arm never
-      seen comes first or last, each as likely. Regret ``O(sigma^2 m log(L) log(T) / gap)`` and a polynomial
-      in L, the first finite-time bound of Thompson sampling without an exponential.
+      (L / 2) ln(1 + e / (f - 1)))``. The last term is omitted for f = 1, and ``ln t`` is at least 1. An
+      unobserved arm comes first or last with equal probability. The regret is
+      ``O(sigma^2 m log(L) log(T) / gap)`` plus a polynomial in L. This was the first finite-time bound of
+      Thompson sampling without an exponential term.
 
-    All of it is for linear rewards and exact oracles. Rewards and costs are treated alike. Ties between arms
-    never seen are broken at random, by a change of at most 1e-12 of the support.
+    These bounds are for linear rewards and exact oracles. Rewards and costs are treated alike. Ties between
+    unobserved arms are broken at random, by changes of at most 1e-12 of the support.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     coupling : {"shared", "independent", "boosted"}
-        Which of the rules.
+        The rule, as above.
     sigma : float, optional
-        Sub-Gaussian scale of the outcomes; half the length of `support` if left out.
+        Sub-Gaussian scale of the outcomes. The default is half the length of `support`.
     variance_factor : float, optional
-        The f above, positive. If left out: 1.1 for ``"independent"`` (any above 1 has the bound), 0.4 for
-        ``"shared"`` (with sigma 1/2 the gamma = 0.1 of the authors' figures), 1 for ``"boosted"``, where it
-        is ``1 + lambda`` and at least 1.
+        The factor f above, positive. The default is 1.1 for ``"independent"`` (the bound holds for any f >
+        1), 0.4 for ``"shared"`` (with sigma 1/2 this is gamma = 0.1 of the authors' figures), and 1 for
+        ``"boosted"``, where f is ``1 + lambda`` and at least 1.
     support : tuple of float or None
-        Interval that indices are cut to, for oracles that must have means within it; outcomes outside are
-        refused by `simulate`. With None they may be anything: that is the rule of the papers.
+        Interval to which indices are clipped, for oracles that require it. `simulate` rejects outcomes
+        outside it. With None, as in the papers, outcomes may be any numbers.
 
     Raises
     ------
@@ -80,7 +81,7 @@ class GaussianCTS(CompiledIndexPolicy):
     B. Hu, J. Pan, Z. Huang: Worst-Case Regret Bounds for Combinatorial Thompson Sampling in Sleeping
     Semi-Bandits, INFOCOM 2026, arXiv:2605.09277 (abstract and the authors' code).
     R. Zhang, R. Combes: Thompson Sampling for Combinatorial Bandits: Polynomial Regret and Mismatched
-    Sampling Paradox, NeurIPS 2024, arXiv:2410.05441 (abstract; f and g from the code of Hu et al.).
+    Sampling Paradox, NeurIPS 2024, arXiv:2410.05441 (abstract; f and g are from the code of Hu et al.).
     """
 
     coupling: Coupling = field(default="shared", metadata=one_of(*_FACTORS))
@@ -105,11 +106,11 @@ class GaussianCTS(CompiledIndexPolicy):
             )
         low, high = self.support or (-np.inf, np.inf)
         if self.sigma is None and self.support is None:
-            raise ValueError("sigma must be given where support is None, got None")
+            raise ValueError("sigma must be given if support is None, got None")
         sigma = (high - low) / 2 if self.sigma is None else self.sigma
         sign, best, worst = self.oracle.sign, *((high, low) if self.oracle.sense == "max" else (low, high))
-        # Where arms have bounds, one without outcomes counts as the worst, as in the code of CL-SG, and its
-        # width leads to it; where they have none, it comes first, but for BG-CTS, whose width is huge.
+        # With a support, an unobserved arm of CL-SG has the worst mean, as in the authors' code, and its
+        # width makes it optimistic. Without one, it comes first, except in BG-CTS, whose width is huge.
         if self.coupling == "boosted":
             unseen = 0.0 if self.support is None else worst
         elif self.support is None:

@@ -1,4 +1,4 @@
-"""Thompson sampling whose prior is learned too."""
+"""Thompson sampling with a learned prior."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 
-# Denser where means are small: in graphs and lists most of what could happen hardly ever does.
+# Denser for small means, because in graphs and lists most events are rare.
 _MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 _WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
@@ -25,35 +25,37 @@ _LEAST = 1e-6
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class HierarchicalCTS(CompiledIndexPolicy):
-    """Thompson sampling that learns the prior of each group of arms from the group's own outcomes.
+    """Thompson sampling that learns the prior of each group of arms from the outcomes of the group.
 
-    Arms of a group have one Beta prior, an unknown point of the grid ``means x weights``, each as likely
-    beforehand. Each round a point is drawn for each group from what is known of it, then each arm from its
-    Beta posterior under that prior. Both posteriors are exact for outcomes 0 and 1, and an outcome costs one
-    step for each point of the grid. Others count as in `CTS`: x in [0, 1] as x successes and 1 - x failures,
-    with the likelihood ``p^x (1 - p)^(1 - x)``. With one point it is `CTS` with that prior, number by number.
+    All arms of a group have the same Beta prior, which is an unknown point of the grid ``means x weights``.
+    All points of the grid have the same initial probability. In each round, a point is drawn for each group
+    from its posterior over the grid. Then a mean is drawn for each arm from its Beta posterior under this
+    prior. Both posteriors are exact for outcomes 0 and 1. Other outcomes count as in `CTS`: x in [0, 1] is x
+    successes and 1 - x failures, with the likelihood ``p^x (1 - p)^(1 - x)``. An update takes one step for
+    each outcome and point of the grid. With one point, the policy equals `CTS` with this prior bit for bit.
 
-    Its guarantee is Bayesian: for means drawn as the model says, the regret summed over T rounds is
-    ``O(B sqrt(m K T log T))`` for rewards with triggering-probability-modulated smoothness B and at most K
-    triggered arms, for any approximate oracle (theorem A in the docs, ours). Nothing is claimed for one fixed
-    truth, and what groups say should be so: arms that have nothing in common make a group slow, not wrong.
+    The guarantee is Bayesian. For means drawn from the model, the regret summed over T rounds is
+    ``O(B sqrt(m K T log T))``, for rewards with triggering-probability-modulated smoothness B, at most K
+    triggered arms, and any approximate oracle (theorem A in the docs, ours). There is no guarantee for fixed
+    means. If the arms of a group have little in common, learning is slower, but the estimates still converge.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     groups : array_like of int, shape (n_arms,), optional
-        Label of each arm's group. If left out, what the oracle declares (`Oracle.arm_groups`): oracles of
-        influence do, by the in-degree of the head of an arc. Where it declares none, all are one.
+        Label of each arm's group. The default is `Oracle.arm_groups`, which oracles of influence define by
+        the in-degree of the head of an arc. If the oracle defines no groups, all arms form one group.
     means : array_like
-        Means of the priors, strictly inside `support`; 16 from 0.002 to 0.97 of it if left out.
+        Means of the priors, strictly inside `support`. By default, 16 values from 0.002 to 0.97 of its
+        length.
     weights : array_like
-        Numbers of outcomes that the priors are worth, from 1e-6 on; 1, 4, 16, 64 if left out.
+        Weights of the priors in numbers of outcomes, at least 1e-6. By default 1, 4, 16 and 64.
     estimate : {"sample", "mean"}
-        Whether indices are draws, or means of the posterior: then it only exploits, and has no guarantee
-        unless something else explores (`ForcedExploration`).
+        ``"sample"`` uses draws as indices. ``"mean"`` uses posterior means: the policy then only exploits,
+        and has no guarantee without other exploration (see `ForcedExploration`).
     support : tuple of float
-        Interval of the outcomes; others count as its nearest end.
+        Interval of the outcomes. Outcomes outside count as its nearest end.
 
     Examples
     --------
@@ -95,13 +97,13 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return hierarchical_draws
 
     def learning_rule(self) -> Any:
-        """Return the compiled rule that learns the priors."""
+        """Return the compiled update rule of the priors."""
         from cmab.policies._kernels_hierarchical import learn_grid
 
         return learn_grid
 
     def memory(self) -> FloatArray:
-        """Return the log weights of all points of the grid for all groups, and no outcomes."""
+        """Return log weights of 0 for all groups and points of the grid, and no outcomes."""
         n_groups, n_points = self._sizes()
         return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
 
@@ -114,8 +116,8 @@ class HierarchicalCTS(CompiledIndexPolicy):
         shares = (means - low) / (high - low)
         if not (len(means) and len(weights) and (shares > 0.0).all() and (shares < 1.0).all()):
             raise ValueError(
-                f"means must lie strictly inside {self.support}, and weights be some, got means={means},"
-                f" weights={weights}"
+                f"means must lie strictly inside {self.support}, and weights must not be empty, got"
+                f" means={means}, weights={weights}"
             )
         labels = self._labels()
         wins, losses = np.outer(shares, weights).ravel(), np.outer(1.0 - shares, weights).ravel()
@@ -123,7 +125,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return np.concatenate([[low, high, n_groups, len(wins)], wins, losses, labels, order])
 
     def prior_means(self, state: ArmStatistics) -> FloatArray:
-        """Return the expected mean of each group's prior as it is known, in the order of the labels."""
+        """Return the posterior expectation of the prior mean of each group, in the order of the labels."""
         grid = self._grid(state)
         n_points = grid.shape[1]
         wins, losses = np.split(self._reals[4 : 4 + 2 * n_points], 2)

@@ -1,4 +1,4 @@
-"""HYBRID: nearly the best of both worlds on sets of k arms."""
+"""HYBRID: nearly optimal for stochastic and for adversarial outcomes, on sets of k arms."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 
 @dataclass(frozen=True, eq=False)
 class HybridFTRL(CompiledIndexPolicy):
-    """HYBRID, for sets of k of m arms: regret O(ln T) if outcomes are random, O(sqrt(k m T)) whatever comes.
+    """HYBRID for sets of k of m arms: regret O(ln T) for stochastic outcomes, O(sqrt(k m T)) for all.
 
-    It estimates the cumulative loss of each arm, and draws a super arm whose marginal probabilities x
-    minimise the estimated loss and ``sqrt(t) * sum of -sqrt(x) + gamma (1 - x) ln(1 - x)`` over all x that
-    sum to k. A loss in [-1, 1] that was seen is estimated by ``(loss + 1) / x``. Means of arms may move as an
-    adversary likes, as long as he does not look at what is drawn.
+    The policy estimates the cumulative loss of each arm, and draws a super arm with marginal probabilities x.
+    These minimise the estimated loss plus ``sqrt(t) * sum of -sqrt(x) + gamma (1 - x) ln(1 - x)`` over all x
+    with sum k. An observed loss in [-1, 1] is estimated by ``(loss + 1) / x``. An adversary may change the
+    means of the arms, but must not see the draws.
 
-    Estimates take the x of the round in which feedback comes in: with late feedback they are biased, and
-    nothing is proven; nor where a context leaves arms out.
+    Estimates use the x of the round in which the feedback arrives. Delayed feedback is therefore biased, and
+    has no guarantee. Contexts that exclude arms have no guarantee either.
 
     Parameters
     ----------
     oracle : LinearOracle
-        With a `uniform_size`, such as `TopK`: its super arms are the sets of k arms.
+        A family of all sets of k arms, such as `TopK` (its `uniform_size` is k).
     gamma : float, optional
-        Weight of the second term; if left out, 1 where k is at most m / 2, and ``min(1, 1 / sqrt(ln(m / (m -
+        Weight of the second term. The default is 1 if k is at most m / 2, and ``min(1, 1 / sqrt(ln(m / (m -
         k))))`` otherwise.
     support : tuple of float
-        Interval of the outcomes, which losses in [-1, 1] stand for.
+        Interval of the outcomes. It is mapped to losses in [-1, 1].
 
     Raises
     ------
@@ -57,8 +57,8 @@ class HybridFTRL(CompiledIndexPolicy):
     ----------
     J. Zimmert, H. Luo, C.-Y. Wei: Beating Stochastic and Adversarial Semi-bandits Optimally and
     Simultaneously, ICML 2019: Algorithm 1 with the learning rate ``1 / sqrt(t)`` (by the authors' code,
-    which has ``ln k`` in place of ``ln(m / (m - k))`` in gamma). The draw is ours, systematic sampling: only
-    marginals matter to the regret.
+    which has ``ln k`` instead of ``ln(m / (m - k))`` in gamma). We draw by systematic sampling, because the
+    regret depends only on the marginals.
     """
 
     _: KW_ONLY
@@ -68,19 +68,19 @@ class HybridFTRL(CompiledIndexPolicy):
     memory_parameters: ClassVar[tuple[str, ...]] = ("gamma", "support")
 
     def rule(self) -> Any:
-        """Return the compiled rule, which draws."""
+        """Return the compiled index rule, which draws."""
         from cmab.policies._kernels_hybrid import drawn_indices
 
         return drawn_indices
 
     def learning_rule(self) -> Any:
-        """Return the compiled rule that estimates losses."""
+        """Return the compiled update rule of the loss estimates."""
         from cmab.policies._kernels_hybrid import learn_losses
 
         return learn_losses
 
     def memory(self) -> FloatArray:
-        """Return no losses, equal marginals, and the multiplier to start from."""
+        """Return losses of 0, equal marginals, and the initial multiplier."""
         m, (k, *_) = self.oracle.n_arms, self.parameters()
         return np.concatenate([np.zeros(m), np.full(m, k / m), [0.0]])
 

@@ -1,4 +1,4 @@
-"""Hybrid CUCB: optimism that begins with a log whose means may be wrong by so much at most."""
+"""Hybrid CUCB: optimism that starts from a log whose means may have a bounded bias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmab.rules import compiled_rule
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown
 
-#: Place in `reals`; as many counts, means and biases of the log follow as there are arms.
+#: Positions in `reals`. The counts, means and biases of the log begin at LOGGED, one of each for every arm.
 SIGN, LOGGED = range(2)
 
 
@@ -30,7 +30,7 @@ def hybrid_bounds(
     rng: np.random.Generator,
     out: FloatArray,
 ) -> None:
-    """Write the better of two bounds on each mean: of this campaign alone, and with the log."""
+    """Write the tighter of two bounds on each mean: from this campaign alone, and including the log."""
     sign, m = reals[SIGN], counts.shape[0]
     numerator = 1.5 * math.log(t)
     best = 0.5 + 0.5 * sign
@@ -42,7 +42,7 @@ def hybrid_bounds(
         if logged > 0.0:
             both = n + logged
             mean = (n * means[arm] + logged * reals[LOGGED + m + arm]) / both
-            # The log's share of the mean is wrong by its bias at most.
+            # The bias of the pooled mean is at most the bias of the log times its weight.
             gap = math.sqrt(numerator / both) + logged * reals[LOGGED + 2 * m + arm] / both
             pooled = min(max(mean + sign * gap, 0.0), 1.0)
             bound = min(bound, pooled) if sign > 0.0 else max(bound, pooled)
@@ -51,33 +51,32 @@ def hybrid_bounds(
 
 @dataclass(frozen=True, eq=False)
 class OfflineCUCB(CompiledIndexPolicy):
-    """CUCB that begins with a log of other circumstances, whose means differ by a known bias at most.
+    """CUCB that also uses a log from other circumstances, whose means differ by at most a known bias.
 
-    In round t the oracle is given the smaller of two bounds: CUCB's own, ``min(mean + sqrt(3 ln t / 2T), 1)``
-    of what was seen in this campaign, and the one of both together, of T + N outcomes with N from the log:
-    ``mean + sqrt(3 ln t / 2(T + N)) + bias N / (T + N)``. So a log without bias counts like rounds that were
-    played, and one that may be wrong by 1 changes nothing: the bounds are never above CUCB's. For costs
-    (``oracle.sense == "min"``) it is the mirror image.
+    In round t the oracle receives the smaller of two bounds for each base arm. The first is CUCB's bound
+    ``min(mean + sqrt(3 ln t / 2T), 1)`` for the T outcomes of this campaign. The second is the bound ``mean +
+    sqrt(3 ln t / 2(T + N)) + bias N / (T + N)`` for these outcomes and the N outcomes of the log. A log with
+    bias 0 counts like rounds of this campaign. A log with bias 1 has no effect. The bounds are never larger
+    than those of CUCB. For costs (``oracle.sense == "min"``) the rule is the mirror image.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of super arms; outcomes lie in [0, 1].
+        The family of super arms. Outcomes must be in [0, 1].
     offline : ArmStatistics
-        What the log says, for instance `Log.statistics`.
+        Statistics of the log, for instance from `Log.statistics`.
     bias : float or array_like of shape (n_arms,)
-        By how much the mean of an arm in the log's circumstances may differ from the one here, at least 0.
-        The bounds hold only if it is no more; where nothing is known of it, take 1, which is CUCB.
+        Upper bound, at least 0, on the difference between an arm's mean in the log and its mean here. The
+        confidence bounds are valid only if it holds. If the bias is unknown, pass 1, which is CUCB.
 
     Raises
     ------
     ValueError
-        If `offline` is of another number of arms, one of its means lies outside [0, 1], or a bias is
-        negative.
+        If `offline` has another number of arms, one of its means is outside [0, 1], or a bias is negative.
 
     Examples
     --------
-    What sold badly in another shop is not tried first here, unless shops may differ:
+    An item that sold badly in another shop is not tried first here, unless the shops may differ by much:
 
     >>> from cmab import ArmStatistics, Feedback, OfflineCUCB, Session
     >>> from oracles import TopK
@@ -91,8 +90,8 @@ class OfflineCUCB(CompiledIndexPolicy):
 
     References
     ----------
-    Zhou, Zhang, Chen, Kong: hybrid offline-online CUCB, 2025 (arXiv 2512.21925), after MIN-UCB of W. C.
-    Cheung and L. Lyu (ICML 2024). The set-up was read, the formula is from memory.
+    Zhou, Zhang, Chen, Kong: hybrid offline-online CUCB, 2025 (arXiv 2512.21925), based on MIN-UCB of W. C.
+    Cheung and L. Lyu (ICML 2024). The setting was read; the formula is from memory.
     """
 
     offline: ArmStatistics
@@ -104,7 +103,7 @@ class OfflineCUCB(CompiledIndexPolicy):
         return hybrid_bounds()
 
     def parameters(self) -> FloatArray:
-        """Return the checked parameters of the rule, with the log's counts and means."""
+        """Return the checked parameters of the rule, with the counts and means of the log."""
         m, given = self.oracle.n_arms, self.offline
         known: object = given
         if not isinstance(known, ArmStatistics) or known.n_arms != m:

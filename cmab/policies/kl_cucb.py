@@ -1,4 +1,4 @@
-"""KL-CUCB: optimism by relative entropy."""
+"""KL-CUCB: optimism based on relative entropy."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from cmab.policies._compiled import CompiledIndexPolicy
 class KLCUCB(CompiledIndexPolicy):
     """CUCB with KL-UCB's index: the largest q in [mean, 1] with ``T kl(mean, q) <= ln t + c ln ln t``.
 
-    kl is the relative entropy of Bernoulli variables; the bound holds for all outcomes in [0, 1]. For costs
-    (``oracle.sense == "min"``) it is the mirror image, the least q in [0, mean]; arms never seen get 1 (0).
-    ``ln ln t`` counts as 0 in rounds 1 and 2. Outcomes and bounds are stretched over `support`.
+    Here kl is the relative entropy of Bernoulli variables. The bound is valid for all outcomes in [0, 1].
+    Unobserved arms get 1. For costs (``oracle.sense == "min"``) the rule is the mirror image: the smallest q
+    in [0, mean], and 0 for unobserved arms. ``ln ln t`` is replaced by 0 in rounds 1 and 2. Outcomes and
+    bounds are rescaled to `support`.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     loglog : float
-        The c above: 3 in KL-UCB's analysis, 0 in practice.
+        The constant c above: 3 in the analysis of KL-UCB, 0 in practice.
     support : tuple of float
         Interval of the outcomes.
 
@@ -44,7 +45,7 @@ class KLCUCB(CompiledIndexPolicy):
     ----------
     A. Garivier, O. Cappé: The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond, COLT 2011,
     Algorithm 1. R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015
-    (there the bound is on the sum over a super arm, ESCB-1).
+    (there the bound is for the sum over a super arm, ESCB-1).
     """
 
     loglog: float = field(default=0.0, metadata=real(0.0))

@@ -1,4 +1,4 @@
-"""Linear means: what the learners on features of the arms have in common."""
+"""Base class of policies whose means are functions of features of the arms."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _features(policy: Any, features: ArrayLike, _: object) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearPolicy(Policy[LinearStatistics]):
-    """A policy that hands its oracle an index of each arm, made of the arm's features.
+    """Base of policies that compute an index of each arm from the features of the arm.
 
-    Features come with the `Context` of each round, or stay the same and are given here. A subclass defines
+    Features are part of the `Context` of each round, or are fixed and passed here. A subclass defines
     `indices`.
 
     Parameters
@@ -43,28 +43,28 @@ class LinearPolicy(Policy[LinearStatistics]):
     oracle : Oracle
         The family of super arms.
     features : array_like, shape (n_arms, d), optional
-        Features of the arms in all rounds whose context has none.
+        Features of the arms, for all rounds whose context has no features.
     dimension : int, optional
-        The number d of features; to be given where `features` are not.
+        The number d of features. It is required if `features` is omitted.
     groups : array_like of int, shape (n_arms,), optional
-        The group of each arm, from 0 without gaps: each has coefficients of its own. One for all if left
-        out; ``range(n_arms)`` for coefficients of each arm.
+        The group of each arm, as integers from 0 without gaps. Each group has separate coefficients. By
+        default all arms form one group. Pass ``range(n_arms)`` for separate coefficients of each arm.
     ridge : float
-        Weight of the pull of all coefficients to 0, see `LinearStatistics`.
+        Strength of the shrinkage of all coefficients towards 0 (see `LinearStatistics`).
     norm : float
-        Largest Euclidean norm of the features of an arm, below 1e100; longer ones are refused, for widths
-        and the pull to 0 depend on their scale.
+        Largest Euclidean norm of the features of an arm, below 1e100. Longer features raise ``ValueError``,
+        because widths and shrinkage depend on their scale.
     sigma : float, optional
-        Sub-Gaussian scale of the outcomes; half the length of `support` if left out.
+        Sub-Gaussian scale of the outcomes. The default is half the length of `support`.
     support : tuple of float or None
-        Interval that indices are cut to, for oracles that must have means within it; outcomes outside are
-        refused by `simulate`. With None they may be anything.
+        Interval to which indices are clipped, for oracles that require it. `simulate` rejects outcomes
+        outside it. With None, outcomes may be any numbers.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, features are of a wrong shape, not finite or too long, or the
-        state would have more than 2^28 numbers.
+        If a parameter is out of its range; features have a wrong shape, are not finite or are too long; or
+        the state would have more than 2^28 numbers.
 
     Examples
     --------
@@ -103,24 +103,24 @@ class LinearPolicy(Policy[LinearStatistics]):
             keep(self, "features", own)
             keep(self, "dimension", check_size(own.shape[1], self._n_groups))
         if self.dimension is None:
-            raise ValueError("dimension must be given where features are not, got None")
+            raise ValueError("dimension must be given if features are not, got None")
         if self.support is None and self.sigma is None:
-            raise ValueError("sigma must be given where support is None, got None")
+            raise ValueError("sigma must be given if support is None, got None")
 
     @abstractmethod
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return one index for each base arm, shape (n_arms,), before they are cut to `support`."""
+        """Return one index for each base arm, shape (n_arms,), before clipping to `support`."""
 
     @property
     def scale(self) -> float:
-        """The sub-Gaussian scale of the outcomes that the rule reckons with."""
+        """The sub-Gaussian scale of the outcomes that the policy uses."""
         if self.sigma is not None or self.support is None:
             return float(self.sigma or 0.0)
         return (self.support[1] - self.support[0]) / 2
 
     @property
     def most_seen(self) -> int:
-        """The most outcomes that a round can show."""
+        """The largest number of outcomes that a round can show."""
         return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
 
     def initial_state(self) -> LinearStatistics:
@@ -130,13 +130,13 @@ class LinearPolicy(Policy[LinearStatistics]):
     def select(
         self, state: LinearStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the oracle's answer to the indices, among what is available, by what it is worth.
+        """Return the best available super arm for the indices, with the values and costs of the context.
 
         Raises
         ------
         ValueError
-            If there are no features, or others than the policy is made for; or if the context leaves no
-            super arm, or has values or costs where rewards are no sums.
+            If features are missing, or do not fit the policy; if no super arm is available; or if the context
+            has values or costs but rewards are not sums.
         """
         refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
         indices = unguarded(self.indices)(state, self._features_in(context), rng)
@@ -152,9 +152,9 @@ class LinearPolicy(Policy[LinearStatistics]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,  # noqa: ARG002
     ) -> None:
-        """Take in one round of feedback by the features of its ticket, or by the policy's own.
+        """Update `state` with one round of feedback.
 
-        This changes `state`.
+        The features are those of the ticket's context, or those of the policy if the context has none.
         """
         self._learn(state, None if ticket is None else ticket.context, feedback)
 
@@ -164,13 +164,13 @@ class LinearPolicy(Policy[LinearStatistics]):
         rows: FloatArray,  # noqa: ARG002
         group: IntArray | None,  # noqa: ARG002
     ) -> FloatArray | None:
-        """Return the weights of outcomes of arms with features `rows`; None, the default, for 1."""
+        """Return the weights of outcomes of arms with features `rows`, or None (default) for weights of 1."""
         return None
 
     def _regress(
         self, state: LinearStatistics, rows: FloatArray, outcomes: FloatArray, group: IntArray | None
     ) -> None:
-        """Take in outcomes of arms with features `rows`, changing `state`: by least squares, the default."""
+        """Update `state` with outcomes of arms with features `rows`. The default is least squares."""
         state.update(rows, outcomes, group, self.weights(state, rows, group))
 
     def _learn(self, state: LinearStatistics, context: Context | None, feedback: Feedback) -> None:
@@ -185,8 +185,8 @@ class LinearPolicy(Policy[LinearStatistics]):
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """Number of groups, and of features."""
-        assert self.dimension is not None  # made sure of when it was made
+        """The number of groups and the number of features."""
+        assert self.dimension is not None  # set in __post_init__
         return self._n_groups, self.dimension
 
     @property
@@ -199,13 +199,13 @@ class LinearPolicy(Policy[LinearStatistics]):
         state.check_layout(*self._shape)
 
     def _features_in(self, context: Context | None, arms: IntArray | None = None) -> FloatArray:
-        """Return the features of a round, those of its context or one's own; of some arms alone if given."""
+        """Return the features of a round, from its context or from the policy; only of `arms` if given."""
         told = None if context is None else context.features
         source: Any = self.features if told is None else told
         if source is None:
             raise ValueError(f"context must have features for {type(self).__name__}, got none")
         rows: FloatArray = source if arms is None else source[arms]
-        if told is None:  # those were checked when the policy was made
+        if told is None:  # features of the policy are already checked
             return rows
         n = self.oracle.n_arms if arms is None else len(arms)
         return checked_features("context.features", rows, n, self.dimension, float(self.norm))

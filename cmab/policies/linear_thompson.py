@@ -1,4 +1,4 @@
-"""Linear means by Thompson sampling: CombLinTS on features of the arms."""
+"""CombLinTS: Thompson sampling for means that are linear in features of the arms."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from cmab.renamed import former_parameters
 class CombLinTS(LinearPolicy):
     """CombLinTS: Thompson sampling of the coefficients of linear means.
 
-    In each round theta is drawn from ``N(V^-1 b, (deviation_factor sigma)^2 V^-1)``, and the oracle is given
-    ``x . theta`` for each arm with features x, cut to `support`. For Gaussian outcomes of scale sigma and the
-    Gaussian prior ``N(0, sigma^2 / ridge)`` of each coefficient that is the posterior, and the Bayesian
-    regret is ``O(K d sqrt(T))`` up to logarithms, whatever the number of arms. One draw of d numbers makes
-    all indices: arms with features alike are optimistic together.
+    In each round theta is drawn from ``N(V^-1 b, (deviation_factor sigma)^2 V^-1)``, and the oracle receives
+    ``x . theta`` for each arm with features x, clipped to `support`. With a factor of 1, this is the
+    posterior for Gaussian outcomes of scale sigma and the prior ``N(0, sigma^2 / ridge)`` of each
+    coefficient. The Bayesian regret is then ``O(K d sqrt(T))`` up to logarithms, independent of the number of
+    arms. One draw of d numbers determines all indices, so arms with similar features are optimistic together.
 
-    With ``features=np.eye(n_arms)``, a tiny `ridge` and ``deviation_factor=math.sqrt(1.1)`` it is
-    `GaussianCTS` with independent draws, whose `variance_factor` is its square, on arms that were seen.
+    With ``features=np.eye(n_arms)``, a tiny `ridge` and ``deviation_factor=math.sqrt(1.1)``, observed arms
+    have the indices of `GaussianCTS` with independent draws and ``variance_factor=1.1``.
 
     Parameters
     ----------
     oracle, features, dimension, groups, ridge, norm, sigma, support
-        As for `LinearPolicy`. The paper's lambda and sigma enter as ``ridge = sigma^2 / lambda^2``.
+        As in `LinearPolicy`. For lambda and sigma of the paper, pass ``ridge = sigma^2 / lambda^2``.
     deviation_factor : float
-        Factor on the standard deviation of the draws; 1 is the posterior.
+        Factor of the standard deviation of the draws. With 1, they are draws from the posterior.
 
     Raises
     ------
@@ -41,8 +41,8 @@ class CombLinTS(LinearPolicy):
 
     Notes
     -----
-    A round takes O(d^3 + m d^2) operations for m arms of d features each, and O(d^2) numbers of memory. With
-    one feature for each arm, 1,000 arms take 0.1 s a round on one core.
+    A round takes O(d^3 + m d^2) operations for m arms with d features each, and O(d^2) numbers of memory.
+    With one feature for each arm, 1,000 arms take 0.1 s per round on one core.
 
     Examples
     --------
@@ -65,8 +65,8 @@ class CombLinTS(LinearPolicy):
     deviation_factor: float = field(default=1.0, metadata=real(0.0, inside=True))
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return ``x . theta`` of each arm, theta drawn anew."""
+        """Return ``x . theta`` of each arm for a newly drawn theta."""
         posterior = state.posterior()
-        # Wen et al. (2015), Algorithm 1: theta ~ N(mean, Sigma), Sigma being sigma^2 V^-1.
+        # Wen et al. (2015), Algorithm 1: theta ~ N(mean, Sigma) with Sigma = sigma^2 V^-1.
         drawn = posterior.draw(self.deviation_factor * self.scale, rng)
         return posterior._replace(theta=drawn).means(features, self._groups)

@@ -1,4 +1,4 @@
-"""Linear means, optimistically: C2UCB and CombLinUCB on features of the arms."""
+"""Optimism for means that are linear in features of the arms: C2UCB and CombLinUCB."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from cmab.validation import real
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearUCB(LinearPolicy):
-    """Optimism for linear means: ``x . theta + r sqrt(x . V^-1 x)``, or minus for costs.
+    """Optimism for linear means: ``x . theta + r sqrt(x . V^-1 x)``, with minus for costs.
 
     Parameters
     ----------
     oracle, features, dimension, groups, ridge, norm, sigma, support
-        As for `LinearPolicy`.
+        As in `LinearPolicy`.
     radius : float, LogRadius or None
-        The r: a number, as in most experiments, the root of the numerator of a `LogRadius`, or that of the
-        class's theorem if left out.
+        The factor r: a number, as in most experiments; or a `LogRadius`, for the root of its numerator; or
+        None, for the factor of the class's theorem.
     bound : float
-        Bound on the norm of the true coefficients, for the theorem's radius.
+        Upper bound on the norm of the true coefficients, for the factor of the theorem.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class LinearUCB(LinearPolicy):
 
     @abstractmethod
     def proven_radius(self, t: int) -> float:
-        """Return the r of the theorem in round `t` = 1, 2, ..."""
+        """Return the factor r of the theorem in round `t` = 1, 2, ..."""
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         """Return the optimistic means."""
@@ -65,7 +65,7 @@ class LinearUCB(LinearPolicy):
 
     @property
     def _pull(self) -> float:
-        # What the ridge takes off, at most: sqrt(ridge) |theta|.
+        # The largest effect of the ridge: sqrt(ridge) |theta|.
         return math.sqrt(self.ridge) * self.bound
 
 
@@ -74,28 +74,28 @@ class LinearUCB(LinearPolicy):
 class C2UCB(LinearUCB):
     """C2UCB: optimism for means that are linear in the features of the arms, which may change each round.
 
-    In round t the oracle is given ``x . theta + alpha_t sqrt(x . V^-1 x)`` for each arm with features x,
-    cut to `support`; V and theta are the precision and the estimate of `LinearStatistics`, and ``alpha_t =
-    sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, K being the most outcomes of a
-    round. With probability 1 - delta all indices are above the means in all rounds, and the regret is
-    ``O(d sqrt(K T))`` up to logarithms: the number of arms plays no part. With arms that are triggered by
-    chance it is C2-UCB-T, whose bound holds for rewards under the triggering-probability-modulated
-    condition. For costs it is the mirror image.
+    In round t the oracle receives ``x . theta + alpha_t sqrt(x . V^-1 x)`` for each arm with features x,
+    clipped to `support`. V and theta are the precision and the estimate of `LinearStatistics`, and ``alpha_t
+    = sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, where K is the largest number
+    of outcomes of a round. With probability 1 - delta all indices are at least the means in all rounds. The
+    regret is ``O(d sqrt(K T))`` up to logarithms, independent of the number of arms. With probabilistically
+    triggered arms this is C2-UCB-T, whose bound holds for rewards that satisfy the
+    triggering-probability-modulated condition. For costs, the rule is the mirror image.
 
-    With ``features=np.eye(n_arms)``, ``norm=1`` and ``radius=LogRadius()`` it is CUCB whose arms begin with
-    `ridge` outcomes of 0.
+    With ``features=np.eye(n_arms)``, ``norm=1`` and ``radius=LogRadius()`` the policy is CUCB in which every
+    arm starts with `ridge` outcomes of 0.
 
     Parameters
     ----------
     oracle, features, dimension, groups, ridge, norm, sigma, support
-        As for `LinearPolicy`.
+        As in `LinearPolicy`.
     radius : float, LogRadius or None
-        In place of alpha_t: a number, as in the paper's experiments, or the root of the numerator of a
-        `LogRadius`.
+        A replacement for alpha_t: a number, as in the paper's experiments, or a `LogRadius`, for the root of
+        its numerator.
     bound : float
-        Bound on the norm of the true coefficients.
+        Upper bound on the norm of the true coefficients.
     delta : float
-        Probability with which the bounds may fail, in (0, 1).
+        Probability that the confidence bounds fail, in (0, 1).
 
     Raises
     ------
@@ -104,8 +104,8 @@ class C2UCB(LinearUCB):
 
     Notes
     -----
-    A round takes O(d^3 + m d^2) operations for m arms of d features each, and O(d^2) numbers of memory. With
-    one feature for each arm, 1,000 arms take 0.1 s a round on one core.
+    A round takes O(d^3 + m d^2) operations for m arms with d features each, and O(d^2) numbers of memory.
+    With one feature for each arm, 1,000 arms take 0.1 s per round on one core.
 
     Examples
     --------
@@ -141,23 +141,24 @@ class C2UCB(LinearUCB):
 @former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class CombLinUCB(LinearUCB):
-    """CombLinUCB: `C2UCB` with the radius of its own theorem, whose bound is on the expected regret.
+    """CombLinUCB: `C2UCB` with the radius of its own theorem, which bounds the expected regret.
 
-    The factor on ``sqrt(x . V^-1 x)`` is ``sigma sqrt(d ln(1 + T K norm^2 / (d ridge)) + 2 ln(T K)) +
-    sqrt(ridge) bound``, T being `horizon`, or the round where that is left out. On the edges of an influence
-    graph with static features it is IMLinUCB, which has K edges observed and ``2 ln(T (n + 1 - k))``: give
-    that as `radius`.
+    The factor of ``sqrt(x . V^-1 x)`` is ``sigma sqrt(d ln(1 + T K norm^2 / (d ridge)) + 2 ln(T K)) +
+    sqrt(ridge) bound``, where T is `horizon`, or the current round if `horizon` is omitted. For the edges of
+    an influence graph with static features, the policy is IMLinUCB except for the factor: K is then the
+    number of observed edges, and the second logarithm is ``2 ln(T (n + 1 - k))``. Pass that factor as
+    `radius`.
 
     Parameters
     ----------
     oracle, features, dimension, groups, ridge, norm, sigma, support
-        As for `LinearPolicy`. The paper's lambda and sigma enter as ``ridge = sigma^2 / lambda^2``.
+        As in `LinearPolicy`. For lambda and sigma of the paper, pass ``ridge = sigma^2 / lambda^2``.
     radius : float, LogRadius or None
-        In place of the theorem's.
+        A replacement for the factor of the theorem, as in `C2UCB`.
     bound : float
-        Bound on the norm of the true coefficients.
+        Upper bound on the norm of the true coefficients.
     horizon : int, optional
-        Number of rounds that the radius is made for.
+        The number T of rounds in the factor of the theorem.
 
     Raises
     ------
@@ -166,8 +167,8 @@ class CombLinUCB(LinearUCB):
 
     Notes
     -----
-    A round takes O(d^3 + m d^2) operations for m arms of d features each, and O(d^2) numbers of memory. With
-    one feature for each arm, 1,000 arms take 0.1 s a round on one core.
+    A round takes O(d^3 + m d^2) operations for m arms with d features each, and O(d^2) numbers of memory.
+    With one feature for each arm, 1,000 arms take 0.1 s per round on one core.
 
     Examples
     --------
@@ -188,7 +189,7 @@ class CombLinUCB(LinearUCB):
     horizon: int | None = field(default=None, metadata=declared.integer(1, optional=True))
 
     def proven_radius(self, t: int) -> float:
-        """Return the theorem's factor."""
+        """Return the factor of the theorem."""
         d, seen = self._shape[1], (self.horizon or t) * self.most_seen
         # Wen et al. (2015), Theorem 3, times sigma: their Sigma is sigma^2 V^-1.
         inner = d * math.log1p(seen * self.norm**2 / (d * self.ridge)) + 2.0 * math.log(max(1, seen))

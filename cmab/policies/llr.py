@@ -17,23 +17,24 @@ from cmab.validation import shown
 class LLR(CompiledIndexPolicy):
     """Learning with linear rewards: ``mean + sqrt((L + 1) ln t / T)`` for an arm observed T times by round t.
 
-    Indices are not capped, so it is for linear oracles only. The rule that every arm is first played once,
-    in any super arm that contains it, is kept by finite indices: an arm never seen gets more than the
-    largest super arm without such arms could be worth. An exact oracle then always answers with a new arm, if
-    any super arm holds one, and arms that none holds do no harm.
+    Indices are not clipped, so the policy is for linear oracles only. The paper first plays every arm once,
+    in any super arm that contains it. Here an unobserved arm gets a finite index that is larger than the
+    value of any super arm without unobserved arms. As long as a super arm contains unobserved arms, an exact
+    oracle therefore returns such a super arm. Arms that no super arm contains have no effect.
 
-    For costs it is the mirror image, ``mean - sqrt(...)``, floored at the lower end of `support` because
-    oracles for costs (shortest paths) may need them nonnegative. Nothing can be forced into an answer by
-    nonnegative costs, so an arm never seen gets the floor, as in `CUCB`, and may stay unseen.
+    For costs, the index is the mirror image, ``mean - sqrt(...)``. It is at least the lower end of `support`,
+    because oracles for costs (shortest paths) may require non-negative costs. Non-negative costs cannot force
+    an arm into the answer. An unobserved arm therefore gets the lower end, as in `CUCB`, and may stay
+    unobserved.
 
     Parameters
     ----------
     oracle : LinearOracle
         The family of super arms.
     max_super_arm_size : int, optional
-        L, the size of the largest super arm; ``oracle.max_size`` if left out.
+        L, the size of the largest super arm. The default is ``oracle.max_size``.
     support : tuple of float
-        Interval of the outcomes; the radius scales with its length.
+        Interval of the outcomes. The radius is proportional to its length.
 
     Raises
     ------
@@ -53,7 +54,7 @@ class LLR(CompiledIndexPolicy):
     ----------
     Y. Gai, B. Krishnamachari, R. Jain: Combinatorial Network Optimization with Unknown Variables, IEEE/ACM
     Transactions on Networking 20 (2012), arXiv:1011.4748, Algorithm 1 (checked against a public
-    transcription of it).
+    transcription).
     """
 
     max_super_arm_size: int | None = field(default=None, metadata=integer(1, optional=True))

@@ -1,4 +1,4 @@
-"""Logistic Thompson sampling on features of the arms."""
+"""Logistic Thompson sampling with features of the arms."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ from cmab.validation import frozen, per_arm
 @former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticTS(LinearPolicy):
-    """Logistic Thompson sampling: coefficients are drawn from Laplace's approximation of their posterior.
+    """Logistic Thompson sampling: coefficients are drawn from the Laplace approximation of their posterior.
 
-    For outcomes 0 and 1 of mean ``1 / (1 + exp(-x . theta))``. In each round theta is drawn from ``N(m,
-    deviation_factor^2 V^-1)``, and the oracle is given the means of all arms under it. With feedback m
-    becomes the mode of the posterior that this Gaussian has as its prior, and V gains ``p (1 - p) x x^T`` for
-    each outcome, p being its mean at the mode. An outcome y between 0 and 1 counts as y successes and 1 - y
-    failures, and what lies beyond as the nearer of the two.
+    The policy is for outcomes 0 and 1 with means ``1 / (1 + exp(-x . theta))``. In each round theta is drawn
+    from ``N(m, deviation_factor^2 V^-1)``, and the oracle receives the means of all arms under this theta. An
+    update uses this Gaussian as the prior: m becomes the posterior mode, and V increases by
+    ``p (1 - p) x x^T`` for each outcome, where p is its mean at the mode. An outcome y between 0 and 1 counts
+    as y successes and 1 - y failures. Outcomes outside [0, 1] are clipped.
 
-    Means that are small, as rates of clicks are, want a prior that says so: with a column of ones,
-    ``prior_mean=[0, ..., 0, -5]`` begins at 0.7 %. Coefficients of each arm, ``groups=range(n_arms)``, on
-    features of the user, the same for all arms, learn which users like which arm.
+    If means are small, such as click rates, use a prior with small means. For example, with a column of ones,
+    ``prior_mean=[0, ..., 0, -5]`` starts at 0.7 %. To learn which users like which arm, use features of the
+    user, equal for all arms, and separate coefficients of each arm, ``groups=range(n_arms)``.
 
     Parameters
     ----------
     oracle, features, dimension, groups, ridge, norm
-        As for `LinearPolicy`; `ridge` is the precision of the prior.
+        As in `LinearPolicy`. `ridge` is the precision of the prior.
     prior_mean : float or array_like of shape (d,)
         Mean of the prior of the coefficients.
     deviation_factor : float
-        Factor on the standard deviation of the draws; 1 is the approximation of the posterior, and less
-        explores less.
+        Factor of the standard deviation of the draws. With 1, they are draws from the approximate posterior.
+        Smaller values explore less.
     covariance : {"full", "diagonal"}
-        Whether V is kept whole, or its diagonal as in the paper: coefficients are drawn independently then.
+        Whether V is stored completely, or only its diagonal, as in the paper. With ``"diagonal"``, the
+        coefficients are drawn independently.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
+        If a parameter is out of its range, or features have a wrong shape, are not finite or are too long.
 
     Notes
     -----
-    A round takes O(s d^3 + m d^2) operations for m arms of d features each and s steps of Newton's method,
-    usually about five; the size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
-    take 0.1 to 0.2 s a round on one core.
+    A round takes O(s d^3 + m d^2) operations for m arms with d features each and s steps of Newton's method,
+    usually about five. The size of the super arm adds O(s k d^2). With one feature for each arm, 1,000 arms
+    take 0.1 to 0.2 s per round on one core.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class LogisticTS(LinearPolicy):
     ----------
     O. Chapelle, L. Li: An Empirical Evaluation of Thompson Sampling, NIPS 2011, Algorithm 3 (checked against
     the code of W. Bendada, G. Salha, T. Bontempelli: Carousel Personalization in Music Streaming Apps with
-    Contextual Bandits, RecSys 2020, which leaves the bias out of the prior's pull).
+    Contextual Bandits, RecSys 2020, which does not shrink the bias).
     """
 
     _: KW_ONLY
@@ -91,7 +92,7 @@ class LogisticTS(LinearPolicy):
         return state
 
     def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return the mean of each arm, under coefficients drawn anew."""
+        """Return the mean of each arm under newly drawn coefficients."""
         posterior = state.posterior()
         drawn = posterior.draw(float(self.deviation_factor), rng)
         return expected(posterior._replace(theta=drawn).means(features, self._groups))
@@ -99,6 +100,6 @@ class LogisticTS(LinearPolicy):
     def _regress(
         self, state: LinearStatistics, rows: FloatArray, outcomes: FloatArray, group: IntArray | None
     ) -> None:
-        """Take in outcomes of arms with features `rows`, changing `state`."""
+        """Update `state` with outcomes of arms with features `rows`."""
         told = np.clip(outcomes, 0.0, 1.0)
         state.update_logistic(rows, told, group, is_diagonal=self.covariance == "diagonal")

@@ -1,4 +1,4 @@
-"""MNL-UCB: one assortment until somebody buys nothing."""
+"""MNL-UCB: an assortment is offered until a customer buys nothing."""
 
 from __future__ import annotations
 
@@ -16,26 +16,31 @@ from cmab.renamed import former_parameters
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class MNLUCB(Epochs):
-    """Optimism for multinomial logit choice, an epoch at a time: for `oracles.Assortment`.
+    """Optimism for multinomial logit choice in epochs, for `oracles.Assortment`.
 
-    An assortment is offered until a customer buys nothing. In such an epoch item i is bought ``v_i`` times in
-    expectation (a geometric number, whatever else is offered). After l epochs, T_i of which had the item, of
-    mean ``v``, the oracle is given ``min(v + sqrt(48 v ln(sqrt(m) l + 1) / T_i) + 48 ln(sqrt(m) l + 1) / T_i,
-    max_attraction)`` as attractions, `max_attraction` for items never offered. The regret in n rounds is
-    ``O(sqrt(m n ln(m n)) + m ln(m n)^2)``. The 48 is the theorem's: nothing is learned by it in the first ten
-    thousand rounds or so, and smaller factors are what is run. `CUCB` on the same oracle learns from each
-    customer. Where a context leaves out some of the assortment, the customer is offered the best of what is
-    left, by all purchases so far, those of the epoch under way included. For costs, which are no choices, it
-    is the mirror image with epochs of one round.
+    An epoch offers one assortment until a customer buys nothing. In an epoch with item i, the item is bought
+    ``v_i`` times in expectation. This number is geometric and independent of the other offered items. Let l
+    be the number of completed epochs, T_i the number of those with the item, and v its mean number of
+    purchases, and m the number of items. The oracle receives the attractions ``min(v + sqrt(48 v ln(sqrt(m) l
+    + 1) / T_i) + 48 ln(sqrt(m) l + 1) / T_i, max_attraction)``, and `max_attraction` for items that were
+    never offered. The regret in n rounds is ``O(sqrt(m n ln(m n)) + m ln(m n)^2)``. With the constant 48 of
+    the theorem, the policy hardly learns in the first ten thousand rounds, so smaller constants are used in
+    practice.
+
+    `CUCB` with the same oracle learns from each customer. If an item of the assortment is unavailable in a
+    context, the customer is offered the best available assortment instead, based on all purchases including
+    those of the current epoch. For costs, which are not choices, the rule is the mirror image with epochs of
+    one round.
 
     Parameters
     ----------
     oracle : Oracle
-        The assortments; its base arms are comparisons with nothing, of means ``v / (1 + v)``.
+        The family of assortments. Its base arms are comparisons of an item with no purchase, with means
+        ``v / (1 + v)``.
     log_factor : float
-        The 48 above.
+        The constant 48 above.
     max_attraction : float
-        Largest v, at least 0: that of the oracle.
+        Largest v, at least 0. It must equal `max_attraction` of the oracle.
 
     Examples
     --------
@@ -58,10 +63,10 @@ class MNLUCB(Epochs):
     log_factor: float = field(default=48.0, metadata=real(0.0))
 
     def attractions(self, state: EpochStatistics) -> FloatArray:
-        """Return the bound on each item's attraction, shape (n_arms,); `state` is left unchanged."""
+        """Return the bound on each item's attraction, shape (n_arms,). `state` is not changed."""
         mean, over = bought(state)
         term = self.log_factor * math.log(math.sqrt(state.n_arms) * state.epochs + 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Agrawal et al. (2019), equation 6; for costs the mirror image.
+            # Agrawal et al. (2019), equation 6; for costs, the mirror image.
             bound = mean + self.oracle.sign * (np.sqrt(term * mean / over) + term / over)
         return self._bounded(state, over, bound)

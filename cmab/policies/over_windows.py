@@ -1,4 +1,4 @@
-"""Which window? A bandit over bandits chooses it block by block."""
+"""Bandit over bandits: a second bandit selects the length of a sliding window in each block of rounds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, shown
 
-#: How many windows there are unless said otherwise.
+#: The default number of windows.
 _WINDOWS = 4
 
 
 class BlockStatistics(WindowStatistics):
-    """Statistics of the window of a block, which may be shorter than that of the first block.
+    """Statistics of the window of the current block, which may be shorter than that of the first block.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class BlockStatistics(WindowStatistics):
 
     @classmethod
     def of(cls, seen: WindowStatistics, fresh: ArmStatistics, *, window: int) -> BlockStatistics:
-        """Return the statistics of the last rounds of `seen` alone, around fresh ones."""
+        """Return the statistics of the last `window` rounds of `seen`, written into `fresh`."""
         narrow = cls(fresh, window, np.zeros(fresh.n_arms))
         part = seen.kept[:, seen.kept[ROUND] > seen.rounds - window].copy()
         narrow.rounds, narrow.low, narrow.high = seen.rounds, seen.low, seen.high
@@ -51,12 +51,12 @@ class BlockStatistics(WindowStatistics):
         return narrow
 
     def check(self, fresh: WindowStatistics) -> None:
-        """Refuse statistics that no feedback could have led to, in a window of any length.
+        """Raise if no feedback leads to these statistics, for a window of any length.
 
         Raises
         ------
         ValueError
-            As `WindowStatistics.check`.
+            As in `WindowStatistics.check`.
         """
         integer("window", self.window, 1)
         super().check(replace(fresh, window=self.window))
@@ -64,24 +64,24 @@ class BlockStatistics(WindowStatistics):
 
 @dataclass
 class BlockState:
-    """What was seen, and what each window has earned. K windows.
+    """Statistics of the longest window and of the current window, and scores of K windows.
 
     Attributes
     ----------
     seen : WindowStatistics
-        Of the longest window.
+        Statistics of the longest window.
     recent : BlockStatistics
-        Of the window of this block, which the rule goes by.
+        Statistics of the window of this block, which the wrapped policy uses.
     scores : FloatArray, shape (K,)
         Logarithms of the weights of EXP3.
     blocks : IntArray, shape (K,)
-        How many blocks each window had, the present one included.
+        Number of blocks with each window, including the current block.
     choice : int
-        Number of the window of this block.
+        Index of the window of this block.
     told : int
-        Rounds of this block that were told.
+        Number of rounds of this block with feedback.
     earned : float
-        Their rewards, each as a share of the largest one.
+        Sum of the rewards of these rounds, each rescaled to [0, 1].
 
     Examples
     --------
@@ -100,12 +100,12 @@ class BlockState:
     earned: float = 0.0
 
     def check(self, fresh: BlockState) -> None:
-        """Refuse what no feedback could have led to, as a damaged file may hold it.
+        """Raise if no feedback leads to this state, as may happen with a damaged file.
 
         Raises
         ------
         ValueError
-            If the parts do not fit together.
+            If the parts contradict each other.
         """
         self.seen.check(fresh.seen)
         self.recent.check(fresh.recent)
@@ -114,45 +114,46 @@ class BlockState:
         integer("choice", self.choice, 0, len(self.scores) - 1)
         integer("told", self.told, 0)
         if len(self.blocks) != len(self.scores) or not 0.0 <= self.earned <= self.told:
-            raise ValueError(f"earned must be shares of {self.told} rounds, got {shown(self.earned)}")
+            raise ValueError(f"earned must lie in [0, {self.told}], got {shown(self.earned)}")
 
 
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class BanditOverBandit(WrappedPolicy[BlockState]):
-    """Another rule in a window, whose length a second bandit chooses: EXP3, anew for each block of rounds.
+    """Another policy in a sliding window, whose length EXP3 selects anew for each block of rounds.
 
-    Nothing is known of how fast means move. It is an insurance: its regret is about the average over the
-    windows that it tries, so never that of the worst, and in long runs that of the best. Where means jump,
-    `GLRRestart` does better; where you know about how often they do, one window does.
+    No knowledge of the speed of changes is needed. The regret is about the average over the tested windows,
+    so it is smaller than that of the worst window; in long runs it approaches that of the best. If means
+    change abruptly, `GLRRestart` has less regret. If you know roughly how often they change, so does
+    `SlidingWindow` with one window.
 
-    What was seen before a block counts in it as far as the window reaches, while the bound in the literature
-    is for rules that forget all after each block: with as few rounds as anybody has, forgetting costs more
-    than the wrong window does. Late feedback counts for the block in which it comes in.
+    The policy uses observations from before a block if the window includes them. The bound in the literature
+    is for policies that forget everything after each block. At realistic horizons, forgetting costs more than
+    a wrong window. Delayed feedback counts in the block in which it arrives.
 
     Parameters
     ----------
     policy : Policy
-        As for `SlidingWindow`.
+        The wrapped policy, as in `SlidingWindow`.
     horizon : int
-        Rounds that are played, by which the weights are set.
+        Number of rounds. The weights of EXP3 depend on it.
     windows : array_like of int, optional
-        Lengths to choose from, at least two, increasing; four from `block` to `horizon` if left out, each as
-        many times as long as the one before.
+        The candidate lengths, at least two, in increasing order. By default, four lengths in a geometric
+        sequence from `block` to `horizon`.
     block : int, optional
-        Rounds with one window; the square root of the horizon if left out.
+        Number of rounds in a block. The default is the square root of the horizon.
     reward_range : tuple of float, optional
-        Interval that is taken for the rewards of a round; those outside are cut to it, and the narrower it is
-        the sooner windows are told apart. From all arms of a super arm at one end of the support to all at
-        the other if left out, for rewards that are sums.
+        Interval of the rewards of a round. Rewards outside it are clipped. With a narrower interval, the
+        policy distinguishes windows sooner. For rewards that are sums, the default is the range for outcomes
+        in the support.
 
     Raises
     ------
     TypeError
-        If `policy` is no policy.
+        If `policy` is not a policy.
     ValueError
-        As `SlidingWindow`; if a parameter is out of its range; or if `reward_range` is left out though they
-        are no sums, or the rule has no bounded support.
+        As in `SlidingWindow`; if a parameter is out of its range; or if `reward_range` is omitted although
+        rewards are not sums or the wrapped policy has no bounded support.
 
     Examples
     --------
@@ -174,8 +175,8 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     W. C. Cheung, D. Simchi-Levi, R. Zhu: Learning to Optimize under Non-Stationarity, AISTATS 2019 (BOB),
     from memory: EXP3 (P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire: The Nonstochastic Multiarmed Bandit
     Problem, SIAM J. Comput. 2002, Figure 1 and Corollary 3.2) over windows, in blocks of about the square
-    root of the horizon; W. Chen et al., UAI 2021, have it for super arms. That blocks remember, and which
-    windows there are, is ours.
+    root of the horizon. W. Chen et al., UAI 2021, extend it to super arms. The memory across blocks and the
+    choice of the candidate windows are ours.
     """
 
     horizon: int = field(metadata=declared.integer(2))
@@ -190,7 +191,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         horizon = self.horizon
-        SlidingWindow(self.policy, window=horizon)  # which says what is wrong with the policy
+        SlidingWindow(self.policy, window=horizon)  # raises an error if the policy does not fit
         root = math.ceil(math.sqrt(horizon))
         size = root if self.block is None else self.block
         if self.windows is None:
@@ -207,7 +208,7 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
         return state.recent.recent
 
     def initial_state(self, rng: np.random.Generator | None = None) -> BlockState:
-        """Return what the rule starts with, and a window drawn for the first block; else the longest one."""
+        """Return the initial state. Without a generator, the first block has the longest window."""
         seen, recent = self.policy.initial_state(rng), self.policy.initial_state(rng)
         k = len(self._lengths)
         return self._begun(seen, recent, k - 1 if rng is None else int(rng.choice(k)))
@@ -226,9 +227,9 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
         ticket: Ticket | None = None,  # noqa: ARG002
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in one round of feedback, and draw the next window when it ends a block.
+        """Update `state` with one round of feedback. At the end of a block, draw the next window.
 
-        Without a generator the next block has the likeliest window.
+        Without a generator, the next block has the most probable window.
         """
         state.recent.update(feedback)
         state.seen.update(feedback)
@@ -241,9 +242,10 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
             self._next_block(state, rng)
 
     def _next_block(self, state: BlockState, rng: np.random.Generator | None) -> None:
-        """Credit the window of the block that ends, and choose one for the next."""
+        """Credit the window of the finished block, and select the window of the next block."""
         k, ended = len(self._lengths), state.choice
-        # Auer et al. (2002), Corollary 3.2: gamma = min(1, sqrt(K ln K / ((e - 1) g))), g blocks at most.
+        # Auer et al. (2002), Corollary 3.2: gamma = min(1, sqrt(K ln K / ((e - 1) g))),
+        # where g is at least the number of blocks.
         gamma = min(1.0, math.sqrt(k * math.log(k) * self._size / ((math.e - 1.0) * self.horizon)))
         # Figure 1: w <- w exp(gamma x / (p K)), and p = (1 - gamma) w / sum w + gamma / K.
         chance = self._chances(state.scores, gamma)[ended]
@@ -263,12 +265,12 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
         return chances
 
     def _range(self) -> tuple[float, float]:
-        """Return the interval that rewards of a round are taken to lie in."""
+        """Return the assumed interval of the rewards of a round."""
         if self.reward_range is not None:
             return self.reward_range
         oracle, support = self.policy.oracle, self.policy.support
         if not oracle.is_linear or support is None or not np.isfinite(support).all():
             raise ValueError(
-                f"reward_range must be given where they are no sums of bounded outcomes, got {oracle!r}"
+                f"reward_range must be given unless rewards are sums of bounded outcomes, got {oracle!r}"
             )
         return min(oracle.max_size * support[0], 0.0), max(oracle.max_size * support[1], 0.0)

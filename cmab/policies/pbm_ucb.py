@@ -1,4 +1,4 @@
-"""PBM-UCB: clicks at positions that are looked at more or less often."""
+"""PBM-UCB: clicks in the position-based model, with known examination probabilities."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cmab.renamed import former_parameters
 from cmab.rules import compiled_rule
 from cmab.validation import arm_indices, per_arm
 
-#: Places in `reals`; the chances of examination begin at EXAMINED. As many arms follow, sorted by item, and
-#: the item of each of these.
+#: Positions in `reals`. The examination probabilities begin at EXAMINED. Then follow the arms, sorted by
+#: item, and the item of each of these arms.
 FACTOR, SIGN, EXAMINED = range(3)
 
 
@@ -31,7 +31,7 @@ def position_based_indices(
     rng: np.random.Generator,
     out: FloatArray,
 ) -> None:
-    """Write the bound on an item's attraction, times the chance that the arm's position is looked at."""
+    """Write the bound on the attraction of each item times the examination probability of the position."""
     sign, m = reals[SIGN], counts.shape[0]
     examined, ordered, items = reals[EXAMINED:], reals[EXAMINED + m :], reals[EXAMINED + 2 * m :]
     delta = reals[FACTOR] * math.log(t)
@@ -58,25 +58,25 @@ def position_based_indices(
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class PBMUCB(CompiledIndexPolicy):
-    """Optimism in the position-based model: an item is clicked if its position is looked at and it attracts.
+    """Optimism in the position-based model: a click needs an examined position and an attractive item.
 
-    Base arms are pairs of an item and a position, with mean ``examination * attraction``. How often positions
-    are looked at is known; what items attract is learned from all positions together: an item with N shows,
-    S clicks and the sum N' of its examination chances has the bound
-    ``min(S/N' + sqrt(N/N') sqrt(radius_factor ln t / 2 N'), 1)``, and 1 if it was never shown. The oracle is
-    given the bound times the examination chance of the pair's position. Where examination is not known,
-    `CUCB` on the pairs learns each by itself.
+    Base arms are pairs of an item and a position, with mean ``examination * attraction``. The examination
+    probabilities of positions are known. The attraction of an item is learned from all positions together.
+    For an item with N displays, S clicks and the sum N' of the examination probabilities of its displays, the
+    bound is ``min(S/N' + sqrt(N/N') sqrt(radius_factor ln t / 2 N'), 1)``, and 1 without a display. The
+    oracle receives the bound times the examination probability of the pair's position. If the examination
+    probabilities are unknown, use `CUCB`, which learns each pair separately.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of lists as sets of pairs, as that of `instances.position_based_model`.
+        The family of lists as sets of pairs, such as that of `instances.position_based_model`.
     examination : float or array_like of shape (n_arms,)
-        Probability that the position of each pair is looked at, in (0, 1].
+        Probability that the position of each pair is examined, in (0, 1].
     items : array_like of int, shape (n_arms,), optional
-        Item of each pair, numbered from 0; each pair an item of its own if left out.
+        Item of each pair, numbered from 0. By default each pair is a separate item.
     radius_factor : float
-        The ``1 + epsilon`` of the paper, whose bound on the regret asks for more than 1.
+        The factor ``1 + epsilon`` of the paper. The regret bound requires more than 1.
 
     Examples
     --------

@@ -16,13 +16,13 @@ from cmab.policies._in_play import InPlay, InPlayStatistics
 from cmab.policies.cucb import CUCB
 from cmab.statistics import count
 
-# Keys are drawn once a run, and kept in files as JSON's numbers.
+# The key is drawn once per run and is stored in files as a JSON number.
 _KEYS = 2**53
 
 
 @dataclass(eq=False, repr=False)
 class SwitchingStatistics(InPlayStatistics):
-    """Arm statistics, the super arm in play, and what was known when it was chosen.
+    """Arm statistics, the current super arm, and the counts at the time of its choice.
 
     Attributes
     ----------
@@ -33,7 +33,8 @@ class SwitchingStatistics(InPlayStatistics):
     solved_rounds : int
         `rounds` at the last call of the oracle.
     key : int
-        Drawn for the whole run by `RarelySwitchingCUCB.initial_state`; 0 without a generator.
+        A random number for the whole run, drawn by `RarelySwitchingCUCB.initial_state`; 0 without a
+        generator.
 
     Examples
     --------
@@ -59,40 +60,43 @@ class SwitchingStatistics(InPlayStatistics):
         count("solved_rounds", self.solved_rounds, self.rounds)
         count("key", self.key, _KEYS - 1)
         if self.rounds > 0 and self.solved_rounds == 0:
-            raise ValueError("the oracle must have been called after the first round, got solved_rounds = 0")
+            raise ValueError("solved_rounds must be positive after the first round, got 0")
 
 
 @dataclass(frozen=True, eq=False)
 class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
-    """CUCB that calls its oracle anew only when some base arm's count, or the time, has grown by a factor.
+    """CUCB that calls its oracle again only when the count of a base arm, or the time, has grown by a factor.
 
-    For oracles that cost more than a round is worth: solvers, influence maximisation. A super arm stays in
-    play until some count exceeds ``1 + growth`` times what it was when the super arm was chosen. That takes
-    at most ``m log(T) / log(1 + growth) + m + 1`` calls in T rounds, if every arm in play is observed;
-    otherwise the clock, which must not grow by more than that factor either, may add as many as one arm.
+    The policy is for slow oracles, such as solvers and influence maximisation. It keeps playing a super arm
+    until some count exceeds ``1 + growth`` times its value at the time of the choice. If every arm of a super
+    arm is observed, the policy makes at most ``m log(T) / log(1 + growth) + m + 1`` calls in T rounds.
+    Otherwise, the round number, which must not grow by more than this factor either, may cause as many
+    further calls as one arm.
 
-    If every arm in play is observed, the regret stays logarithmic. Write c for `growth`. In play since
-    round s, a super arm was chosen with radii at most ``sqrt(1 + c)`` times those that plain CUCB has now,
-    for no count has grown by more than ``1 + c``: wherever a proof needs l observations of an arm, it now
-    needs ``(1 + c) l``. All intervals hold at s with probability at least ``1 - 2 m / s**2``, and what was
-    chosen at s is played for at most ``c s + 1`` rounds. So the logarithmic term of Theorem 1 is multiplied
-    by ``1 + c``, and the rounds with a broken interval are, in expectation, at most the sum over s of
-    ``2 m (c s + 1) / s**2 <= 2 m (c (1 + log(T)) + pi**2 / 6)``, instead of ``m pi**2 / 3``.
+    If every arm of a super arm is observed, the regret stays logarithmic. Write c for `growth`, and consider
+    a super arm that has been played since round s. Its radii at s were at most ``sqrt(1 + c)`` times the
+    present radii of plain CUCB, because no count has grown by more than ``1 + c``. Wherever a proof needs l
+    observations of an arm, it now needs ``(1 + c) l``. All intervals hold at s with probability at least
+    ``1 - 2 m / s**2``, and the choice at s is played for at most ``c s + 1`` rounds. The logarithmic term of
+    Theorem 1 is therefore multiplied by ``1 + c``. The expected number of rounds with a broken interval is at
+    most the sum over s of ``2 m (c s + 1) / s**2 <= 2 m (c (1 + log(T)) + pi**2 / 6)`` instead of
+    ``m pi**2 / 3``.
 
-    Where a context says what is available, the super arm in play stays if it is: as good as any of the whole
-    family, it is so among those that are left. Otherwise the round costs a call, for the best of what is
-    available by CUCB's indices, and the super arm in play waits for the next round.
+    If a context has `available` and the current super arm is available, it is played. It is then also optimal
+    among the available super arms. Otherwise the round calls the oracle for the best available super arm for
+    CUCB's indices, and the current super arm is kept for later rounds.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of super arms. It is called when feedback comes in, where there is no generator: one that
-        draws random numbers gets a generator of the round, keyed by a number that is drawn for the whole run
-        at its beginning, and thus independent of everything observed.
+        The family of super arms. `update` calls it without a generator of the run. An oracle that draws
+        random numbers therefore gets a separate generator for each round. Its seed is a number drawn at the
+        start of the run, so it is independent of all observations.
     growth : float
-        The c above, at least 0. With 0 and if every arm in play is observed, this is plain CUCB.
+        The constant c above, at least 0. With 0, and if every arm of a super arm is observed, this is plain
+        CUCB.
     radius, radius_factor, support
-        As for `CUCB`; the argument above is for the defaults.
+        As in `CUCB`. The argument above is for the defaults.
 
     Examples
     --------
@@ -107,8 +111,8 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     References
     ----------
     Y. Abbasi-Yadkori, D. Pál, C. Szepesvári: Improved Algorithms for Linear Stochastic Bandits, NIPS 2011,
-    section 5.1 (from memory): the same idea where a determinant grows, at a price of ``sqrt(1 + c)`` in a
-    bound that grows with ``sqrt(T)``. Chen et al. (JMLR 2016), Theorem 1, for CUCB itself.
+    section 5.1 (from memory): the same idea for the growth of a determinant, which costs a factor
+    ``sqrt(1 + c)`` in a bound that grows with ``sqrt(T)``. Chen et al. (JMLR 2016), Theorem 1, for CUCB.
     """
 
     oracle: Oracle
@@ -125,16 +129,16 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         object.__setattr__(self, "_plain", plain)
 
     def initial_state(self, rng: np.random.Generator | None = None) -> SwitchingStatistics:
-        """Return empty statistics, with the key of the run if there is a generator."""
+        """Return empty statistics, with a key of the run if there is a generator."""
         state = SwitchingStatistics.empty(self.oracle.n_arms)
         state.solved_counters = state.counters.copy()
         state.key = 0 if rng is None else int(rng.integers(_KEYS))
         return state
 
     def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:
-        """Take in one round of feedback; choose anew if a count or the time has grown enough."""
+        """Update `state`. Call the oracle again if a count or the round number has grown enough."""
         state.update(feedback)
-        # Only what was seen can have grown, so a round costs as much as its feedback.
+        # Only observed arms can have grown, so the time of a round is proportional to its feedback.
         seen = feedback.arms
         factor = 1.0 + self.growth
         grown = state.counters[seen] > factor * state.solved_counters[seen]

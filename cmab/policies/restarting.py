@@ -1,4 +1,4 @@
-"""Any rule, begun anew whenever the outcomes of a base arm show that its mean has changed."""
+"""A policy that restarts whenever the outcomes of a base arm show that its mean has changed."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from cmab.statistics import alike, count
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, interval, shown
 
-#: A smaller probability of an alarm, shared by the arms, may be none at all.
+#: With a smaller probability of a false alarm, the share of each arm could underflow to 0.
 LEAST_DELTA = 1e-300
 
 
 @dataclass
 class RestartState:
-    """What a rule has learned since its last restart, and the outcomes that tell when to begin anew.
+    """The state of the wrapped policy since its last restart, and the outcomes for the test.
 
     Attributes
     ----------
     learned : Any
-        State of the rule.
+        State of the wrapped policy.
     rounds : int
-        Rounds whose feedback has come in.
+        Number of rounds with feedback.
     counts : IntArray, shape (n_arms,)
-        Outcomes of each base arm since the last restart.
+        Number of outcomes of each base arm since the last restart.
     sums : FloatArray, shape (n_arms,)
-        Their sums, scaled to [0, 1].
+        Sums of these outcomes, rescaled to [0, 1].
     history : list of FloatArray
-        One array: in the row of an arm, its sum after each `every` of its outcomes.
+        At most one array. The row of an arm has its sum after every `every`-th of its outcomes.
     restarts : list of int
-        Rounds after which the rule began anew.
+        The rounds after which the policy restarted.
     changed : list of int
-        For each of them the base arm that showed the change.
+        For each restart, the base arm whose mean changed.
 
     Examples
     --------
@@ -65,18 +65,18 @@ class RestartState:
 
     @classmethod
     def empty(cls, learned: Any, n_arms: int) -> RestartState:
-        """Return the state before the first round of a rule that begins with `learned`."""
+        """Return the state before the first round, if the wrapped policy starts with `learned`."""
         state = cls(learned, np.empty(0, np.int64), np.empty(0))
         state.begin(learned, n_arms)
         return state
 
     def begin(self, learned: Any, n_arms: int) -> None:
-        """Forget all but the restarts."""
+        """Reset everything except the list of restarts."""
         self.learned = learned
         self.counts, self.sums, self.history = np.zeros(n_arms, np.int64), np.zeros(n_arms), []
 
     def keep(self, arms: IntArray, outcomes: FloatArray, every: int) -> None:
-        """Take in the outcomes of a round."""
+        """Add the outcomes of a round."""
         self.counts[arms] += 1
         self.sums[arms] += outcomes
         whole = arms[self.counts[arms] % every == 0]
@@ -92,12 +92,12 @@ class RestartState:
         self.history[0][whole, places] = self.sums[whole]
 
     def check(self, fresh: RestartState) -> None:
-        """Refuse what no feedback could have led to, as a damaged file may hold it.
+        """Raise if no feedback leads to this state, as may happen with a damaged file.
 
         Raises
         ------
         ValueError
-            If the parts do not fit together.
+            If the parts contradict each other.
         """
         if hasattr(self.learned, "check"):
             self.learned.check(fresh.learned)
@@ -117,41 +117,44 @@ class RestartState:
 
 @dataclass(frozen=True, eq=False)
 class GLRRestart(WrappedPolicy[RestartState]):
-    """Another rule, which forgets everything once a test finds that the mean of a base arm has changed.
+    """Another policy, which restarts when a test finds that the mean of a base arm has changed.
 
-    ``GLRRestart(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio of Bernoulli
-    outcomes, valid for all outcomes in the support (others are cut to it for the test); at every `every`-th
-    of its outcomes an arm is tested for a change after each `every` of them. With probability `exploration` a
-    round plays a super arm that holds a base arm drawn at random, so that changes of arms out of play are
-    found; where the oracle cannot force an arm in (paths and flows on graphs with cycles), the best for costs
-    drawn at random, of which that arm has none. When arms do not change, the probability of any restart at
-    all is at most `delta` (the proven threshold). The rounds of the restarts are part of the result: in the
-    state, as `restarts`, and in `Simulation.change_points`.
+    ``GLRRestart(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio test for Bernoulli
+    outcomes. It is valid for all outcomes in the support; other outcomes are clipped for the test. After
+    every `every`-th of its outcomes, an arm is tested for a change at any multiple of `every` of its
+    outcomes. If no mean changes, the probability of any restart is at most `delta` (with the proven
+    threshold).
 
-    Feedback of a round from before a restart that is told after it counts as later feedback does.
+    With probability `exploration` a round plays a super arm that contains a random base arm, so that changes
+    of arms outside the current super arm are found. Some oracles cannot force an arm into the answer (paths
+    and flows on graphs with cycles). The round then plays the best super arm for random costs, with cost 0
+    for this arm. The rounds of the restarts are part of the result: they are in the state, as `restarts`, and
+    in `Simulation.change_points`.
+
+    If the feedback of a round arrives after a restart, it counts as feedback since the restart.
 
     Parameters
     ----------
     policy : Policy
-        The rule. Its oracle and support are those of this policy.
+        The wrapped policy. This policy has the same oracle and support.
     delta : float
-        Probability of a false alarm, of all arms together, in (1e-300, 1).
+        Probability of a false alarm for all arms together, in (1e-300, 1).
     exploration : float
-        Probability of a round that explores, in [0, 1]. For S changes in T rounds theory takes
+        Probability of an exploring round, in [0, 1]. For S changes in T rounds, theory suggests
         ``sqrt(S m ln T / T)``.
     every : int
-        Outcomes of an arm between two tests of it, and between the places of a change that are tried, at
-        least 1. A test of n outcomes takes ``n / every`` steps.
+        Number of outcomes of an arm between two tests, and between two candidate positions of a change, at
+        least 1. A test with n outcomes takes ``n / every`` steps.
     is_proven : bool
-        Whether the threshold is the proven one; the other is about half as large, finds changes in half the
-        time, and is what the literature runs.
+        Whether to use the proven threshold. The other threshold, used in the literature, is about half as
+        large and finds changes in half the time.
 
     Raises
     ------
     TypeError
-        If `policy` is no policy.
+        If `policy` is not a policy.
     ValueError
-        If a parameter is out of its range, or the rule has no bounded support.
+        If a parameter is out of its range, or the wrapped policy has no bounded support.
 
     Examples
     --------
@@ -182,25 +185,25 @@ class GLRRestart(WrappedPolicy[RestartState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.policy.support is None:
-            raise ValueError(f"policy must have a bounded support, which the test needs, got {self.policy!r}")
+            raise ValueError(f"policy must have a bounded support for the test, got {self.policy!r}")
         object.__setattr__(self, "support", interval("policy.support", self.policy.support))
 
     def _learned(self, state: RestartState) -> Any:
         return state.learned
 
     def initial_state(self, rng: np.random.Generator | None = None) -> RestartState:
-        """Return what the rule starts with, without outcomes."""
+        """Return the initial state of the wrapped policy, without outcomes for the test."""
         return RestartState.empty(self.policy.initial_state(rng), self.oracle.n_arms)
 
     def select(
         self, state: RestartState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the rule's choice for a round, or one that explores.
+        """Return the choice of the wrapped policy, or an exploring super arm.
 
         Raises
         ------
         ValueError
-            If the rule does not understand the context.
+            If the wrapped policy cannot use a part of the context.
         """
         explores = rng.random() < self.exploration
         chosen = super().select(state, rng, context)
@@ -216,13 +219,13 @@ class GLRRestart(WrappedPolicy[RestartState]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Take in one round of feedback, then begin anew if an arm has changed."""
+        """Update `state`, and restart if the mean of an arm has changed."""
         if getattr(feedback, "pulls", None) is not None:
-            raise ValueError("feedback.pulls must be None for GLRRestart, which tests outcome by outcome")
+            raise ValueError("feedback.pulls must be None for GLRRestart, which tests single outcomes")
         super().update(state, feedback, ticket, rng)
         state.rounds += 1
         low, high = self.support
-        # Noise may leave the support: what is cut to it has a mean that moves with theirs.
+        # Outcomes may leave the support. The mean of clipped outcomes changes with the mean of the outcomes.
         outcomes = np.clip((feedback.outcomes - low) / (high - low), 0.0, 1.0)
         state.keep(feedback.arms, outcomes, self.every)
         for arm in feedback.arms:
@@ -234,11 +237,11 @@ class GLRRestart(WrappedPolicy[RestartState]):
 
     def _has_changed(self, state: RestartState, arm: int) -> bool:
         n = int(state.counts[arm])
-        # A change is looked for after every so many outcomes: fewer places alarm no more often.
+        # A change is sought after every `every` outcomes. Fewer candidates do not cause more false alarms.
         sums = state.history[0][arm, : n // self.every]
         evidence, _ = largest_ratio(sums, self.every * np.arange(1, len(sums) + 1))
         # Zhou et al. (2020), Algorithm 1, line 11: restart when the ratio reaches beta(n, delta), here with
-        # delta / m for each of m arms, so that all together are wrong with probability at most delta.
+        # delta / m for each of m arms, so that the probability of any false alarm is at most delta.
         delta = self.delta / self.oracle.n_arms
         return evidence >= change_threshold(n, delta=delta, is_proven=self.is_proven)
 
@@ -246,8 +249,8 @@ class GLRRestart(WrappedPolicy[RestartState]):
 def _super_arm_with(
     oracle: Any, arm: int, available: BoolArray | None, rng: np.random.Generator, otherwise: IntArray
 ) -> IntArray:
-    """Return a super arm that holds base arm `arm` if that can be told, else `otherwise`."""
-    # All the others are worth nothing: the best super arm holds this one, if any does.
+    """Return a super arm that contains base arm `arm` if the oracle finds one, and `otherwise` if not."""
+    # All other arms have value 0, so the best super arm contains this arm if any super arm does.
     means = np.zeros(oracle.n_arms) if oracle.sense == "max" else np.ones(oracle.n_arms)
     means[arm] = 1.0 if oracle.sense == "max" else 0.0
     if oracle.can_constrain:
@@ -257,8 +260,8 @@ def _super_arm_with(
         try:
             chosen = oracle.solve_constrained(means, [arm], exclude, rng)
         except TypeError:
-            # A path through an edge is a hard problem on some graphs. Costs of all magnitudes, drawn anew,
-            # make each path the best one now and then.
+            # To find a path through an edge is hard on some graphs. Random costs of all magnitudes make each
+            # path optimal from time to time.
             means = oracle.sign * -(10.0 ** -rng.uniform(0.0, 8.0, oracle.n_arms))
             means[arm] = 0.0
             chosen = oracle.solve_constrained(means, [], exclude, rng)

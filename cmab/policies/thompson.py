@@ -13,44 +13,45 @@ from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.validation import per_arm, shown
 
-# Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects what underflows: all but about 1500 max(a, b) of its
-# draws. So the lighter the prior the longer an arm without outcomes takes, and beyond this for ever.
+# Jöhnk's algorithm for Beta(a, b) with a, b <= 1 rejects draws that underflow, and accepts a share of about
+# 1500 max(a, b). A draw for an arm without outcomes takes longer with a lighter prior, and never ends if the
+# prior is much lighter than this.
 _LIGHTEST = 1e-6
 _LEAST = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
 class CTS(CompiledIndexPolicy):
-    """Combinatorial Thompson sampling: the oracle is given one draw from the posterior of every base arm.
+    """Combinatorial Thompson sampling: the oracle receives one draw from the posterior of every base arm.
 
-    Priors and posteriors are independent Beta distributions (stretched over `support`). An outcome x in
-    [0, 1] counts as x successes and 1 - x failures, so the posterior of outcomes 0 and 1 is exact; for others
-    this stands for the Bernoulli draw with mean x of Agrawal and Goyal's, and needs no randomness in
-    `update`. Means outside the support, possible only with outcomes outside it, are taken as its end.
+    Priors and posteriors are independent Beta distributions, rescaled to `support`. An outcome x in [0, 1]
+    counts as x successes and 1 - x failures. The posterior is therefore exact for outcomes 0 and 1. For other
+    outcomes, Agrawal and Goyal draw a Bernoulli variable with mean x; the fractional count replaces the draw,
+    so `update` is deterministic. Means outside the support, which require outcomes outside it, are clipped.
 
-    The regret bound needs an exact oracle: there are approximate ones, made for the purpose, with which
+    The regret bound requires an exact oracle. With some approximate oracles, constructed as counterexamples,
     Thompson sampling does not learn (Wang and Chen 2018). Rewards and costs are treated alike.
 
-    Independent draws are rarely all high together: the bound has a term exponential in the size of the best
-    super arm, and so has the regret (`cmab reproduce two-sets`). With ``coupling="shared"`` each arm's index
-    is the same quantile of its posterior, at a level that is drawn uniformly once a round (CTS^3): all arms
-    are optimistic together, and the frequentist regret is ``O(m k k* B^2 / gap)`` up to logarithms for
-    monotone and B-smooth rewards (Jin et al. 2026, read as an abstract; which prior their theorem is for was
-    not seen). That an approximate oracle will do is not claimed there. Levels near the optimistic end play
-    a bad round now and then, for ever. The indices of arms never seen would be equal if their priors are, so
-    each of them is changed by at most 1e-12 of the support, at random.
+    Independent draws are rarely all high at once. The regret bound has a term that is exponential in the size
+    of the best super arm, and so has the regret itself (`cmab reproduce two-sets`). With
+    ``coupling="shared"`` (CTS^3) each index is the same quantile of the arm's posterior, at a level that is
+    drawn uniformly once per round, so all arms are optimistic together. The frequentist regret is then
+    ``O(m k k* B^2 / gap)`` up to logarithms for monotone and B-smooth rewards (Jin et al. 2026; we read the
+    abstract, which does not state the prior and makes no claim for approximate oracles). Occasional levels
+    near the optimistic end cause a bad round now and then in any long run. Unobserved arms with equal priors
+    would have equal indices, so each of their indices is changed at random by at most 1e-12 of the support.
 
     Parameters
     ----------
     oracle : Oracle
         The family of super arms.
     prior_mean : float or array_like of shape (n_arms,)
-        Mean of the prior, strictly inside `support`; the middle of the support if left out.
+        Mean of the prior, strictly inside `support`. The default is the middle of the support.
     prior_weight : float or array_like of shape (n_arms,)
-        Number of outcomes that the prior is worth, from 1e-6 on. The default with the default mean is
+        Weight of the prior in numbers of outcomes, at least 1e-6. With both defaults, the prior is
         Beta(1, 1), the uniform distribution.
     coupling : {"independent", "shared"}
-        Whether arms are drawn one by one, or as one quantile of all posteriors.
+        Whether arms are drawn independently, or as the same quantile of all posteriors.
     support : tuple of float
         Interval of the outcomes.
 
@@ -105,14 +106,14 @@ def pack_beta(
     means = per_arm("prior_mean", centre, oracle.n_arms, low, high)
     weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
     share = (means - low) / (high - low)
-    # Beta(w s, w (1 - s)), s being the mean's place in the support; weight 2
-    # and the middle make Beta(1, 1).
+    # Beta(w s, w (1 - s)), where s is the position of the mean in the support. With weight 2 and the middle
+    # of the support this is Beta(1, 1).
     wins, losses = weights * share, weights * (1.0 - share)
     counts = np.concatenate([wins, losses])
     is_drawn = (weights >= _LIGHTEST) & (weights <= 1.0 / _LEAST)
     if not (is_drawn.all() and (counts >= _LEAST).all()):
         raise ValueError(
-            f"prior_mean must lie strictly inside {support} and prior_weight be positive,"
+            f"prior_mean must lie strictly inside {support} and prior_weight must be"
             f" in [{_LIGHTEST:g}, {1.0 / _LEAST:g}],"
             f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )

@@ -1,4 +1,4 @@
-"""TopRank: lists by proven comparisons, whatever the click model."""
+"""TopRank: lists from proven comparisons of items, for any click model."""
 
 from __future__ import annotations
 
@@ -19,49 +19,50 @@ from cmab.policy import Policy, fits, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, shown
 
-#: The paper's c, from memory: 4 sqrt(2 / pi) / erf(sqrt(2)), which is 3.34, is printed there as 3.43.
+#: The constant c of the paper, from memory. The paper prints 3.43 for 4 sqrt(2 / pi) / erf(sqrt(2)) = 3.34.
 _C = 3.43
 
 
 @dataclass(frozen=True, eq=False)
 class TopRank(Policy[Comparisons]):
-    """Lists that learn which items are better from clicks alone, with no model of the clicks.
+    """Lists that learn from clicks which items are better, without a model of the clicks.
 
-    Items stand in blocks. In each round every block is shuffled, blocks follow each other in the list, and
-    what does not fit into k positions is not shown. Two items of one block thus meet the same positions, and
-    which of them is clicked more often says which is better, whatever positions do to clicks. Of a round, U
-    is the click on i less that on j, 0 for what was not clicked, looked at or shown. With S the sum of U and
-    N that of its size, i is proven better than j once ``S >= sqrt(2 N ln(c sqrt(N) / delta))``, c = 3.43,
-    and from then on stands in an earlier block. The first block is what none is proven better than, the next
-    one what only items of the first are, and so on.
+    Items are grouped into ordered blocks. In each round, each block is shuffled, and the list consists of the
+    first k items of all blocks in order. Two items of one block therefore get the same positions equally
+    often, so their clicks can be compared, whatever the effect of a position is. For a round, U is the click
+    on i minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S the
+    sum of U and N the sum of the absolute values of U, i is proven better than j once
+    ``S >= sqrt(2 N ln(c sqrt(N) / delta))``, c = 3.43, and is then in an earlier block. The first block has
+    the items that no item is proven better than. The next block has the items that only items of the first
+    block are proven better than, and so on.
 
-    Where the best list shows the best items first and a better item in place of a worse one gets more
-    clicks, as under the cascade and the position-based model, no comparison is wrong with probability at
-    least ``1 - delta m**2``. With ``delta = 1 / T`` the regret in T rounds is logarithmic, and of the order
-    of ``sqrt(k**3 m T ln T)`` whatever the gaps are. Rules that know the click model learn faster where it is
-    the right one.
+    The assumption is that the best list shows the best items first, and that replacing an item by a better
+    one increases the clicks, as in the cascade and position-based models. Then no comparison is wrong with
+    probability at least ``1 - delta m**2``. With ``delta = 1 / T`` the regret in T rounds is logarithmic, and
+    of the order of ``sqrt(k**3 m T ln T)`` for any gaps. Policies for a specific click model learn faster if
+    this model is correct.
 
-    Outcomes are clicks, in [0, 1], and those outside are taken as its ends; for costs, what is missing to 1
-    is the click. Where a context says what is available, the items are those of which all arms are, in blocks
-    of their own: what is shuffled together and compared is what is there. Feedback that comes late is taken
-    in by the blocks in which the list was shuffled, not by those that were proven since.
+    Outcomes are clicks in [0, 1]; other outcomes are clipped. For costs, the click is 1 minus the outcome. If
+    a context has `available`, the items are those with all arms available. They form separate blocks, so
+    available items are shuffled and compared with each other. Delayed feedback is compared within the blocks
+    from which its list was drawn, without later proofs.
 
     Parameters
     ----------
     oracle : Oracle
-        The family of lists, such as `oracles.RankedTopK`, with super arms in the order of the list.
+        The family of lists, such as `oracles.RankedTopK`. Its super arms are in the order of the list.
     delta : float
-        Probability of an error in one comparison, in (0, 1); the paper's is one over the number of rounds.
+        Probability of an error in one comparison, in (0, 1). The paper uses one over the number of rounds.
     lists : array_like of int, shape (n_items, k), optional
-        Base arm of each item at each position, where base arms are such pairs (as those of
-        `instances.position_based_model`). If left out each base arm is an item, and k is the largest size of
-        a super arm.
+        Base arm of each item at each position, if base arms are such pairs (as in
+        `instances.position_based_model`). By default each base arm is an item, and k is the largest size of a
+        super arm.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, an arm belongs to several items, or the first or the
-        last k items in order are no super arm.
+        If a parameter is out of its range, an arm belongs to several items, or the first or last k items in
+        order are not a super arm.
 
     Examples
     --------
@@ -126,14 +127,14 @@ class TopRank(Policy[Comparisons]):
             raise ValueError(f"state must have {len(self._table)} items, got {len(state.better)}")
 
     def blocks(self, state: Comparisons, context: Context | None = None) -> list[IntArray]:
-        """Return the items block by block, those first that none is proven better than.
+        """Return the items block by block. The first block has the items that no item is proven better than.
 
         Parameters
         ----------
         state : Comparisons
-            What was learned.
+            The comparisons so far.
         context : Context, optional
-            What is known of the round; of items that are not available none is in a block.
+            Information on the round. Unavailable items are in no block.
 
         Raises
         ------
@@ -146,7 +147,7 @@ class TopRank(Policy[Comparisons]):
         left, found = self._present(context), []
         while len(left):
             beaten = better[np.ix_(left, left)].any(axis=0)
-            # Where proofs go in a circle, one of them is wrong: what is left is one block.
+            # If the proofs form a cycle, one of them is wrong. The remaining items then form one block.
             first = left if beaten.all() else left[~beaten]
             found.append(first)
             left = np.setdiff1d(left, first)
@@ -168,12 +169,12 @@ class TopRank(Policy[Comparisons]):
     def select(
         self, state: Comparisons, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return a list of available items: each block in a uniformly random order.
+        """Return a list of available items, each block in a uniformly random order.
 
         Raises
         ------
         ValueError
-            If a context has another part than `available`, or leaves too few items.
+            If a context has parts other than `available`, or has too few available items.
         """
         refuse_parts(self, context, ("available",))
         shuffled = [rng.permutation(block) for block in self._ordered(state.better, context)]
@@ -182,14 +183,14 @@ class TopRank(Policy[Comparisons]):
         return chosen
 
     def update(self, state: Comparisons, feedback: Feedback, ticket: Ticket | None = None) -> None:
-        """Take in the clicks on a list; arms that show nothing were not clicked.
+        """Update `state` with the clicks on a list. Arms without an outcome were not clicked.
 
-        The list of a ticket was shuffled in the blocks of the round in which it was handed out.
+        The list of a ticket was drawn from the blocks at the time at which the ticket was issued.
 
         Raises
         ------
         ValueError
-            If the feedback has sums of several outcomes of an arm, or an arm that stands in no list.
+            If the feedback has sums of several outcomes of an arm, or has an arm that is not in `lists`.
         """
         if ticket is None:
             self._take(state, feedback, self._ordered(state.better, None))
@@ -198,7 +199,7 @@ class TopRank(Policy[Comparisons]):
             self._take(state, feedback, self._ordered(known, ticket.context))
 
     def reserve(self, state: Comparisons, ticket: Ticket) -> None:
-        """Take note that this ticket knows of what is proven by now, and of no later proof."""
+        """Record the ticket number, so that later proofs are not applied to the list of this ticket."""
         state.asked = max(state.asked, ticket.number + 1)
 
     def _take(self, state: Comparisons, feedback: Feedback, blocks: list[IntArray]) -> None:
@@ -207,7 +208,7 @@ class TopRank(Policy[Comparisons]):
         arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
         items = self._items[arms]
         if (items < 0).any():
-            raise ValueError(f"feedback.arms must stand in lists, got {shown(arms[items < 0].tolist())}")
+            raise ValueError(f"feedback.arms must be in lists, got {shown(arms[items < 0].tolist())}")
         clicks, told = np.zeros(len(self._table)), np.clip(feedback.outcomes, 0.0, 1.0)
         np.maximum.at(clicks, items, told if self.oracle.sense == "max" else 1.0 - told)
         state.rounds += 1
@@ -219,14 +220,14 @@ class TopRank(Policy[Comparisons]):
         self._prove(state)
 
     def _prove(self, state: Comparisons) -> None:
-        # Lattimore et al. (2018), Algorithm 1, line 12. Of less than one difference nothing is proven.
+        # Lattimore et al. (2018), Algorithm 1, line 12. A proof needs differences of at least 1.
         n, confidence = np.maximum(state.differences, 1.0), math.log(_C) - math.log(self.delta)
         proven = state.leads >= np.sqrt(2.0 * n * (0.5 * np.log(n) + confidence))
         state.since[proven & ~state.better] = state.asked
         state.better |= proven
 
     def propensity(self, state: Comparisons, super_arm: IntArray, context: Context | None) -> float:
-        """Return the probability of a list: that of its order in each block that it shows."""
+        """Return the probability of a list: the product over its blocks of the probability of their order."""
         chance, place = 1.0, 0
         arms = np.asarray(super_arm)
         k = self._table.shape[1]

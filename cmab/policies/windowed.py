@@ -1,4 +1,4 @@
-"""Any index rule on what was seen in the last rounds alone."""
+"""An index policy that uses only the outcomes of the last rounds."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ ROUND, ARM, OUTCOME = range(3)
 
 @dataclass
 class WindowStatistics:
-    """Arm statistics of the last rounds, and what was seen in them.
+    """Arm statistics of the last rounds, and the outcomes of these rounds.
 
     Attributes
     ----------
     recent : ArmStatistics
         Statistics of the rounds in the window.
     window : int
-        Most rounds that it holds.
+        Largest number of rounds in the window.
     sums : FloatArray, shape (n_arms,)
-        Sums of the outcomes in the window: of whole numbers they are exact, whatever was forgotten.
+        Sums of the outcomes in the window. Sums of integers stay exact when outcomes leave the window.
     rounds : int
-        Rounds whose feedback has come in.
+        Number of rounds with feedback.
     low, high : float
-        The least and the largest outcome up to now, between which means stay in spite of rounding.
+        The smallest and the largest outcome so far. Means are clipped to them against rounding errors.
     first, last : int
-        Where the outcomes in the window begin and end in `history`.
+        Start and end of the outcomes of the window in `history`.
     history : list of FloatArray
-        Empty before the first round; then one array of three rows: the round of each outcome, its base arm,
-        and the outcome, in the order in which they came.
+        Empty before the first round. Later, one array with three rows: the round of each outcome, its base
+        arm, and the outcome, in order of arrival.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class WindowStatistics:
 
     @classmethod
     def empty(cls, recent: ArmStatistics, *, window: int) -> WindowStatistics:
-        """Return the statistics before the first round, around fresh ones."""
+        """Return the statistics before the first round, with `recent` as the empty arm statistics."""
         return cls(recent, window, np.zeros(recent.n_arms))
 
     @property
@@ -74,31 +74,31 @@ class WindowStatistics:
         return self.history[0][:, self.first : self.last] if self.history else np.empty((3, 0))
 
     def update(self, feedback: Feedback) -> None:
-        """Take in one round of feedback, and forget the round that leaves the window.
+        """Add one round of feedback, and remove the round that leaves the window.
 
         Raises
         ------
         ValueError
-            As `ArmStatistics.update`; or if the feedback has sums of several outcomes of an arm.
+            As in `ArmStatistics.update`, or if the feedback has sums of several outcomes of an arm.
         """
         if getattr(feedback, "pulls", None) is not None:
-            raise ValueError("feedback.pulls must be None for a window, which forgets outcome by outcome")
+            raise ValueError("feedback.pulls must be None for a window, which removes outcomes one by one")
         self.recent.update(feedback)
         self.rounds += 1
         self.recent.rounds = min(self.rounds, self.window)
         if len(feedback.arms):
             self._keep(feedback.arms, feedback.outcomes)
-        # One round leaves at a time, so that no arm leaves twice.
+        # At most one round leaves at a time, so no arm leaves twice in one step.
         gone = int(np.searchsorted(self.kept[ROUND], self.rounds - self.window, side="right"))
         if gone:
             _, arms, outcomes = self.kept[:, :gone]
             self.first += gone
             self._forget(arms.astype(np.int64), outcomes)
-        if gone and self.rounds % self.window == 0:  # roundings would add up over many windows
+        if gone and self.rounds % self.window == 0:  # otherwise rounding errors accumulate over windows
             self._recount()
 
     def _keep(self, arms: IntArray, outcomes: FloatArray) -> None:
-        """Write outcomes behind the others, in a buffer twice as large if there is no room."""
+        """Append outcomes to the buffer, and double its size if it is full."""
         n, kept = len(arms), self.kept
         if not self.history or self.last + n > self.history[0].shape[1]:
             self.history = [np.zeros((3, 2 * (kept.shape[1] + n)))]
@@ -111,29 +111,29 @@ class WindowStatistics:
         self.high = max(self.high, float(outcomes.max()))
 
     def _forget(self, arms: IntArray, outcomes: FloatArray) -> None:
-        """Take one outcome of each of these arms out of the statistics."""
+        """Remove one outcome of each of these arms from the statistics."""
         recent = self.recent
         left, before = recent.counts[arms] - 1, recent.means[arms]
         self.sums[arms] = np.where(left > 0, self.sums[arms] - outcomes, 0.0)
         means = self.sums[arms] / np.maximum(left, 1)
         after = np.where(left > 0, np.clip(means, self.low, self.high), 0.0)
-        # Welford's step for the sum of squared deviations, backwards.
+        # Welford's update of the sum of squared deviations, reversed.
         squares = recent.deviations[arms] - (outcomes - before) * (outcomes - after)
         recent.means[arms] = after
         recent.deviations[arms] = np.where(left > 0, np.maximum(squares, 0.0), 0.0)
         recent.counters[arms] = left
 
     def _recount(self) -> None:
-        """Make sums, means and deviations those of the history, without the roundings on the way."""
+        """Recompute sums, means and deviations from the history, without accumulated rounding errors."""
         recent, arms, outcomes = self.recent, self.kept[ARM].astype(np.int64), self.kept[OUTCOME]
-        # Without any outcome numpy counts in whole numbers.
+        # Without outcomes, numpy returns integers.
         self.sums = np.bincount(arms, outcomes, minlength=recent.n_arms).astype(np.float64)
         recent.means[:] = self.sums / np.maximum(recent.counts, 1)
         squares = (outcomes - recent.means[arms]) ** 2
         recent.deviations[:] = np.bincount(arms, squares, minlength=recent.n_arms)
 
     def check(self, fresh: WindowStatistics) -> None:
-        """Refuse statistics that no feedback could have led to, as a damaged file may hold them.
+        """Raise if no feedback leads to these statistics, as may happen with a damaged file.
 
         Raises
         ------
@@ -159,14 +159,14 @@ class WindowStatistics:
             (getattr(self.recent, name), getattr(again.recent, name)) for name in ("means", "deviations")
         ]
         size = 1.0 + np.abs(self.kept[OUTCOME]).max(initial=0.0)
-        # Roundings since the last count are small.
+        # Rounding errors since the last recount are small.
         if not all(np.allclose(mine, its, rtol=1e-6, atol=1e-6 * size**2) for mine, its in pairs):
             raise ValueError(
                 f"sums, means and deviations must be those of the history, got {shown(self.sums)}"
             )
 
     def _is_history(self) -> bool:
-        """Return whether the outcomes that are kept are those that the statistics count."""
+        """Return whether the stored outcomes are consistent with the counts of the statistics."""
         rounds, arms, outcomes = self.kept
         if not len(rounds):
             return not self.recent.counters.any()
@@ -183,28 +183,28 @@ class WindowStatistics:
 
 @dataclass(frozen=True, eq=False)
 class SlidingWindow(WrappedPolicy[WindowStatistics]):
-    """Another rule, which sees the outcomes of the last `window` rounds alone.
+    """Another policy, which uses only the outcomes of the last `window` rounds.
 
-    ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm that was not seen in the
-    window counts as never seen, and the rule's clock is the number of rounds in the window, the one that
-    begins included. Until the window is full it is the rule itself, bit for bit. Rounds count when their
-    feedback comes in.
+    ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm without outcomes in the window
+    counts as unobserved. The round number t of the wrapped policy is the number of rounds in the window,
+    including the current one. Until the window is full, the choices equal those of the wrapped policy bit for
+    bit. Rounds count when their feedback arrives.
 
     Parameters
     ----------
     policy : Policy
-        A rule whose state is `ArmStatistics` without a memory: `CUCB`, `CTS`, `KLCUCB`, `ESCB`, an
+        A policy whose state is `ArmStatistics` without a memory: `CUCB`, `CTS`, `KLCUCB`, `ESCB`, or an
         `IndexPolicy` of your own.
     window : int
-        Rounds that are remembered, at least 1. For means whose total variation in T rounds is V theory
-        takes a window of order ``(T / V)**(2/3)``, and for S changes ``sqrt(T / S)``.
+        Number of rounds in the window, at least 1. In T rounds, theory suggests a window of order
+        ``(T / V)**(2/3)`` for means with total variation V, and ``sqrt(T / S)`` for S changes.
 
     Raises
     ------
     TypeError
-        If `policy` is no policy.
+        If `policy` is not a policy.
     ValueError
-        If its state is another one, or it learns in a way of its own; or if `window` is out of its range.
+        If the policy has another state or its own `update`, or if `window` is out of its range.
 
     Examples
     --------
@@ -234,13 +234,13 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
         super().__post_init__()
         state = self.policy.initial_state()
         if type(state) is not ArmStatistics or len(state.memory) or not _counts_plainly(self.policy):
-            raise ValueError(f"policy must learn ArmStatistics, and nothing else, got {self.policy!r}")
+            raise ValueError(f"policy must have plain ArmStatistics as its state, got {self.policy!r}")
 
     def _learned(self, state: WindowStatistics) -> ArmStatistics:
         return state.recent
 
     def initial_state(self, rng: np.random.Generator | None = None) -> WindowStatistics:
-        """Return the rule's fresh statistics, and an empty window."""
+        """Return the initial statistics of the wrapped policy, and an empty window."""
         return WindowStatistics.empty(self.policy.initial_state(rng), window=self.window)
 
     def update(self, state: WindowStatistics, feedback: Feedback) -> None:
@@ -248,7 +248,7 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
 
 
 def _counts_plainly(policy: Any) -> bool:
-    """Return whether a policy's `update` is that of its statistics."""
+    """Return whether `update` of a policy only calls `update` of its statistics."""
     from cmab.policies._compiled import CompiledIndexPolicy
     from cmab.policies.escb import JointlyOptimistic
 

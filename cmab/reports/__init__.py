@@ -1,1 +1,1 @@
-"""A study's results as one page: comparisons, figures and bounds."""
+"""The report of a study: one page with comparisons, figures and bounds."""

@@ -10,11 +10,11 @@ from cmab.reports._labels import drawn_names, new_axes, slugs
 from cmab.reports._view import View
 from cmab.studies._compared import along, grids
 
-_SAMPLES = " Hollow where runs were cut off: the median, and how many ended; with an arrow, at least that."
+_SAMPLES = " A hollow marker is the median if runs were cut off; an arrow means that it is a lower bound."
 
 
 def against_parameters(view: View) -> Iterator[tuple[str, str, Any]]:
-    """Yield name, caption and axes of a figure for each parameter that has several values in a grid."""
+    """Yield the name, caption and axes of a figure for each parameter with several values in a grid."""
     finished, instance = view.finished, view.instance
     for table, stem, comparisons in (
         ("learners", "final", finished.learned),
@@ -26,7 +26,7 @@ def against_parameters(view: View) -> Iterator[tuple[str, str, Any]]:
         found = grids(finished.study.specification.get(table, {}))
         for name, slug in slugs(found).items():
             curves = along(found[name], comparisons[instance].results)
-            # A budget has a figure of its own; and where a study has just begun there is no curve yet.
+            # A budget has its own figure. In a study that has just begun there may be no curve yet.
             if (stem == "failures" and name == "budget") or max(map(len, curves.values()), default=0) < 2:
                 continue
             settings: dict[str, Any] = {"measure": "failures"} if stem == "failures" else {}
@@ -43,7 +43,7 @@ def against_parameters(view: View) -> Iterator[tuple[str, str, Any]]:
 
 
 def _drawn(curves: Mapping[str, Mapping[Any, Any]]) -> dict[str, dict[Any, Any]]:
-    """Return the curves under names and values that a figure can show."""
+    """Return the curves with names and values that a figure can show."""
     names = drawn_names(curves)
     texts = drawn_names(
         dict.fromkeys(value for points in curves.values() for value in points if isinstance(value, str))

@@ -1,4 +1,4 @@
-"""What a report shows of a study: what is compared on each instance, and versions."""
+"""The data of a report: the comparisons on each instance, trials, versions and machines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MADE_BY = ("cmab", "python", *DEPENDENCIES, "host", "system", "processor", "cor
 
 @dataclass(frozen=True)
 class Finished:
-    """The finished part of a study, by instance or trial."""
+    """The finished part of a study, by instance or by trial."""
 
     study: Study
     missing: list[Piece]
@@ -39,14 +39,14 @@ class Finished:
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Finished:
-        """Return what there is in a folder in which a study ran."""
-        # Read at once and closed: the figures take long, and a study may be running.
+        """Return the finished part of a study from its folder."""
+        # Read everything and close the store: drawing takes long, and a study may be running.
         with Study.last_at(folder) as found:
             study, missing = found.study, found.missing()
             played, explored = found.rows("simulations"), found.rows("identifications")
             tried = found.rows("trials")
         rows, tables = played | explored | tried, study.outline.explorers
-        # The samples of an explorer with a budget are given, so only its errors say something.
+        # The samples of an explorer with a budget are fixed, so only its errors are informative.
         with_budget = {pair: each for pair, each in explored.items() if "budget" in tables[pair[1]]}
         by_rule = {pair: each for pair, each in explored.items() if pair not in with_budget}
         return cls(
@@ -62,37 +62,37 @@ class Finished:
 
     @property
     def instances(self) -> list[str]:
-        """Those with a finished piece."""
+        """The instances and trials with a finished piece."""
         return list(dict.fromkeys([*self.learned, *self.ruled, *self.budgeted, *self.trials]))
 
     def comparisons(self, instance: str) -> list[tuple[str, Comparison[Any]]]:
-        """Return what is compared on an instance, with titles."""
+        """Return the comparisons on an instance, with titles."""
         kinds = (
             ("Learners", self.learned),
-            ("Explorers that stop by a rule", self.ruled),
+            ("Explorers with a stopping rule", self.ruled),
             ("Explorers with a budget", self.budgeted),
         )
         return [(title, found[instance]) for title, found in kinds if instance in found]
 
     def about(self, instance: str) -> dict[str, About]:
-        """Return what was noted of the learners and explorers on an instance when they ran."""
+        """Return the notes on the learners and explorers of an instance, made when they ran."""
         return {pair[1]: told for pair, told in self.study.about.items() if pair[0] == instance}
 
 
 def _made_by(rows: list[Any]) -> dict[str, str]:
-    """Return versions and machines, every one that took part."""
+    """Return all versions and machines that computed pieces."""
     found = {name: ", ".join(dict.fromkeys(str(row[name]) for row in rows)) for name in _MADE_BY}
     dates = sorted(row["finished"] for row in rows)
     return found | ({"finished": " to ".join(dict.fromkeys((dates[0], dates[-1])))} if dates else {})
 
 
 def _versions(rows: Mapping[Pair, list[Any]]) -> list[Row]:
-    """Return what each version of the code played, if there are several, as `accept_versions` allows."""
+    """Return the pieces by version of the code, if there are several, as `accept_versions` allows."""
     counted = Counter(
         (*pair, *(str(row[name]) for name in _CODE)) for pair, found in rows.items() for row in found
     )
     names = ("instance", "learner", *_CODE)
-    # Instance and learner always, and of the versions those that are not all the same.
+    # Always the instance and the learner, and the versions that differ.
     differing = [name for at, name in enumerate(names) if at < 2 or len({key[at] for key in counted}) > 1]
     if len(differing) == 2:
         return []

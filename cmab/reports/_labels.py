@@ -1,4 +1,4 @@
-"""Names as figures and files can show them, and axes with room for them."""
+"""Names that figures and files can show, and axes with room for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cmab._streams import printable
 from cmab.plotting import pyplot, style
 
-# Two stand side by side on a screen, and letters are letters on a phone.
+# Two figures fit side by side on a screen, and their letters are readable on a phone.
 _WIDTH, _HEIGHT = 4.6, 2.9
 _LINE = 0.17
 _LONGEST_SLUG = 60
@@ -17,12 +17,12 @@ _LONGEST_LABEL = 40
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name a text fit for the name of a file and for an anchor, all different."""
+    """Return for each name a different text that is valid as a file name and as an anchor."""
     found: dict[str, str] = {}
     for name in names:
         text = plain = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_SLUG].strip("-") or "unnamed"
         number = 1
-        # Names that differ in capitals or signs only must not share a file.
+        # Names that differ only in capitals or signs must not share a file.
         while text in found.values():
             number += 1
             text = f"{plain}-{number}"
@@ -31,7 +31,7 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
 
 
 def drawn_names(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name what a figure shows: without line breaks, formulas, great length or doubles."""
+    """Return for each name a different label for figures: one line, no formulas, at most 40 letters or so."""
     found: dict[str, str] = {}
     for name in names:
         text = printable(name)
@@ -42,12 +42,12 @@ def drawn_names(names: Iterable[str]) -> dict[str, str]:
         while text in found.values():
             number += 1
             text = f"{plain} ({number})"
-        # A label that begins with an underscore is left out of legends.
+        # Matplotlib omits labels that begin with an underscore from legends.
         found[name] = f" {text}" if text.startswith("_") else text
     return found
 
 
 def new_axes(n_names: int = 0, height: float = _HEIGHT) -> Any:
-    """Return axes with room for so many names below them."""
+    """Return new axes with room for a legend of `n_names` lines below them."""
     with style():
         return pyplot().figure(figsize=(_WIDTH, height + _LINE * n_names)).add_subplot()

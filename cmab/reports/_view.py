@@ -18,7 +18,7 @@ _NAMES = {"t": "t intervals", "bootstrap": "bootstrap intervals"}
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is drawn of: an instance of a study, with a kind of intervals and their confidence."""
+    """The data of the charts: an instance of a study, the kind of intervals and their confidence level."""
 
     finished: Finished
     instance: str
@@ -27,40 +27,40 @@ class View:
 
     @cached_property
     def played(self) -> dict[str, Simulation]:
-        """The results of the learners, if there are any."""
+        """The results of the learners; empty if there are no learners."""
         learned = self.finished.learned
         return dict(learned[self.instance].results) if self.instance in learned else {}
 
     @cached_property
     def results(self) -> dict[str, Simulation]:
-        """The same by the names that a figure shows."""
+        """The results of the learners by the names that a figure shows."""
         shown = drawn_names(self.played)
         return {shown[name]: result for name, result in self.played.items()}
 
     @property
     def has_optima(self) -> bool:
-        """Whether there is regret: without optima the rewards themselves are compared."""
+        """Whether all optima are known, so that there is regret; otherwise the rewards are compared."""
         return bool(self.played) and all(np.isfinite(each.optimum) for each in self.played.values())
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments of curves with bands."""
+        """Keyword arguments for curves with bands."""
         return {"band_kind": self.kind, "level": self.level, "legend": "below"}
 
     @property
     def bands(self) -> str:
-        """What a caption says of the bands."""
+        """The sentence of a caption on the bands."""
         return f"Mean over replications with {self.percent} % {_NAMES[self.kind]}."
 
     @property
     def percent(self) -> str:
-        """The confidence."""
+        """The confidence level in percent, as text."""
         return f"{100 * self.level:g}"
 
     @property
     def against(self) -> str:
-        """What regret is against."""
-        # A best known super arm that is not optimal makes regret too small, even negative.
+        """The benchmark of the regret, as text."""
+        # If the best known super arm is not optimal, the regret is too small and may be negative.
         about = self.finished.about(self.instance)
         is_exact = all(about[name].optimum_is_exact for name in self.played)
         changes = any(result.optima is not None for result in self.played.values())

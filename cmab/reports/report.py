@@ -1,4 +1,4 @@
-"""The report of a study: one HTML page that stands on its own, and its figures as files."""
+"""The report of a study: one HTML page that needs no other file, and its figures as files."""
 
 from __future__ import annotations
 
@@ -25,43 +25,44 @@ from cmab.results._summaries import told_rows
 from cmab.results.comparison import Comparison
 from cmab.results.tables import Row
 
-# The page holds the first one; the files are for papers and slides.
+# The page contains the SVG. The other files are for papers and slides.
 _FORMATS = (".svg", ".png", ".pdf")
-# A matrix of more is closed at first.
+# A matrix of more learners is folded at first.
 _SHORT = 8
 _READS = {
-    "learners": "By how much the row's regret is above the column's",
-    "explorers": "By how many samples the row's needs more than the column's",
-    "budgets": "In how many replications only the row's answer is wrong, and only the column's",
+    "learners": "Regret of the row minus regret of the column",
+    "explorers": "Samples of the row minus samples of the column",
+    "budgets": "Replications in which only the row is wrong, and in which only the column is wrong",
 }
 
 
 def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level: float = 0.95) -> Path:
-    """Write ``report.html`` and ``figures`` into the folder of a study, finished or not.
+    """Write ``report.html`` and the folder ``figures`` into the folder of a study, finished or not.
 
     Parameters
     ----------
     folder : path-like
-        In which a study ran.
+        The folder of the results.
     band_kind : {"t", "bootstrap"}
-        Kind of the intervals for means; see `cmab.plotting.band`.
+        Kind of the intervals of means; see `cmab.plotting.band`.
     level : float
-        Confidence of each interval.
+        Confidence level of each interval, in (0, 1).
 
     Returns
     -------
     Path
-        The page. It refers to nothing outside itself; the figures are also in ``figures``, as SVG, PNG and
-        PDF.
+        The path of the page. The page needs no other file. The folder ``figures`` has the figures as SVG, PNG
+        and PDF.
 
     Raises
     ------
     ValueError
-        If no study ran there, no piece is finished or one is damaged, or `level` is outside (0, 1).
+        If the folder has no study or no finished piece, if a piece is damaged, or if `level` is outside (0,
+        1).
     ImportError
         If matplotlib is missing.
     OSError
-        If the folder or the disk takes no files.
+        If the files cannot be written.
 
     Examples
     --------
@@ -83,10 +84,10 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
         raise ValueError(f"level must be in (0, 1), got {level}")
     finished = Finished.read(folder)
     if not finished.instances:
-        raise ValueError(f"{folder} must hold a finished piece, got none: run the study first")
+        raise ValueError(f"{folder} must have a finished piece, got none; run the study first")
     try:
         plan = finished.study.outline
-        with own_looks([*plan.learners, *plan.explorers]):  # not those of what was drawn before
+        with own_looks([*plan.learners, *plan.explorers]):  # independent of earlier figures
             return _written(finished, Path(folder), band_kind, level)
     except OSError as error:
         raise OSError(
@@ -95,14 +96,14 @@ def write_report(folder: str | os.PathLike[str], *, band_kind: Band = "t", level
 
 
 def _written(finished: Finished, folder: Path, band_kind: Band, level: float) -> Path:
-    """Make everything in a new folder, and only then put it in place of what is there.
+    """Make everything in a new folder, then move it to its place.
 
-    No link that somebody left there is followed: a folder may have come by mail.
+    The function follows no link, because the folder may come from someone else.
     """
     place, page = folder / "figures", folder / "report.html"
-    # A folder that came by mail must not have figures written elsewhere.
+    # Otherwise the figures could be written to a place outside the folder.
     if place.is_symlink():
-        raise OSError(errno.ELOOP, "figures must be no link", str(place))
+        raise OSError(errno.ELOOP, "figures must not be a link", str(place))
     with tempfile.TemporaryDirectory(prefix=".report-", dir=folder) as name:
         made = Path(name)
         sections = [_section(finished, name, made, band_kind, level) for name in finished.instances]
@@ -112,7 +113,7 @@ def _written(finished: Finished, folder: Path, band_kind: Band, level: float) ->
         place.mkdir(exist_ok=True)
         for figure in figures:
             figure.replace(place / figure.name)
-        # The page last: an old page goes with old figures until the new ones are all there.
+        # Move the page last: an old page then still matches old figures until all new ones are there.
         return (made / page.name).replace(page)
 
 
@@ -137,7 +138,7 @@ def _page(finished: Finished, sections: list[dict[str, Any]], level: float) -> s
     rounds = "" if study.rounds is None else f" of {study.rounds[-1]:,} rounds"
     if not plan.arrival.is_at_once:
         late, batch = plan.arrival.delay or 0, plan.arrival.batch
-        rounds += f", whose feedback comes {late:,} rounds late, in batches of {batch:,}"
+        rounds += f" with feedback {late:,} rounds late, in batches of {batch:,}"
     specification = json.dumps(study.specification, indent=2, ensure_ascii=False)
     environment = Environment(autoescape=True, loader=PackageLoader("cmab", "reports"))
     page: str = environment.get_template("page.html").render(
@@ -148,18 +149,18 @@ def _page(finished: Finished, sections: list[dict[str, Any]], level: float) -> s
         done=f"{done:,} of {len(study.pieces):,}",
         sections=sections,
         level=f"{100 * level:g}",
-        # What holds nothing nested fits on a line.
+        # Write values without nested values on one line.
         specification=re.sub(
             r"[\[{][^\[\]{}]*[\]}]", lambda found: re.sub(r"\n\s*", " ", found.group()), specification
         ),
-        made_by=_table([{"what": name, "value": value} for name, value in finished.made_by.items()]),
+        made_by=_table([{"item": name, "value": value} for name, value in finished.made_by.items()]),
         versions=_table(finished.versions),
     )
     return page
 
 
 def _section(finished: Finished, name: str, place: Path, kind: Band, level: float) -> dict[str, Any]:
-    """Return what the page says of an instance, once its figures are files."""
+    """Return the section of the page on an instance, after writing its figures to files."""
     parts = [_part(title, comparison, kind, level) for title, comparison in finished.comparisons(name)]
     told = told_rows(finished.trials[name], kind, level) if name in finished.trials else []
     return {
@@ -173,15 +174,15 @@ def _section(finished: Finished, name: str, place: Path, kind: Band, level: floa
 
 
 def _part(title: str, comparison: Comparison[Any], kind: Band, level: float) -> dict[str, Any]:
-    """Return what the page says of a comparison: a sentence, the table, the matrix and all pairs."""
+    """Return the part of the page on a comparison: the sentence, the table, the matrix and all pairs."""
     budgets = getattr(comparison, "budgets", None)
     pairs = comparison.tests(level=level)
     notes = []
     clocks = [getattr(each, "oracle_seconds", 0.0) for each in comparison.results.values()]
     if not all(np.isfinite(clock).all() for clock in clocks):
         notes.append(
-            "Seconds in the oracle are not known of learners that ran compiled: there the oracle is part of"
-            " the loop, and a clock inside would cost more than many a call."
+            "The time in the oracle is unknown for learners that ran compiled, because the oracle is part of"
+            " the compiled loop; measuring it there could take longer than the oracle itself."
         )
     return {
         "title": title,
@@ -189,7 +190,7 @@ def _part(title: str, comparison: Comparison[Any], kind: Band, level: float) -> 
         "table": Markup(comparison.to_html(level=level, band_kind=kind)),
         "notes": notes,
         "is_short": len(comparison.results) <= _SHORT,
-        "reads": f"{_READS['budgets' if budgets else comparison.kind]}; * where they differ at 5 %.",
+        "reads": f"{_READS['budgets' if budgets else comparison.kind]}; * if they differ at 5 %.",
         "matrix": _table(comparison.matrix() if pairs else [], sortable=False),
         "pairs": _table(pairs),
     }
@@ -198,11 +199,11 @@ def _part(title: str, comparison: Comparison[Any], kind: Band, level: float) -> 
 def _figure(figure: Figure, place: Path) -> dict[str, str]:
     stem = place / figure.stem
     save(figure.axes, stem, suffixes=_FORMATS)
-    # Inside the page, which can then be sent by itself.
+    # Embedded in the page, so that the page can be sent alone.
     data = base64.b64encode(stem.with_suffix(".svg").read_bytes()).decode("ascii")
     return {"caption": figure.caption, "stem": figure.stem, "data": data}
 
 
 def _table(rows: Sequence[Row], caption: str = "", *, sortable: bool = True) -> Any:
-    """Return a table that the template takes as it is, or nothing for no rows."""
+    """Return the rows as an HTML table for the template, or an empty text if there are no rows."""
     return Markup(table(rows, caption, sortable=sortable)) if rows else ""

@@ -1,4 +1,4 @@
-"""What `simulate` and `identify` give back, and the tables that sum it up."""
+"""Results of `simulate` and `identify`, and the tables that summarise them."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""What is recorded of a replication, listed once: columns of a store, arrays of a result."""
+"""The recorded values of a replication: columns of a store and arrays of a result, listed once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-# A store, a result and a record are made from these, so that none of them can lack what another has.
+# Stores, results and records are all made from these lists, so they always have the same fields.
 class Column(NamedTuple):
-    """A recorded thing: its name everywhere, its type in SQL, and what a result has of all replications.
+    """A recorded value: its name, its SQL type and its type in a result.
 
-    `dtype` is that of an array with an entry (of a ``BLOB``, a row) for each replication; ``list`` stands for
-    a list of arrays, and None for what all replications have in common.
+    In a result, `dtype` is the type of an array with one entry (one row if `sql` is ``BLOB``) per
+    replication. ``list`` means a list of arrays, one per replication. None means one value for all
+    replications.
     """
 
     name: str
@@ -25,7 +26,7 @@ class Column(NamedTuple):
 SIMULATED = (
     Column("path", "TEXT"),
     Column("seconds", "REAL", np.float64),
-    # What regret is told by later, whatever the code says then.
+    # Stored so that regret computed later does not depend on the code of that time.
     Column("optimum", "REAL"),
     Column("alpha", "REAL"),
     Column("beta", "REAL"),
@@ -35,7 +36,7 @@ SIMULATED = (
     Column("rounds", "BLOB"),
     Column("expected_rewards", "BLOB", np.float64),
     Column("rewards", "BLOB", np.float64),
-    Column("optima", "BLOB", np.float64),  # only where rounds differ
+    Column("optima", "BLOB", np.float64),  # only if rounds differ
     Column("change_points", "TEXT", list),
     Column("budgets_left", "TEXT", list),
 )
@@ -50,16 +51,16 @@ IDENTIFIED = (
 )
 TRIED = (Column("seconds", "REAL", np.float64), Column("told", "TEXT"))
 Columns = tuple[Column, ...]
-#: Types of what the lists hold, where it is no integers.
+#: Types of the entries of the lists, unless they are integers.
 ENTRIES = {"budgets_left": np.float64}
 
 
 def gathered(columns: Columns, replications: Sequence[Mapping[str, Any]], **common: Any) -> dict[str, Any]:
-    """Return the arguments of a result; what all replications have in common is `common`, or the first's."""
+    """Return the arguments of a result; shared values are from `common` or the first replication."""
     found: dict[str, Any] = {}
     for name, sql, dtype in columns:
         if dtype is None:
-            # Without a type for all replications it is one value for the whole result.
+            # Without a dtype there is one value for the whole result.
             found[name] = common[name] if name in common else replications[0][name]
             continue
         values = [each[name] for each in replications]
@@ -67,17 +68,17 @@ def gathered(columns: Columns, replications: Sequence[Mapping[str, Any]], **comm
             if all(value is None for value in values):
                 found[name] = None
                 continue
-            # An interrupted replication may not have begun.
+            # In an interrupted run, a replication may not have begun.
             unknown = np.full(len(found["rounds"]), np.nan)
             values = [unknown if value is None else value for value in values]
         found[name] = values if dtype is list else np.array(values, dtype)
-        if sql == "BLOB":  # also without a replication, of which an interrupted run may have none
+        if sql == "BLOB":  # gives the shape (0, C) if an interrupted run has no replication
             found[name] = found[name].reshape(len(values), len(found["rounds"]))
     return found
 
 
 def stored(columns: Columns, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a store keeps of a replication."""
+    """Return the values of a replication as a store keeps them."""
     kept = {name: values[name] for name, *_ in columns if name in values}
     for name, sql, dtype in columns:
         if dtype is np.bool_:
@@ -88,11 +89,11 @@ def stored(columns: Columns, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restored(columns: Columns, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `stored` was given, of a row that may have more columns."""
+    """Return the values that were passed to `stored`, from a row that may have more columns."""
     texts = {
         name: np.array(json.loads(row[name]), ENTRIES.get(name, np.int64))
         for name, _, dtype in columns
         if dtype is list
     }
-    numbers = {"optimum": np.nan} if row.get("optimum", 0.0) is None else {}  # SQL has no nan
+    numbers = {"optimum": np.nan} if row.get("optimum", 0.0) is None else {}  # SQL has no NaN
     return dict(row) | texts | numbers

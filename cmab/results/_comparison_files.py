@@ -1,4 +1,4 @@
-"""The file of a comparison: an archive of numpy, without pickle and without trust."""
+"""The file of a comparison: an archive of numpy without pickle, checked when it is read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cmab.validation import shown
 _FORMAT = 1
 _KINDS: dict[str, type[Simulation | Identification]] = {"learners": Simulation, "explorers": Identification}
 _HEADER = "header"
-# States, and goals of certificates, are of classes that a reader may not have.
+# States and the goals of certificates are instances of classes that a reader may not have.
 _LEFT_OUT = {"states", "certificates"}
 
 
 def write(
     path: Path, kind: str, results: Mapping[str, Simulation | Identification], said: Mapping[str, Any]
 ) -> None:
-    """Write results by name and what is said beside them, all or nothing."""
+    """Write results by name and the other values in `said` to one file, atomically."""
     arrays: dict[str, Any] = {}
     kept: dict[str, dict[str, Any]] = {}
     for number, (name, result) in enumerate(results.items()):
@@ -48,12 +48,12 @@ def write(
 
 
 def read(path: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Return kind, results and what was said beside them.
+    """Return the kind, the results and the other values of a file that `write` wrote.
 
     Raises
     ------
     ValueError
-        If `path` holds anything else.
+        If `path` is not such a file.
     """
     data = io.BytesIO(path.read_bytes())
     try:
@@ -74,6 +74,6 @@ def read(path: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
             }
             results[name] = _KINDS[header["kind"]](**plain | lists | own)
         return header["kind"], results, header["said"]
-    except Exception as error:  # it may come from anybody, or be damaged
+    except Exception as error:  # the file may come from anyone, or be damaged
         got = f"{type(error).__name__} {shown(str(error))}"
-        raise ValueError(f"{path} must be a file that Comparison.save wrote, got {got}") from None
+        raise ValueError(f"{path} must be a file written by Comparison.save, got {got}") from None

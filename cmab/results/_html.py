@@ -34,9 +34,10 @@ def table(
     bold: Collection[int] = (),
     sortable: bool = True,
 ) -> str:
-    """Return the rows as a table; text stands left, numbers stand right, missing values are a dash.
+    """Return the rows as an HTML table: text is left-aligned, numbers right-aligned, missing values a dash.
 
-    `bold` are numbers of rows; what is `sortable` a report sorts by a click.
+    `bold` contains the numbers of the rows in bold. In a report, a click on a heading of a `sortable` table
+    sorts its rows.
     """
     heads = [(name, "left" if is_text(rows, name) else "right") for name in columns(rows)]
     lines = cells_of(rows, grouped=True)

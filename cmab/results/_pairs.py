@@ -1,4 +1,4 @@
-"""Tests of who is better: every pair of learners on an instance, paired by replication."""
+"""Tests that compare every pair of learners on an instance, paired by replication."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 #: Chance of a single false "yes" in a table of pairs.
 ERROR = 0.05
 DIFFER = "differ at 5 %"
-#: How far sums of the same rewards in another order may be apart, as a share of the sum.
+#: Largest relative difference between two sums of the same rewards in different orders.
 _ROUNDING = 1e-12
-#: Which replications a result has, in its order: of an unfinished study, learners may have different ones.
+#: Replication numbers of each result, in its order. In an unfinished study, learners may have different ones.
 Numbers = Mapping[str, IntArray]
 
 
 def loss(result: Played) -> FloatArray:
-    """Return by replication what is less of a better learner.
+    """Return the loss of each replication: expected cost, or minus expected reward.
 
-    The optimum cancels in differences, so regret differs as expected reward does, known or not.
+    The optimum cancels in differences, so differences of loss are differences of regret, even if the optimum
+    is unknown.
     """
     return (-1.0 if result.sense == "max" else 1.0) * result.expected_rewards[:, -1]
 
 
 def pairs_of_learners(results: Mapping[str, Played], numbers: Numbers, level: float) -> list[Row]:
-    """Return a row for each pair of learners: the difference of their regret, and Student's paired test."""
+    """Return a row for each pair of learners: the difference of their regrets and Student's paired test."""
     losses = {name: loss(result) for name, result in results.items()}
     return [
         {"less regret": first, "more regret": second}
@@ -44,10 +45,10 @@ def pairs_of_learners(results: Mapping[str, Played], numbers: Numbers, level: fl
 
 
 def pairs_of_explorers(results: Mapping[str, Explored], numbers: Numbers, level: float) -> list[Row]:
-    """Return a row for each pair of explorers: the difference of their samples.
+    """Return a row for each pair of explorers: the difference of their samples and a test.
 
-    Where runs were cut off there are no differences, only signs: a run that ended needs fewer samples than
-    one that was still going on by then. Pairs of which even that is unknown do not count.
+    If runs were cut off, only the signs of the differences are known: a run that stopped needs fewer samples
+    than a run that had not stopped after as many. Pairs of runs with an unknown sign do not count.
     """
     samples = {name: found.samples.astype(np.float64) for name, found in results.items()}
     stopped = {name: found.stopped for name, found in results.items()}
@@ -68,14 +69,14 @@ def pairs_of_explorers(results: Mapping[str, Explored], numbers: Numbers, level:
 
 
 def pairs_of_failures(results: Mapping[str, Explored], numbers: Numbers) -> list[Row]:
-    """Return a row for each pair of explorers that differ: McNemar's exact test of wrong answers."""
+    """Return McNemar's exact test for each pair of explorers that are not wrong in the same replications."""
     wrong = {name: (~found.correct).astype(np.float64) for name, found in results.items()}
     rows: list[Row] = []
     for first, second in _rivals(wrong):
         a, b = _common(wrong, numbers, first, second)
-        # McNemar's test looks at the replications in which just one of the two is wrong.
+        # McNemar's test uses the replications in which exactly one of the two is wrong.
         only = int(((b == 1) & (a == 0)).sum()), int(((a == 1) & (b == 0)).sum())
-        # Without such a replication there is nothing to test, and no p.
+        # Without such a replication there is nothing to test and no p-value.
         if sum(only) == 0:
             continue
         rows.append(
@@ -92,8 +93,8 @@ def pairs_of_failures(results: Mapping[str, Explored], numbers: Numbers) -> list
 
 
 def corrected(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with p-values corrected by Holm."""
-    # One correction for the whole table: somebody will look for its smallest p.
+    """Return the rows with p-values corrected by Holm's method."""
+    # One correction for the whole table, because readers look for its smallest p-value.
     adjusted = holm([row["p"] for row in rows])
     return [
         {**row, "p (Holm)": float(p), DIFFER: None if np.isnan(p) else "yes" if p <= ERROR else "no"}
@@ -102,22 +103,22 @@ def corrected(rows: Sequence[Row]) -> list[Row]:
 
 
 def _rivals(values: Mapping[str, FloatArray]) -> Iterator[tuple[str, str]]:
-    """Yield all pairs, the one with the smaller mean first."""
-    # So every difference, which is second less first, is at least 0 where both have all replications.
+    """Yield all pairs, the name with the smaller mean first."""
+    # So every difference (second minus first) is at least 0 if both have all replications.
     return combinations(sorted(values, key=lambda name: float(values[name].mean())), 2)
 
 
 def _common(
     values: Mapping[str, FloatArray] | Mapping[str, BoolArray], numbers: Numbers, first: str, second: str
 ) -> tuple[Any, Any]:
-    """Return the values of two in the replications that both have."""
+    """Return the values of two learners in their common replications."""
     _, i, j = np.intersect1d(numbers[first], numbers[second], return_indices=True)
     return values[first][i], values[second][j]
 
 
 def _without_rounding(gaps: FloatArray, less: FloatArray, more: FloatArray) -> FloatArray:
-    """Return `gaps`, made equal where they differ by the rounding of what was added up, and nothing else."""
-    # Else two runs of equal gaps would have a spread of 1e-16, and a test that is very sure.
+    """Return `gaps`; if they differ only by rounding errors of the sums, make them equal."""
+    # Otherwise equal gaps would have a standard deviation of 1e-16, and the test a tiny p-value.
     noise = _ROUNDING * max(np.abs(less).max(initial=0.0), np.abs(more).max(initial=0.0))
     if not len(gaps) or np.ptp(gaps) > noise:
         return gaps

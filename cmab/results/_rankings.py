@@ -1,4 +1,4 @@
-"""What a comparison shows of each learner or explorer, as numbers, the best first."""
+"""The rows of a comparison: the numbers of each learner or explorer, the best first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cmab.results.tables import Row, decimals, shown
 if TYPE_CHECKING:
     from cmab.plotting._needs import Explored, Played
 
-#: The column that says who is best, and who may be.
+#: The column that says which learner is the best and which ones are not distinguishable from it.
 VERDICT = "against the best"
 BEST, TIED, WORSE = "best", "not distinguishable", "worse"
 EQUAL, TOO_OFTEN, UNTESTED, INFORMED = "equal", "wrong too often", "not tested", "knows the means"
 
 
 def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band = "t") -> list[Row]:
-    """Return a row for each learner, with intervals of `level`; regret only where the optimum is known."""
+    """Return a row for each learner, with intervals at `level`; regret only if the optimum is known."""
     rows: list[Row] = []
     found = {name: _changes_found(result) for name, result in results.items()}
     left = {name: _least_left(result) for name, result in results.items()}
@@ -33,44 +33,45 @@ def learner_rows(results: Mapping[str, Played], level: float = 0.95, kind: Band 
         if np.isfinite(result.optimum):
             exact = without_noise(result.exact_regret[:, -1], result.optimum, rounds=last)
             row |= _with_ends("regret", exact, level, kind)
-            # Against what an approximation promises; below 0, the learner does better than that.
+            # Against the oracle's guarantee; below 0 if the learner does better than the guarantee.
             if any(each.alpha != 1.0 or each.beta != 1.0 for each in results.values()):
                 row["(α, β)-regret"] = float(result.regret[:, -1].mean())
         row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level, kind)
-        # How many changes of the means it found in a replication, where any learner found one.
+        # Mean number of changes found per replication, if any learner found one.
         if any(found.values()):
             row["changes found"] = found[name]
-        # The least that any replication left of any budget, where any learner has one.
+        # The least budget left over all replications and budgets, if any learner has a budget.
         if any(np.isfinite(least) for least in left.values()):
             row["least budget left"] = left[name] if np.isfinite(left[name]) else None
-        # The median leaves out the replication that compiled.
+        # The median ignores the replication in which code was compiled.
         row["ms a round"] = 1e3 * float(np.median(result.seconds)) / last
         inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())
-        # No clock runs inside the compiled loop.
+        # The compiled loop does not measure the time in the oracle.
         row["in the oracle"] = f"{inside:.0f} %" if np.isfinite(inside) else None
         rows.append(row)
     measure, sense = next((_measure(result), result.sense) for result in results.values())
-    # By reward, for the regret is unknown where the optimum is.
+    # Sorted by reward, because the regret is unknown if the optimum is.
     return sorted(rows, key=lambda row: float(row[measure]), reverse=sense == "max")
 
 
 def _changes_found(result: Played) -> float:
-    """Return how many changes of the means were found in a replication, on average."""
+    """Return the mean number of changes of the means found per replication."""
     numbers = [len(points) for points in getattr(result, "change_points", ())]
     return float(np.mean(numbers)) if numbers else 0.0
 
 
 def _least_left(result: Played) -> float:
-    """Return the least that was left of any budget, infinity where there is none."""
+    """Return the least budget left over all replications and budgets, infinity without budgets."""
     left = [float(each.min()) for each in getattr(result, "budgets_left", ()) if len(each)]
     return min(left, default=np.inf)
 
 
 def explorer_rows(results: Mapping[str, Explored], level: float = 0.95, kind: Band = "t") -> list[Row]:
-    """Return a row for each explorer, with intervals of `level`.
+    """Return a row for each explorer, with intervals at `level`.
 
-    A run that was cut off would have taken more, so that it has no place in a mean; in a median it has one,
-    above all others. Where half of the runs or more were cut off the median is unknown, too: infinity.
+    A run that was cut off would have needed more samples, so there is no mean if any run was cut off. In the
+    median, runs that were cut off rank above all others. If half of the runs or more were cut off, the median
+    is unknown as well, given as infinity.
     """
     rows: list[Row] = []
     for name, found in results.items():
@@ -91,7 +92,7 @@ def explorer_rows(results: Mapping[str, Explored], level: float = 0.95, kind: Ba
                 "seconds": float(np.median(found.seconds)),
             }
         )
-    # Means and medians must not be mixed: one cut off explorer, and all stand by their medians.
+    # Means and medians must not be mixed: if any explorer has a run that was cut off, sort all by medians.
     by = "median" if any(row["cut off"] for row in rows) else "samples"
     return sorted(rows, key=lambda row: float(row[by]))
 
@@ -104,9 +105,10 @@ def with_verdicts(
     untested: str = UNTESTED,
     excluded: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Row]:
-    """Return ranked rows with what the tests say of each against the first; `names` are their two columns.
+    """Return ranked rows with the result of each row's test against the first row.
 
-    Those `excluded`, who stand last, are not told by tests but by a word of their own.
+    `names` are the two columns of `tests` that name a pair. Rows in `excluded`, which are the last ones, get
+    the given word instead of a test result.
     """
     if len(rows) < 2:
         return list(rows)
@@ -126,9 +128,9 @@ def with_verdicts(
 
 
 def matrix(names: Sequence[str], tests: Sequence[Row], columns: tuple[str, str]) -> list[Row]:
-    """Return by how much each (a row) has more than each other (a column), with a star where they differ.
+    """Return the differences of all pairs, row minus column, with a star if they are significant.
 
-    `names` are ranked; `columns` are the two columns of `tests` that name a pair, the one with less first.
+    `names` are ranked. `columns` are the two columns of `tests` that name a pair, the smaller one first.
     """
     cells: dict[tuple[str, str], str] = {}
     places = decimals([row.get("difference") for row in tests])
@@ -143,7 +145,7 @@ def matrix(names: Sequence[str], tests: Sequence[Row], columns: tuple[str, str])
 
 
 def _both(row: Row, places: int | None) -> tuple[str, str]:
-    """Return what the test of a pair says of the second against the first, and of the first."""
+    """Return the cells of the second against the first of a pair, and of the first against the second."""
     star = "* " if row[DIFFER] == "yes" else ""
     if "only the first wrong" in row:
         first, second = row["only the first wrong"], row["only the second wrong"]

@@ -1,4 +1,4 @@
-"""What the end of an exploration says."""
+"""The certificate of an exploration: its answer and its guarantee."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from cmab.goals import Goal
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Which arms, with what guarantee, and how closely it was decided: of a run's end, or of any moment.
+    """The arms that an explorer returns, their guarantee, and the samples and intervals behind them.
 
     Attributes
     ----------
     explorer : str
-        The explorer's name.
+        The name of the explorer.
     goal : Goal or None
-        What is guaranteed of the arms; None where the explorer does not say.
+        The goal that the arms are guaranteed to meet; None if the explorer declares no goal.
     delta : float or None
-        The probability with which the guarantee may fail; None where the explorer has none.
+        The probability with which the guarantee may fail; None if the explorer has no `delta`.
     is_certified : bool
-        Whether the guarantee holds: the rule stopped, and is proven. Otherwise the arms are a guess.
+        Whether the guarantee holds: the rule stopped and has a proof. If False, the arms are a guess.
     arms : IntArray
-        The arms that are named.
+        The arms that the explorer returns.
     counts : IntArray, shape (n_arms,), or None
-        Samples of each arm; None of a session whose state forgets them. What an optimal rule would give to
-        each is `cmab.theory.optimal_proportions`.
+        Samples of each arm; None for a session whose state does not keep them.
+        `cmab.theory.optimal_proportions` returns the shares of an optimal rule.
     means : FloatArray, shape (n_arms,), or None
-        What the rule has for means; those of arms that were given up early may be older.
+        The means that the rule uses. The means of arms that were eliminated early may be older.
     lower, upper : FloatArray, shape (n_arms,), or None
-        The intervals that the rule compares, infinite for arms never seen; None of rules without any, as
-        those that compare likelihoods. They hold all at once, at all times, where the rule is proven.
+        The confidence bounds that the rule compares, infinite for arms without samples. They are None for
+        rules without intervals, such as rules that compare likelihoods. If the rule has a proof, the
+        intervals of all arms hold at the same time, in all rounds.
     witness : tuple of int or None
-        The named arm and the other one that are the closest: of least lower and of largest upper bound, or of
-        least evidence. They were the last to be told apart. None where arms are not named one by one.
+        A returned arm and another arm that were the hardest to separate: the returned arm with the least
+        lower bound and the other arm with the largest upper bound, or the pair with the least evidence. None
+        if the explorer does not return single arms.
 
     Examples
     --------
@@ -42,7 +44,7 @@ class Certificate:
     >>> from instances import BernoulliArms
     >>> found = identify(LUCB1(3, k=1, delta=0.1), BernoulliArms([0.2, 0.9, 0.5]), rng=0)
     >>> found.certificates[0]
-    Certificate(LUCB1: [1] certified, ExploreM(k=1, epsilon=0.0), delta 0.1, 741 samples, 1 told from 0)
+    Certificate(LUCB1: [1] certified, ExploreM(k=1, epsilon=0.0), delta 0.1, 741 samples, closest arms 1, 0)
     """
 
     explorer: str
@@ -58,17 +60,17 @@ class Certificate:
 
     @property
     def epsilon(self) -> float:
-        """The tolerance of the goal."""
+        """The tolerance `epsilon` of the goal, 0 if it has none."""
         return float(getattr(self.goal, "epsilon", 0.0))
 
     @property
     def radii(self) -> FloatArray | None:
-        """Half the length of each interval."""
+        """Half the length of each confidence interval."""
         return None if self.lower is None or self.upper is None else 0.5 * (self.upper - self.lower)
 
     @property
     def margin(self) -> float | None:
-        """By how much the intervals of the witness are apart; below 0 they overlap, as `epsilon` allows."""
+        """The gap between the intervals of the witness; negative if they overlap, as `epsilon` may allow."""
         if self.witness is None or self.lower is None or self.upper is None:
             return None
         inside, outside = self.witness
@@ -81,5 +83,5 @@ class Certificate:
         if self.counts is not None:
             said.append(f"{int(self.counts.sum()):,} samples")
         if self.witness is not None:
-            said.append("{} told from {}".format(*self.witness))
+            said.append("closest arms {}, {}".format(*self.witness))
         return f"Certificate({self.explorer}: {', '.join(said)})"

@@ -1,4 +1,4 @@
-"""What `compare` found: learners or explorers on one environment, ranked and tested."""
+"""The result of `compare`: learners or explorers on one environment, ranked and tested."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = TypeVar("Result", Simulation, Identification)
 
 
 class Rows(list[Row]):
-    """Rows that a terminal and a notebook show as a table."""
+    """Rows that are shown as a table in a terminal and in a notebook."""
 
     def __repr__(self) -> str:
         return text(self, grouped=True) if self else "[]"
@@ -36,7 +36,7 @@ class Rows(list[Row]):
 
 
 class Table(str):
-    """A text that a terminal shows as it is, also without `print`."""
+    """A text that an interactive session shows without quotes, also without `print`."""
 
     __slots__ = ()
 
@@ -46,17 +46,18 @@ class Table(str):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(ABC, Generic[Result]):
-    """What `compare` found: a `PolicyComparison`, or an `ExplorerComparison`.
+    """The result of `compare`: a `PolicyComparison` or an `ExplorerComparison`.
 
     Attributes
     ----------
     results : dict of str to Simulation or Identification
-        The result of each, by name; ``comparison["CUCB"]`` is short for ``comparison.results["CUCB"]``.
+        The result of each learner or explorer by name; ``comparison["CUCB"]`` is short for
+        ``comparison.results["CUCB"]``.
     environment : str
-        What they were compared on.
+        A description of the environment.
     replications : dict of str to IntArray
-        Which replications each has, in the order of its result: those of an unfinished study may differ, and
-        only those that both have are paired.
+        The replication numbers of each result, in its order. In an unfinished study they may differ between
+        learners; tests use only the replications that both have.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Comparison(ABC, Generic[Result]):
     ('LUCB', [array([1]), array([1])])
     """
 
-    #: The classes of comparisons by what a file calls them.
+    #: The classes of comparisons by the kind that a file names.
     _kinds: ClassVar[dict[str, type[Comparison[Any]]]] = {}
     _kind: ClassVar[str] = ""
 
@@ -78,7 +79,7 @@ class Comparison(ABC, Generic[Result]):
 
     @property
     def kind(self) -> str:
-        """What is compared: ``"learners"`` or ``"explorers"``."""
+        """The kind of the compared objects: ``"learners"`` or ``"explorers"``."""
         return self._kind
 
     def __init_subclass__(cls, kind: str = "", **named: object) -> None:
@@ -88,7 +89,7 @@ class Comparison(ABC, Generic[Result]):
 
     def __post_init__(self) -> None:
         if not self.results:
-            raise ValueError("results must hold a learner at least, got none")
+            raise ValueError("results must not be empty, got {}; pass at least one result")
         numbers = {name: np.arange(len(found.seconds)) for name, found in self.results.items()}
         object.__setattr__(self, "replications", numbers | self.replications)
 
@@ -99,47 +100,48 @@ class Comparison(ABC, Generic[Result]):
 
     @abstractmethod
     def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
-        """Return a row of numbers for each, the best first, with intervals of `level`."""
+        """Return a row of numbers for each learner or explorer, the best first, with intervals at `level`."""
 
     @abstractmethod
     def tests(self, *, level: float = 0.95) -> Rows:
-        """Return a row for each pair: its difference with an interval of `level`, and a paired test.
+        """Return a row for each pair: the difference, its interval at `level` and a paired test.
 
-        ``p (Holm)`` is corrected for all pairs, so that the chance of a single false "yes" under "differ at
-        5 %" is at most 5 %. A dash stands where there is nothing to test: below two common replications, or
-        where all differences are equal.
+        The p-values in ``p (Holm)`` are corrected for all pairs, so that the probability of any false "yes"
+        under "differ at 5 %" is at most 5 %. A dash means that a pair has fewer than two common replications
+        or that all its differences are equal.
         """
 
     def matrix(self) -> Rows:
-        """Return the tests as a matrix: by how much a row has more than a column, ``*`` where they differ.
+        """Return the tests as a matrix of differences, row minus column, with ``*`` if they are significant.
 
-        Columns are numbered as the rows, the best one first. Where runs were cut off only the sign is known;
-        where errors are compared there are two counts: where only the row's was wrong, only the column's.
+        Columns are numbered like the rows, the best first. If runs were cut off, a cell has only the sign. If
+        errors are compared, a cell has two counts: replications in which only the row is wrong, and
+        replications in which only the column is wrong.
         """
         return Rows(matrix(self._named(), self.tests(), self._pair))
 
     @abstractmethod
     def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw what is compared, write it to `path` if that is given, and return the matplotlib axes."""
+        """Draw the comparison, write the picture to `path` if it is given, and return the matplotlib axes."""
 
     @property
     def best(self) -> str:
-        """The name of the one that did best."""
+        """The name of the best learner or explorer."""
         return str(next(iter(self.rows()[0].values())))
 
     @property
     def tied(self) -> list[str]:
-        """The names of those whom the tests cannot tell from the best one."""
+        """The names that the tests do not distinguish from the best one."""
         return self._named(TIED, EQUAL)
 
     def table(self, *, level: float = 0.95) -> Table:
-        """Return a table to print, the best first, and a sentence on who is best."""
+        """Return a table to print, the best first, and the sentence `headline`."""
         rows, _ = self._shown(level)
         return Table(f"{self._title()}\n\n{text(rows, grouped=True)}\n\n{self.headline}")
 
     @property
     def headline(self) -> str:
-        """A sentence: who is best, and who cannot be told from it."""
+        """A sentence that names the best one and the ones that are not distinguishable from it."""
         ties, untested = ", ".join(self.tied), ", ".join(self._named(UNTESTED))
         more = f" Not distinguishable from it: {ties} ({self._test()}, Holm, 5 %)." if ties else ""
         more += f" Not tested against it: {untested}." if untested else ""
@@ -156,39 +158,39 @@ class Comparison(ABC, Generic[Result]):
         return frame_of(self.rows(level=level), "rows()")
 
     def to_html(self, *, level: float = 0.95, band_kind: Band = "t", caption: str = "") -> str:
-        """Return the table for a page; the best, and who may be, in bold."""
+        """Return the table as HTML; the best one and the ones not distinguishable from it are bold."""
         from cmab.results._html import table
 
         rows, bold = self._shown(level, band_kind)
         return table(rows, caption, bold=bold)
 
     def to_markdown(self, *, level: float = 0.95) -> str:
-        """Return the table for Markdown."""
+        """Return the table as Markdown."""
         return text(self._shown(level)[0], grouped=True, form="github")
 
     def to_latex(self, *, level: float = 0.95, caption: str = "") -> str:
-        """Return the table for LaTeX and its package booktabs; the best, and who may be, in bold."""
+        """Return the table as LaTeX (package booktabs); the best and those not distinguishable are bold."""
         rows, bold = self._shown(level)
         return latex(rows, caption=caption, bold=bold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all but the learners' final states to a file, an archive of numpy without pickle.
+        """Write everything but the final states and certificates to a numpy archive without pickle.
 
         Raises
         ------
         OSError
-            If it cannot be written; what was there stays.
+            If the file cannot be written. An existing file then stays unchanged.
         """
         write(Path(path), self._kind, self.results, self._said())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Comparison[Any]:
-        """Return what `save` wrote.
+        """Return the comparison that `save` wrote.
 
         Raises
         ------
         ValueError
-            If the file holds anything else, or is damaged.
+            If `save` did not write the file, or if the file is damaged.
         """
         kind, results, said = read(Path(path))
         said["replications"] = {name: np.array(each, np.int64) for name, each in said["replications"].items()}
@@ -206,46 +208,46 @@ class Comparison(ABC, Generic[Result]):
         return f"{self.to_html(caption=self._title())}<p>{escape(self.headline)}</p>"
 
     def _named(self, *verdicts: str) -> list[str]:
-        """Return of whom the tests say so, or all, the best first."""
+        """Return the names with one of these verdicts, or all names, the best first."""
         rows = [row for row in self.rows() if not verdicts or row.get(VERDICT) in verdicts]
         return [str(next(iter(row.values()))) for row in rows]
 
     def _shown(self, level: float, band_kind: Band = "t") -> tuple[list[Row], list[int]]:
-        """Return the rows of the table, and the numbers of those that are best or may be."""
+        """Return the rows of the table and the numbers of the rows in bold."""
         rows = self._columns(self.rows(level=level, band_kind=band_kind))
         bold = [number for number, row in enumerate(rows) if row.get(VERDICT) in (BEST, TIED, EQUAL)]
         return folded(rows, level), bold
 
     def _said(self) -> dict[str, Any]:
-        """Return what a file keeps beside the results."""
+        """Return the values that a file keeps in addition to the results."""
         numbers = {name: those.tolist() for name, those in self.replications.items()}
         return {"environment": self.environment, "replications": numbers}
 
     @abstractmethod
     def _title(self) -> str:
-        """Return what stands above the table."""
+        """Return the title above the table."""
 
     @property
     @abstractmethod
     def _pair(self) -> tuple[str, str]:
-        """The columns of the tests that name two, the one with less first."""
+        """The two columns of the tests that name a pair, the one with the smaller value first."""
 
     @abstractmethod
     def _test(self) -> str:
-        """Return by which tests two are told apart."""
+        """Return the names of the tests between pairs."""
 
     def _columns(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows without what is the same for all, and said in the title."""
+        """Return the rows without columns that are equal in all rows, empty, or implied by others."""
         alike = len({row["replications"] for row in rows}) == 1
         unsaid = {"replications"} if alike else set()
-        # What nobody has is left out: an unknown regret, errors that nobody judged.
-        if "regret" in rows[0]:  # whose interval says as much
+        # Columns without any value are left out, such as unknown regret.
+        if "regret" in rows[0]:  # whose interval gives the same information as the interval of the reward
             unsaid |= {name for name in rows[0] if name.startswith(("reward a round, ", "cost a round, "))}
         unsaid |= {name for name in rows[0] if all(is_missing(row.get(name)) for row in rows)}
         return [{name: value for name, value in row.items() if name not in unsaid} for row in rows]
 
     def _runs(self) -> str:
-        """Return what the title says of replications and environment."""
+        """Return the part of the title on replications and the environment."""
         runs = {len(those) for those in self.replications.values()}
         counted = f"{min(runs):,}" if len(runs) == 1 else f"{min(runs):,} to {max(runs):,}"
         place = f" on {shown(_Plain(self.environment))}" if self.environment else ""
@@ -253,7 +255,7 @@ class Comparison(ABC, Generic[Result]):
 
 
 class _Plain(str):
-    """A text that is shown without quotes."""
+    """A text with a repr without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__

@@ -1,4 +1,4 @@
-"""What `compare` found of explorers."""
+"""The result of `compare` for explorers."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplorerComparison(Comparison[Identification], kind="explorers"):
-    """Explorers on one environment: by samples until they stop, or by errors where samples are given.
+    """Explorers on one environment, compared by samples until they stop, or by errors with given budgets.
 
-    A run that `max_samples` cut off is never averaged with finished ones: such an explorer has no mean, but a
-    median as long as most of its runs ended, and its tests are of signs.
+    A run that `max_samples` cut off is never averaged with finished runs. An explorer with such a run has no
+    mean. It has a median if more than half of its runs stopped, and its tests are sign tests.
 
     Parameters
     ----------
     results : dict of str to Identification
-        By name.
+        The result of each explorer by name.
     environment : str
-        What they were compared on.
+        A description of the environment.
     replications : dict of str to IntArray
-        Which replications each has; the first ones if left out.
+        The replication numbers of each result. If omitted, 0, 1, 2 and so on.
     deltas : dict of str to float
-        The chance of error that an explorer was allowed; who errs more often than that is not the best one.
+        The error probability that each explorer is allowed. An explorer that errs significantly more often is
+        not ranked as the best.
     budgets : dict of str to int
-        The samples of those that end with a budget. With one, all are compared by their errors.
+        The budgets of the explorers with a fixed budget. If there are any, all explorers are compared by
+        their errors.
 
     Raises
     ------
@@ -59,11 +61,11 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
     budgets: dict[str, int] = field(default_factory=dict)
 
     def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
-        """Return a row of numbers for each explorer, the best first, with intervals of `level`."""
+        """Return a row of numbers for each explorer, the best first, with intervals at `level`."""
         rows, too_often = explorer_rows(self.results, level, band_kind), self._wrong_too_often()
         if self.budgets:
             rows.sort(key=lambda row: np.inf if row["share wrong"] is None else row["share wrong"])
-            # Where no replication tells two apart there is no test, and nothing to tell them by.
+            # If no replication distinguishes two explorers there is no test, so they are not distinguishable.
             return Rows(with_verdicts(rows, self.tests(), self._pair, untested=TIED))
         rows.sort(key=lambda row: row["explorer"] in too_often)
         rows = with_verdicts(rows, self.tests(), self._pair, excluded=dict.fromkeys(too_often, TOO_OFTEN))
@@ -72,17 +74,17 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return Rows(rows)
 
     def tests(self, *, level: float = 0.95) -> Rows:
-        """Return a row for each pair, of samples; of errors where one has a budget. See `Comparison.tests`.
+        """Return a row for each pair: a test of samples, or of errors if an explorer has a budget.
 
-        Samples are compared by Student's test; where runs were cut off, by signs. Errors are compared by
-        `failures`.
+        Samples are compared by Student's paired test, or by a sign test if runs were cut off. Errors are
+        compared by `failures`. See `Comparison.tests` for the columns.
         """
         if self.budgets:
             return self.failures()
         return Rows(corrected(pairs_of_explorers(self.results, self.replications, level)))
 
     def failures(self) -> Rows:
-        """Return a row for each pair of which one was wrong where the other was not: McNemar's exact test."""
+        """Return McNemar's exact test for each pair of explorers with errors in different replications."""
         return Rows(corrected(pairs_of_failures(self.results, self.replications)))
 
     def plot(
@@ -98,19 +100,20 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out. An explorer has the same colour in all figures.
+            Axes to draw on. If omitted, a new figure is created. An explorer has the same colour in all
+            figures.
         level : float
-            Confidence of the intervals.
+            Confidence level of the intervals.
         legend : {"beside", "inside", "below", False}, optional
-            Where the legend of shares stands; bars have none.
+            Position of the legend of the shares; a bar chart has no legend.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
+            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With the bars, or points.
+            The axes with the bars or points.
         """
         from cmab.plotting import failure_curves, sample_bars
         from cmab.plotting._style import written
@@ -125,15 +128,15 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
 
     @property
     def headline(self) -> str:
-        """A sentence: who is best, and who cannot be told from it."""
+        """A sentence that names the best explorer and those not distinguishable from it."""
         if self._wrong_too_often() >= self.results.keys():
-            return "None errs as rarely as its delta asks."
+            return "Every explorer is wrong more often than its delta allows."
         if not self.budgets and np.isinf(self.rows()[0]["median"]):
-            return "None stopped in more than half of its runs: there is no best one."
+            return "No explorer stopped in more than half of its runs, so there is no best one."
         return super().headline
 
     def _wrong_too_often(self) -> set[str]:
-        """Return who is shown to err more often than its delta allows."""
+        """Return the explorers with a share of wrong answers significantly above their delta."""
         return {
             str(row["explorer"])
             for row in explorer_rows(self.results)
@@ -156,7 +159,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
 
     def _columns(self, rows: Sequence[Row]) -> list[Row]:
         unsaid = set() if any(row["cut off"] for row in rows) else {"cut off", "median"}
-        if self.budgets:  # which say how many samples there are
+        if self.budgets:  # the budgets determine the numbers of samples
             unsaid |= {"samples, from", "samples, to", "median"}
         return [{name: v for name, v in row.items() if name not in unsaid} for row in super()._columns(rows)]
 
@@ -164,4 +167,4 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
         return super()._said() | {"deltas": self.deltas, "budgets": self.budgets}
 
     def _title(self) -> str:
-        return f"Samples until they stop, and wrong answers: {self._runs()}"
+        return f"Samples until stopping, and wrong answers: {self._runs()}"

@@ -1,4 +1,4 @@
-"""What `identify` found."""
+"""The result of `identify`."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from cmab.results.tables import shown
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What `identify` found. R replications.
+    """The result of `identify` in R replications.
 
     Attributes
     ----------
     explorer : str
-        The explorer's name.
+        The name of the explorer.
     arms : list of IntArray
-        The arms named in each replication; after a capped run, only the best guess, and none at all where
-        the cap allowed no sample.
+        The arms returned in each replication. If `max_samples` ended the run they are only the best guess,
+        and empty if the run had no sample.
     samples : IntArray, shape (R,)
-        Outcomes that were drawn; after a capped run, fewer than its rule would have needed.
+        Number of samples. If `max_samples` ended the run, the rule would have needed more.
     correct : BoolArray, shape (R,)
-        Whether the arms meet the explorer's goal, stopped or not; nowhere unless `judged`.
+        Whether the arms meet the explorer's goal, whether or not it stopped. All False if `judged` is False.
     stopped : BoolArray, shape (R,)
-        Whether the explorer's own stopping rule (or its budget) ended the run; where false, `max_samples`
-        did, and the arms carry no guarantee.
+        Whether the explorer's stopping rule or budget ended the run. If False, `max_samples` ended the run
+        and the arms have no guarantee.
     certified : BoolArray, shape (R,)
-        Whether the arms carry the guarantee that the explorer was asked for: its rule stopped the run, and
-        is proven. Never with a fixed budget, nor in a heuristic mode.
+        Whether the arms have the guarantee of the explorer: its stopping rule ended the run and has a proof.
+        Always False with a fixed budget and in heuristic modes.
     seconds : FloatArray, shape (R,)
-        Wall-clock seconds.
+        Wall-clock time in seconds.
     path : str
-        Which loop ran: ``"compiled"`` or ``"python"``.
+        The loop that ran: ``"compiled"`` or ``"python"``.
     judged : bool
-        Whether the explorer has a goal, by which answers are right or wrong.
+        Whether the explorer has a goal, which decides whether an answer is correct.
     counts : IntArray, shape (R, n_arms), or None
-        Samples of each arm, whose shares may be compared with `cmab.theory.optimal_proportions`; None of
-        runs read from a study, which does not keep them.
+        Samples of each arm. `cmab.theory.optimal_proportions` returns the shares of an optimal rule. None for
+        runs read from a study, which does not store counts.
     certificates : list of Certificate
-        What the end of each run says: the guarantee, intervals and the two arms told apart last; not of
-        runs read from a study or a file.
+        The certificate of each run: its guarantee, its intervals and the two arms that were the hardest to
+        separate. Empty for runs read from a study or a file.
 
     Examples
     --------
@@ -71,8 +71,8 @@ class Identification:
 
     @property
     def wrong(self) -> BoolArray:
-        """Whether a run ended by its own rule with a wrong answer; the guess of a capped run is none."""
-        # A run that was cut off gives a guess, which proves nothing about the rule.
+        """Whether a run ended by its own rule with a wrong answer; False for runs that were cut off."""
+        # The answer of a run that was cut off is a guess, which says nothing about the rule.
         return self.stopped & ~self.correct & self.judged
 
     def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
@@ -81,15 +81,15 @@ class Identification:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
+            Axes to draw on. If omitted, a new figure is created.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
+            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With the picture.
+            The axes with the picture.
         """
         from cmab.plotting import sample_bars
         from cmab.plotting._style import written
@@ -98,11 +98,11 @@ class Identification:
 
     def __repr__(self) -> str:
         runs = len(self.arms)
-        # A run that was cut off has no place in a mean, and in a median one above all others.
+        # There is no mean if a run was cut off; in the median, such runs rank above all others.
         is_whole, ranked = self.stopped.all(), np.where(self.stopped, self.samples, np.inf)
         samples = float(ranked.mean() if is_whole else np.median(ranked))
         known = shown(samples, grouped=True) if np.isfinite(samples) else "unknown"
-        wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged for want of a goal"
+        wrong = f"{int(self.wrong.sum())} of them wrong" if self.judged else "not judged: it has no goal"
         return (
             f"Identification({self.explorer}: {runs} runs, {int(self.stopped.sum())} stopped, {wrong},"
             f" {'mean' if is_whole else 'median'} samples {known})"

@@ -1,4 +1,4 @@
-"""What `compare` found of policies."""
+"""The result of `compare` for policies."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyComparison(Comparison[Simulation], kind="learners"):
-    """Policies on one environment, by regret; where the optimum is unknown, by expected reward.
+    """Policies on one environment, compared by regret, or by expected reward if the optimum is unknown.
 
     Parameters
     ----------
     results : dict of str to Simulation
-        After the same number of rounds, in the same sense.
+        The result of each policy by name. All have the same horizon and the same sense.
     environment : str
-        What they were compared on.
+        A description of the environment.
     replications : dict of str to IntArray
-        Which replications each has; the first ones if left out.
+        The replication numbers of each result. If omitted, 0, 1, 2 and so on.
     informed : sequence of str
-        Who was told the true means, as `Clairvoyant`: a yardstick, which stands last and is not the best one.
+        The names of policies that know the true means, such as `Clairvoyant`. They are a reference, ranked
+        last, and are never the best one.
 
     Raises
     ------
     ValueError
-        If there is no result, or results are of different rounds or senses.
+        If there is no result, or if the results have different horizons or senses.
 
     Examples
     --------
@@ -64,10 +65,10 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
                 for name, each in self.results.items()
             }
             if len(set(found.values())) > 1:
-                raise ValueError(f"results must have one {what}, got {found}")
+                raise ValueError(f"results must have the same {what}, got {found}")
 
     def rows(self, *, level: float = 0.95, band_kind: Band = "t") -> Rows:
-        """Return a row of numbers for each learner, the best first, with intervals of `level`."""
+        """Return a row of numbers for each learner, the best first, with intervals at `level`."""
         rows = learner_rows(self.results, level, band_kind)
         if not set(self.informed) >= self.results.keys():
             rows.sort(key=lambda row: row["learner"] in self.informed)
@@ -75,9 +76,9 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         return Rows(with_verdicts(rows, self.tests(), self._pair, excluded=excluded))
 
     def tests(self, *, level: float = 0.95) -> Rows:
-        """Return a row for each pair: Student's test of differences by replication, corrected by Holm.
+        """Return Student's paired test for each pair, with p-values corrected by Holm's method.
 
-        Regret differs as expected reward does, so no optimum is needed. See `Comparison.tests`.
+        The optimum cancels in differences of regret, so it need not be known. See `Comparison.tests`.
         """
         return Rows(corrected(pairs_of_learners(self.results, self.replications, level)))
 
@@ -91,28 +92,29 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
         legend: Legend = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Any:
-        """Draw the regret against the optimum, or the reward a round where that is unknown.
+        """Draw the regret, or the mean expected reward per round if the optimum is unknown.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out. A learner has the same colour in all figures.
+            Axes to draw on. If omitted, a new figure is created. A learner has the same colour in all
+            figures.
         log : bool
-            Whether axes are logarithmic.
+            If True, both axes are logarithmic.
         band_kind : {"t", "bootstrap"}
             Kind of the bands; see `cmab.plotting.band`.
         level : float
-            Confidence of the bands.
+            Confidence level of the bands.
         legend : {"beside", "inside", "below", False}, optional
-            Where the legend stands; see `cmab.plotting.regret_curves`.
+            Position of the legend; see `cmab.plotting.regret_curves`.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
+            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With the curves.
+            The axes with the curves.
         """
         from cmab.plotting import curves_with_bands, regret_curves
         from cmab.plotting._style import written
@@ -125,7 +127,7 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             name: (each.rounds, each.expected_rewards / each.rounds) for name, each in self.results.items()
         }
         axes = curves_with_bands(
-            curves, x_label="Round", y_label="Expected reward a round up to now", **settings
+            curves, x_label="Round", y_label="Expected reward per round so far", **settings
         )
         return written(axes, path)
 

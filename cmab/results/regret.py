@@ -8,22 +8,22 @@ from cmab.validation import shown
 
 
 def benchmark(oracle: Oracle, optimum: float) -> float:
-    """Return what the oracle's guarantee promises for a round played with the true means.
+    """Return the benchmark of the (alpha, beta)-approximation regret for a round.
 
-    ``alpha * beta * optimum`` for rewards. For costs, ``alpha * optimum`` with alpha >= 1; a failure
-    probability has no agreed meaning there and is refused.
+    It is ``alpha * beta * optimum`` for rewards. For costs it is ``alpha * optimum`` with alpha >= 1; because
+    a failure probability has no agreed meaning for costs, beta must be 1.
 
     Raises
     ------
     ValueError
         If the oracle minimises and declares ``beta < 1`` or ``alpha < 1``.
     """
-    # Definition 4: alpha beta opt a round.
+    # Definition 4: alpha * beta * opt per round.
     if oracle.sense == "max":
         return oracle.alpha * oracle.beta * optimum
     if oracle.beta != 1.0 or oracle.alpha < 1.0:
         raise ValueError(
-            "an oracle for costs must declare alpha >= 1 and beta = 1, got"
+            "an oracle that minimises must declare alpha >= 1 and beta = 1, got"
             f" alpha={oracle.alpha}, beta={oracle.beta} from {shown(oracle)}"
         )
     return oracle.alpha * optimum
@@ -32,18 +32,18 @@ def benchmark(oracle: Oracle, optimum: float) -> float:
 def cumulative_regret(
     earned: FloatArray, rounds: IntArray | FloatArray, *, per_round: float, sense: str
 ) -> FloatArray:
-    """Return the regret after each of `rounds` against `per_round`, never from realised rewards.
+    """Return the regret after each of `rounds`, from expected (not realised) rewards.
 
     Parameters
     ----------
     earned : FloatArray, shape (..., C)
-        Cumulative *expected* rewards (or costs) of the super arms played.
+        Cumulative expected rewards (or costs) of the super arms played.
     rounds : IntArray, shape (C,), or FloatArray, shape (..., C)
-        Numbers of rounds; where rounds differ, sums of their optima.
+        Numbers of rounds. If rounds differ, the cumulative sums of their optima.
     per_round : float
-        The benchmark of a round; where rounds differ, the share of their optima.
+        The benchmark per round. If rounds differ, the share of the optimum that is the benchmark.
     sense : {"max", "min"}
-        Sense of the oracle.
+        Whether rewards are maximised or costs minimised.
 
     References
     ----------

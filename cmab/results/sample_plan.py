@@ -1,4 +1,4 @@
-"""What a guess of the means says about the samples that rules will take."""
+"""Predicted sample counts of explorers on guessed means."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SamplePlan:
-    """Samples that rules take on a guessed instance, for each delta, beside what no rule can do without.
+    """The samples that explorers need on a guessed instance for each delta, and a lower bound on them.
 
     Attributes
     ----------
     environment : str
-        The guess.
+        A description of the guessed instance.
     results : dict of str to dict of float to Identification
-        By explorer and delta.
+        The result of each explorer and delta.
     least : dict of str to dict of float to float or None
-        What every rule takes on average that errs with probability at most delta on all instances,
-        ``T* kl(delta, 1 - delta)``: for Gaussian arms where outcomes are unbounded, and for coins where they
-        lie in [0, 1]; of more than 500 pairs of arms a looser bound. None with a tolerance, for another
-        support, and for other goals than the best k.
+        A lower bound on the mean number of samples of every rule that errs with probability at most delta on
+        all instances: ``T* kl(delta, 1 - delta)``. It assumes Gaussian arms if outcomes are unbounded, and
+        Bernoulli arms if outcomes are in [0, 1]. For more than 500 pairs of arms it is a looser bound. None
+        if the goal has a tolerance or is not the best k arms, or for another support.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SamplePlan:
     least: dict[str, dict[float, float | None]]
 
     def rows(self) -> list[Row]:
-        """Return a row for each explorer and delta; without a mean where runs were cut off."""
+        """Return a row for each explorer and delta; the mean is None if runs were cut off."""
         return [
             {
                 "explorer": name,
@@ -64,22 +64,22 @@ class SamplePlan:
     def plot(
         self, ax: Any = None, *, legend: Legend = None, path: str | os.PathLike[str] | None = None
     ) -> Any:
-        """Draw samples against delta, and below them what no rule can do without.
+        """Draw samples against delta, with the lower bounds.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
+            Axes to draw on. If omitted, a new figure is created.
         legend : {"beside", "inside", "below", False}, optional
-            Where the legend stands; see `cmab.plotting.regret_curves`.
+            Position of the legend; see `cmab.plotting.regret_curves`.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
+            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With the curves.
+            The axes with the curves.
         """
         from cmab.plotting import parameter_curves
         from cmab.plotting._style import written
@@ -113,7 +113,7 @@ class SamplePlan:
 
 
 def _whole(name: str, value: Any) -> Any:
-    """Return a number of samples as a whole one: a plan needs no decimals."""
+    """Return a number of samples rounded to an integer, as text."""
     if name == "delta":
         return f"{value:g}"
     if isinstance(value, float) and np.isfinite(value):
@@ -122,7 +122,7 @@ def _whole(name: str, value: Any) -> Any:
 
 
 def _quantile(found: Identification, share: float) -> float:
-    """Return the samples within which this share of the runs ended, infinite where fewer did."""
+    """Return the samples within which this share of the runs stopped, infinity if fewer runs stopped."""
     ranked = np.sort(np.where(found.stopped, found.samples, np.inf))
     return float(ranked[int(np.ceil(share * len(ranked))) - 1])
 
@@ -135,7 +135,7 @@ def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Leg
         for points in bounds:
             axes.plot(*zip(*points, strict=True), color="0.35", linestyle=(0, (1, 1)), linewidth=1.4)
         if bounds:
-            axes.lines[-1].set_label("no rule takes less")
+            axes.lines[-1].set_label("lower bound of all rules")
             axes.relim()
             axes.autoscale_view()
         handles = [line for line in axes.lines if not str(line.get_label()).startswith("_")]

@@ -1,4 +1,4 @@
-"""What `simulate` recorded."""
+"""The result of `simulate`."""
 
 from __future__ import annotations
 
@@ -15,51 +15,50 @@ from cmab.results.regret import cumulative_regret
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What `simulate` recorded. R replications, C checkpoints.
+    """The result of `simulate` in R replications with C checkpoints.
 
     Attributes
     ----------
     policy : str
-        The policy's name.
+        The name of the policy.
     rounds : IntArray, shape (C,)
-        Rounds at which the other arrays were recorded.
+        The checkpoints: rounds at which the other arrays were recorded.
     expected_rewards : FloatArray, shape (R, C)
         Cumulative expected reward of the super arms played.
     rewards : FloatArray, shape (R, C)
-        Cumulative realised reward.
+        Cumulative realised reward of the super arms played.
     oracle_calls : IntArray, shape (R,)
-        Calls of ``policy.oracle.solve``, wherever the policy makes them. A `MemoisedOracle` counts itself how
-        many of them it passed on.
+        Number of calls of ``policy.oracle.solve``. A `MemoisedOracle` counts separately how many of these
+        calls it passed on.
     oracle_seconds : FloatArray, shape (R,)
-        Wall-clock seconds in these calls; ``nan`` on the compiled path, which has no clock inside.
+        Wall-clock time in these calls, in seconds; ``nan`` on the compiled path, which does not measure it.
     seconds : FloatArray, shape (R,)
-        Wall-clock seconds in all.
+        Wall-clock time of the replication, in seconds.
     optimum : float
-        Expected reward of the best super arm; ``nan`` if the environment does not know it. Where rounds
-        differ, its mean over all rounds played.
+        Expected reward of the best super arm; ``nan`` if the environment does not know it. If rounds differ,
+        the mean over all rounds played.
     alpha, beta : float
         The guarantee that the policy's oracle declares.
     sense : {"max", "min"}
         Whether rewards are maximised or costs minimised.
     path : str
-        Which loop ran: ``"compiled"`` (policy, oracle and environment in one), ``"mixed"`` (a Python oracle
-        between a compiled policy and a compiled environment), ``"batch"`` (the same with all replications
-        side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random numbers) or
-        ``"python"``. The numbers are the same.
+        The loop that ran: ``"compiled"`` (policy, oracle and environment are compiled), ``"mixed"`` (a Python
+        oracle between a compiled policy and a compiled environment), ``"batch"`` (like ``"mixed"``, with all
+        replications side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random
+        numbers) or ``"python"``. All loops return the same numbers.
     states : list
         Final state of the policy in each replication.
     super_arms : list of IntArray
         Last super arm of each replication.
     optima : FloatArray or None, shape (R, C)
-        Cumulative optimum of the rounds, where they differ (`Environment.in_round`); None elsewhere. Regret
-        is against it.
-
+        Cumulative optimum of the rounds if rounds differ (`Environment.in_round`), otherwise None. Regret is
+        measured against it.
     change_points : list of IntArray
-        Of each replication, the rounds after which the policy found that means had changed, and began anew
-        (`GLRRestart`); empty for policies that look for no changes.
+        For each replication, the rounds after which the policy detected a change of the means and restarted
+        (`GLRRestart`). Empty for policies that do not detect changes.
     budgets_left : list of FloatArray
-        Of each replication, what was left of each budget at least: what was not told yet counts as used up in
-        full. Empty for policies without budgets.
+        For each replication, a lower bound on the rest of each budget: a round without feedback so far counts
+        with its largest consumption. Empty for policies without budgets.
 
     Examples
     --------
@@ -92,7 +91,7 @@ class Simulation:
 
     @property
     def regret(self) -> FloatArray:
-        """Cumulative (alpha, beta)-approximation regret, shape (R, C): Chen et al. 2016, Definition 4."""
+        """Cumulative (alpha, beta)-approximation regret, shape (R, C); Chen et al. 2016, Definition 4."""
         return self._regret(self.alpha * self.beta)
 
     @property
@@ -101,9 +100,10 @@ class Simulation:
         return self._regret(1.0)
 
     def _regret(self, share: float) -> FloatArray:
-        """Return the regret against a share of the optimum."""
+        """Return the regret against `share` times the optimum."""
         rounds: IntArray | FloatArray
-        # Rounds that are alike: t times the optimum. Else the sum of the rounds' own optima.
+        # With the same optimum in all rounds, t times the optimum. Otherwise the sum of the optima of the
+        # rounds.
         if self.optima is None:
             rounds, per_round = self.rounds, share * self.optimum
         else:
@@ -112,7 +112,7 @@ class Simulation:
 
     @property
     def reward_per_round(self) -> FloatArray:
-        """Mean expected reward of a round since the checkpoint before, shape (R, C)."""
+        """Mean expected reward per round since the previous checkpoint, shape (R, C)."""
         return np.diff(self.expected_rewards, prepend=0.0, axis=1) / np.diff(self.rounds, prepend=0)
 
     def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
@@ -121,15 +121,15 @@ class Simulation:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
+            Axes to draw on. If omitted, a new figure is created.
         path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If left out, nothing
-            is written: a notebook shows the picture, a script shows it with ``matplotlib.pyplot.show()``.
+            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
+            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
 
         Returns
         -------
         matplotlib Axes
-            With the picture.
+            The axes with the picture.
         """
         from cmab.plotting import regret_curves
         from cmab.plotting._style import written
@@ -139,7 +139,7 @@ class Simulation:
     def __repr__(self) -> str:
         n_replications, last = self.rewards.shape[0], int(self.rounds[-1])
         regrets = {"regret": self.exact_regret}
-        # Against a part of the optimum only, and so perhaps below 0: said beside the other, as what it is.
+        # The approximation regret may be negative, so it is named separately.
         if self.alpha * self.beta != 1.0:
             regrets["(alpha, beta)-regret"] = self.regret
         final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}

@@ -15,11 +15,11 @@ from typing import Any
 from cmab._streams import printable
 from cmab.saving._atomic import write_bytes
 
-# Digits of a number, most decimals, and where numbers get an exponent.
+# Significant digits of a number, largest number of decimals, and limit above which numbers get an exponent.
 _DIGITS = 4
 _MOST_PLACES = 6
 _LONG = 1e9
-# A name that begins so is a formula to a spreadsheet, which may run programs.
+# A spreadsheet takes text that begins with one of these for a formula, which may run programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -42,18 +42,18 @@ def columns(rows: Iterable[Row]) -> list[str]:
 
 
 def text(rows: Sequence[Row], *, grouped: bool = False, form: str = "plain") -> str:
-    """Return the rows as an aligned table; numbers have four digits or more, missing ones a dash.
+    """Return the rows as an aligned table; numbers have four digits or more, missing values a dash.
 
     `form` is one of tabulate's formats, such as ``"github"`` for Markdown.
     """
-    from tabulate import tabulate  # for those who print
+    from tabulate import tabulate  # imported only if a table is printed
 
     names = columns(rows)
     cells = [[printable(cell) for cell in line] for line in [names, *cells_of(rows, grouped=grouped)]]
-    if form == "github":  # whose cells tabulate leaves as they are
+    if form == "github":  # tabulate does not escape these cells
         cells = [[cell.replace("|", r"\|") for cell in line] for line in cells]
     return tabulate(
-        cells if form == "plain" else cells[1:],  # tabulate would widen the columns by their heads
+        cells if form == "plain" else cells[1:],  # tabulate would widen the columns by their headings
         () if form == "plain" else cells[0],
         form,
         colalign=["left" if is_text(rows, name) else "right" for name in names],
@@ -63,10 +63,10 @@ def text(rows: Sequence[Row], *, grouped: bool = False, form: str = "plain") -> 
 
 
 def latex(rows: Sequence[Row], *, caption: str = "", bold: Sequence[int] = ()) -> str:
-    """Return the rows as a LaTeX table in the style of the package booktabs; `bold` are numbers of rows."""
+    """Return the rows as a LaTeX table (package booktabs); `bold` has the numbers of the rows in bold."""
     names = columns(rows)
     places = "".join("l" if is_text(rows, name) else "r" for name in names)
-    # Spaces that align cells at a terminal are none here.
+    # LaTeX ignores the spaces that align cells in a terminal.
     lines = [[escaped(" ".join(cell.split())) for cell in line] for line in cells_of(rows, grouped=True)]
     for number in bold:
         lines[number] = [rf"\textbf{{{cell}}}" for cell in lines[number]]
@@ -80,21 +80,21 @@ def latex(rows: Sequence[Row], *, caption: str = "", bold: Sequence[int] = ()) -
 
 
 def escaped(text: str) -> str:
-    """Return text that LaTeX shows as it is."""
+    """Return text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(letter, letter) for letter in printable(text))
 
 
 def is_text(rows: Sequence[Row], name: str) -> bool:
-    """Return whether a column holds texts, which stand left: missing numbers and intervals stand right."""
+    """Return whether a column has text and is left-aligned; missing numbers and intervals are not text."""
     values = [row.get(name) for row in rows]
     if not all(isinstance(value, str | None) for value in values):
         return False
-    # The first column are names, also where they are numbers.
+    # The first column has names, also if the names look like numbers.
     return name == columns(rows)[0] or not all(map(_NUMERIC.match, filter(None, values)))
 
 
 def cells_of(rows: Sequence[Row], *, grouped: bool = False) -> list[list[str]]:
-    """Return the text of each cell, with as many decimals as its column has."""
+    """Return the text of each cell; all numbers of a column have the same number of decimals."""
     names = columns(rows)
     places = {name: decimals([row.get(name) for row in rows]) for name in names}
     return [
@@ -107,35 +107,36 @@ def cells_of(rows: Sequence[Row], *, grouped: bool = False) -> list[list[str]]:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is none, or no number."""
+    """Return whether a value is None or NaN."""
     return value is None or value != value  # NaN is not equal to itself
 
 
 def p_value(value: float) -> str:
-    """Return the text of a p-value: what is below a thousandth nobody needs to the last digit."""
+    """Return the text of a p-value, "< 0.001" if it is smaller than 0.001."""
     if is_missing(value):
         return "-"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def decimals(values: Sequence[object]) -> int | None:
-    """Return how many decimals show four digits of the largest number, and two of the smallest but zero.
+    """Return the number of decimals of a column, or None if no number of decimals suits it.
 
-    None where the numbers are too far apart, too large or too small for that.
+    With it, the largest number has at least four digits, and the smallest one except 0 has at least two. The
+    result is None if the numbers are too far apart, too large or too small.
     """
     sizes = [abs(value) for value in values if isinstance(value, float) and 0.0 < abs(value) < math.inf]
     if not sizes:
         return None
     most, least = (math.floor(math.log10(end(sizes))) for end in (max, min))
     places = max(0, _DIGITS - 1 - most)
-    # A digit more than the largest needs, if it gives the smallest its two.
+    # Add one decimal if it gives the smallest number its second digit.
     places += 1 - least == places + 1
     is_readable = max(sizes) < _LONG and 1 - least <= places <= _MOST_PLACES
     return places if is_readable else None
 
 
 def shown(value: object, places: int | None = None, *, grouped: bool = False) -> str:
-    """Return a cell's text, a number with so many decimals, or with four digits and without an exponent.
+    """Return the text of a cell: a number has `places` decimals, or four digits and no exponent.
 
     `grouped` puts commas between thousands.
     """
@@ -152,31 +153,31 @@ def shown(value: object, places: int | None = None, *, grouped: bool = False) ->
 
 
 def frame_of(rows: Sequence[Row], instead: str, names: Sequence[str] | None = None) -> Any:
-    """Return the rows as a ``pandas.DataFrame``; without pandas the error says what to call `instead`.
+    """Return the rows as a ``pandas.DataFrame``; without pandas, the error message recommends `instead`.
 
-    `names` are the columns, by default those of the rows.
+    `names` are the columns, by default the columns of the rows.
     """
     try:
         pandas = import_module("pandas")
     except ImportError:
         raise ImportError(
-            f"to_frame needs pandas: pip install 'cmab[frames]'. {instead} needs none"
+            f"to_frame needs pandas: pip install 'cmab[frames]'. {instead} works without pandas"
         ) from None
     return pandas.DataFrame(rows, columns=columns(rows) if names is None else names)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence[str] | None = None) -> None:
-    """Write the rows with full precision and a header: `names`, by default the columns of the rows.
+    """Write the rows with full precision and a header of `names`, by default the columns of the rows.
 
-    Text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it.
+    Text that a spreadsheet would take for a formula gets an apostrophe before it, as in spreadsheets.
     """
     names = columns(rows) if names is None else names
-    # The whole text first: a full disk must not leave half a table.
+    # Make the whole text first: a full disk must not leave half a table.
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(map(_inert, names))
     writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
-    # A folder of results may have come by mail, with a link in it that leads elsewhere.
+    # The folder may come from someone else and contain a link that leads out of it.
     write_bytes(Path(path), text.getvalue().encode("utf-8"), follow=False)
 
 

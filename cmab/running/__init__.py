@@ -1,1 +1,1 @@
-"""The loops: one replication, many replications, compiled or in Python, of regret and of exploration."""
+"""The loops of regret and of exploration, in compiled code or in Python, for one or many replications."""

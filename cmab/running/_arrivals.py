@@ -1,4 +1,4 @@
-"""When the feedback of a round arrives: at once, in batches, or some rounds later."""
+"""The arrival of feedback: immediately, in batches, or with a delay."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Delay = int | Callable[[int, np.random.Generator], int] | None
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """How long feedback takes: `delay` rounds, and then to the end of a batch of rounds.
+    """The arrival of feedback: `delay` rounds later, and then at the end of a batch of `batch` rounds.
 
     Raises
     ------
     ValueError
-        If `batch` is no positive integer, or `delay` neither None, a nonnegative integer nor callable.
+        If `batch` is not a positive integer, or `delay` is not None, a nonnegative integer or a callable.
     """
 
     batch: int = 1
@@ -42,18 +42,18 @@ class Arrival:
 
     @property
     def is_at_once(self) -> bool:
-        """Whether each round is learned from before the next, as compiled loops do."""
+        """Whether the feedback of each round arrives before the next round, as compiled loops require."""
         return self.batch == 1 and (self.delay is None or self.delay == 0)
 
     def later(self, t: int, rng: np.random.Generator) -> int:
         """Return the delay of round `t`."""
         if callable(self.delay):
-            return integer("what delay returns", self.delay(t, rng), 0)
+            return integer("the return value of delay", self.delay(t, rng), 0)
         return self.delay or 0
 
     def due(self, last: int) -> int:
-        """Return the end of the batch that has round `last`."""
-        # Batches are rounds 1 to b, b + 1 to 2b, and so on: the next multiple of b.
+        """Return the last round of the batch that contains round `last`."""
+        # Batches are rounds 1 to b, b + 1 to 2b, ..., so the result is the next multiple of b.
         return -(-last // self.batch) * self.batch
 
 
@@ -62,43 +62,43 @@ _ASKED_AGAIN = 20
 
 
 class Mail:
-    """Feedback on its way to the policy of one replication.
+    """Feedback of one replication that has not arrived at the policy.
 
     Parameters
     ----------
     arrival : Arrival
-        How long it takes.
+        The delay and the batches.
     rng : numpy.random.Generator
-        What random delays are drawn from: a stream of their own, so that they change no coins.
+        The stream of random delays. It is separate, so that delays do not change the outcomes.
     """
 
     def __init__(self, arrival: Arrival, rng: np.random.Generator) -> None:
         self._arrival, self._rng = arrival, rng
         self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
-        # Of the first rounds: the number, the stream before it, and the delay.
+        # For the first rounds: the round, the stream before its delay was drawn, and the delay.
         self._known: list[tuple[int, np.random.Generator, int]] = []
 
     def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
-        """Take the feedback of round `t`."""
+        """Add the feedback of round `t`."""
         before = copy.deepcopy(self._rng) if t <= _ASKED_AGAIN else None
         later = self._arrival.later(t, self._rng)
         if before is not None:
             self._known.append((t, before, later))
-        if t == _ASKED_AGAIN or not t & (t - 1):  # and in rounds 1, 2, 4, ..., which finds what moves slowly
+        if t == _ASKED_AGAIN or not t & (t - 1):  # also in rounds 1, 2, 4, ..., to detect slow changes
             self._check()
-        # Ordered by arrival, then by round; rounds differ, so tickets are never compared.
+        # Ordered by arrival and then by round. Rounds are distinct, so tickets are never compared.
         heappush(self._waiting, (self._arrival.due(t + later), t, ticket, feedback))
 
     def _check(self) -> None:
-        """Raise ``ValueError`` if the delays of the first rounds, asked for again, are other ones."""
+        """Raise ``ValueError`` if the delays of the first rounds differ when they are computed again."""
         for t, before, later in self._known:
             if (other := self._arrival.later(t, copy.deepcopy(before))) != later:
                 raise ValueError(
-                    "delay must return the same for the same round and generator, for replications would"
-                    f" depend on each other, but gave {later} for round {t} and {other} when asked again"
+                    "delay must return the same number for the same round and generator, because replications"
+                    f" must be independent; got first {later} and then {other} for round {t}"
                 )
 
     def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
-        """Yield what is due by the end of round `t`, earlier rounds first among what is due together."""
+        """Yield tickets and feedback that arrive by the end of round `t`, sorted by arrival and by round."""
         while self._waiting and self._waiting[0][0] <= t:
             yield heappop(self._waiting)[2:]

@@ -1,4 +1,4 @@
-"""Many replications side by side, for an oracle in Python that solves many problems at once."""
+"""Many replications in parallel rounds, for an oracle in Python that solves many problems per call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cmab.running._replication import TICK_SECONDS, Record, replicate
 from cmab.saving._generators import position_of
 from cmab.seeding import Purpose, stream
 
-#: Most replications side by side; more gain nothing.
+#: Largest number of replications in a group. Larger groups are not faster.
 WIDEST = 128
 _LONGEST_BLOCK = 4096
 _LEARNED = ("counters", "means", "deviations", "memory")
@@ -36,7 +36,7 @@ _LEARNED = ("counters", "means", "deviations", "memory")
 def groups(
     policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int, arrival: Arrival = AT_ONCE
 ) -> list[list[int]]:
-    """Return the replications by those that are played side by side, each alone where that does not pay."""
+    """Return groups of replications that are played together, of one each if that is not faster."""
     if replications == 1 or not arrival.is_at_once or _compiled_run(policy, environment) is None:
         return [[index] for index in range(replications)]
     workers = 1
@@ -44,7 +44,7 @@ def groups(
         from joblib import effective_n_jobs
 
         workers = effective_n_jobs(n_jobs)
-    # No worker idle, and no group wider than pays.
+    # Use all workers, and no group larger than WIDEST.
     parts = max(min(workers, replications), -(-replications // WIDEST))
     return [part.tolist() for part in np.array_split(np.arange(replications), parts)]
 
@@ -58,12 +58,12 @@ def replicate_group(
     tick: Callable[[int], object] | None = None,
     arrival: Arrival = AT_ONCE,
 ) -> list[Record]:
-    """Play the replications of a group as `replicate` does each of them, side by side if they are many."""
+    """Play the replications of a group together, with the same results as `replicate`."""
     if len(group) == 1:
         return [replicate(policy, environment, rounds, seed, group[0], tick, arrival)]
     compiled = _compiled_run(policy, environment)
     if compiled is None:
-        raise RuntimeError("only replications whose oracle solves batches are grouped")
+        raise RuntimeError("a group of several replications needs an oracle that solves batches")
     started, is_interrupted = time.perf_counter(), False
     run = _Batch(compiled, policy, rounds, seed, group)
     referee = Referee(environment, policy, stream(seed, Purpose.ROUNDS, group[0]))
@@ -79,7 +79,7 @@ def replicate_group(
 
 
 def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
-    """Return the compiled policy and environment around an oracle whose fastest form is `solve_batch`."""
+    """Return the compiled forms if the oracle has `solve_batch` and no compiled form, otherwise None."""
     if not is_current(policy.oracle, "solve_batch"):
         return None
     compiled = compiled_run(policy, environment)
@@ -87,18 +87,18 @@ def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | 
 
 
 class BatchCallback(Callback):
-    """Asks an oracle for the super arms of R replications at once.
+    """A callback that asks an oracle for the super arms of R replications at once.
 
     Parameters
     ----------
     oracle : Oracle
-        Whom to ask.
+        The oracle.
     learners : list of numpy.random.Generator
-        The streams of the replications.
+        The streams of the learners, one per replication.
     indices, super_arms : FloatArray, IntArray, shape (R, .)
-        Where the loop puts its questions and looks for the answers, one a row.
+        The arrays of the loop for the indices and the super arms, with one row per replication.
     lengths : IntArray, shape (R,)
-        For the sizes of the super arms.
+        The array for the sizes of the super arms.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class BatchCallback(Callback):
         super().__init__()
         self._oracle, self._learners, self._indices = oracle, learners, indices
         self._super_arms, self._lengths = super_arms, lengths
-        # A generator of nobody's: an oracle that draws from it is asked for each replication with its own.
+        # If the oracle draws from this generator, it is called per replication, with the stream of each.
         self.probe = np.random.default_rng(0)
         self._untouched = position_of(self.probe)
         self.path, self.seconds = "batch", 0.0
@@ -121,7 +121,7 @@ class BatchCallback(Callback):
     def _ask(self) -> int:
         if self.before is not None:
             self.before()
-        # A copy, for the oracle may keep or change what it is given.
+        # A copy, because the oracle may keep or change the array.
         started = time.perf_counter()
         answers = self._solve(self._indices.copy())
         self.seconds += time.perf_counter() - started
@@ -130,7 +130,7 @@ class BatchCallback(Callback):
                 f"{type(self._oracle).__name__}.solve_batch must return {len(self._learners)} super arms,"
                 f" got {len(answers)}"
             )
-        # What is not equally long and in order is checked, and named if it is wrong, one by one.
+        # If the fast check fails, check the super arms one by one, which raises for an invalid one.
         if not self._accept_all(answers):
             for row, answer in enumerate(answers):
                 arms = self._oracle.check_super_arm(answer, "the super arm of solve_batch")
@@ -143,21 +143,21 @@ class BatchCallback(Callback):
             answers = self._oracle.solve_batch(indices, self.probe)
             if position_of(self.probe) == self._untouched:
                 return answers
-            # The answers just drawn are thrown away: one generator for all would tie replications together.
-            # The batch may have changed its copy of the indices.
+            # Discard these answers: with a shared generator, replications would depend on each other.
+            # Copy the indices again, because the oracle may have changed its copy.
             self.path, indices = "mixed", self._indices.copy()
         return [self._oracle.solve(row, rng) for row, rng in zip(indices, self._learners, strict=True)]
 
     def _accept_all(self, answers: Sequence[Any]) -> bool:
-        """Take the answers if they are equally long and in order: one check for all is the cheaper one."""
-        # Whether a set is in the family is more than a matter of range and order.
+        """Accept the answers if one fast check for all of them succeeds, otherwise return False."""
+        # If the oracle has a membership test, range and repetition are not enough.
         if self._oracle.has_membership or len({len(a) for a in answers}) != 1:
             return False
         table = np.asarray(answers)
         if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] == 0:
             return False
         ordered = np.sort(table, axis=1)
-        # Sorted rows: the ends tell the range, and a repeated arm is one that does not increase.
+        # In sorted rows, the ends give the range, and repeated arms do not increase.
         in_range = ordered[:, 0].min() >= 0 and ordered[:, -1].max() < self._oracle.n_choices
         if not in_range or not (ordered[:, 1:] > ordered[:, :-1]).all():
             return False
@@ -166,7 +166,7 @@ class BatchCallback(Callback):
 
 
 class _Batch:
-    """R replications, in every round of which the oracle is asked once."""
+    """R replications that are played together, with one call of the oracle per round."""
 
     def __init__(
         self,
@@ -180,17 +180,17 @@ class _Batch:
 
         width, self._policy = len(group), compiled.policy
         self._states: list[Any] = [policy.initial_state() for _ in group]
-        # Keyed by the replication, not by its group: numbers do not depend on how many are played together.
+        # Streams are keyed by replication, so numbers do not depend on the groups.
         self._learners = [stream(seed, Purpose.LEARNER, index) for index in group]
         self._coins = [stream(seed, Purpose.ENVIRONMENT, index) for index in group]
         learned = (np.array([getattr(state, name) for state in self._states]) for name in _LEARNED)
         self._learned = Learned(*learned)
         n_arms, n_choices = self._states[0].n_arms, policy.oracle.n_choices
         self._sizes, earned = np.zeros(width, np.int64), np.zeros((width, 2))
-        # Room for the longest answer: an oracle's entries need not be base arms.
+        # Space for the longest super arm, whose entries may not be base arms.
         super_arms = np.empty((width, max(n_choices, n_arms)), np.int64)
         recorded, indices = np.full((width, len(rounds), 2), np.nan), np.empty((width, n_arms))
-        # In the order of the places in `Log.progress`, as far as this loop has use for them.
+        # The first two entries of `Log.progress`, which are those that this loop uses.
         told = (np.zeros(2, np.int64), rounds, recorded, earned, super_arms, indices)
         self._log = Log(*told, *room_for_one_round(self._states[0]))
         self._callback = BatchCallback(policy.oracle, self._learners, indices, super_arms, self._sizes)
@@ -205,16 +205,15 @@ class _Batch:
         return int(self._log.progress[PLAYED])
 
     def play(self, tick: Callable[[int], object] | None) -> None:
-        """Play all rounds; raises what the oracle raises, with the rounds before it played."""
+        """Play all rounds. If the oracle raises, the rounds before are played and the exception is raised."""
         from cmab.running._kernels_batched import play_batch
         from cmab.running._kernels_bundles import Rows
 
         last, block, width = int(self._log.checkpoints[-1]), 1, len(self._states)
         while (played := self._played) < last:
-            # Calls of a growing number of rounds, until one takes a tick: Ctrl-C and the bar wait that long.
+            # Increase the rounds per call up to about one tick, which delays Ctrl-C and the progress bar.
             started, block = time.perf_counter(), min(block, last - played)
-            # A vector takes the same numbers of a stream as single draws do, so
-            # these are `play_rounds`' keys.
+            # A vector of draws has the same numbers as single draws, so the keys are those of `play_rounds`.
             keys = np.array([coins.random(block) * 2.0**53 for coins in self._coins]).astype(np.int64)
             rows = Rows(keys, self._sizes, self._policy.is_random, self._callback.probe)
             arguments: tuple[Any, ...] = (*self._rules, self._learned, self._log, rows)
@@ -227,12 +226,12 @@ class _Batch:
                 block *= 2
 
     def records(self, seconds: float, is_interrupted: bool) -> list[Record]:
-        """Return what was played of each replication."""
+        """Return the record of each replication."""
         return [self._record(row, seconds, is_interrupted) for row in range(len(self._states))]
 
     def _record(self, row: int, seconds: float, is_interrupted: bool) -> Record:
         state, log = self._states[row], self._log
-        # The rows are written back into each replication's own arrays.
+        # Copy the rows into the arrays of each replication.
         state.rounds = self._played
         for name in _LEARNED:
             getattr(state, name)[:] = getattr(self._learned, name)[row]
@@ -249,7 +248,7 @@ class _Batch:
         )
 
     def _draw_indices(self) -> None:
-        """Write the indices by a random rule, each row from its replication's own stream."""
+        """Write the indices of a random rule, each row with the stream of its replication."""
         rule, reals, t = self._policy.function, self._policy.reals, self._played + 1
         for row, rng in enumerate(self._learners):
             rule(*(table[row] for table in self._learned), t, reals, rng, self._log.indices[row])

@@ -1,4 +1,4 @@
-"""An oracle's Python form between a compiled policy and a compiled environment."""
+"""Calls from the compiled loop to an oracle in Python."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cmab.oracle import Oracle
 
 
 class Callback(ABC):
-    """Answers compiled code from Python, and keeps what that raises until the compiled code is left.
+    """A function in Python that compiled code calls. It stores exceptions until the compiled code returns.
 
     Attributes
     ----------
     kernel : Kernel
-        What the compiled code calls; the answer is negative if the run must end.
+        The function for the compiled code. It returns a negative number if the run must end.
     is_asking : bool
-        Whether Python is at work, where Ctrl-C may end the run at once.
+        Whether Python code is running, so that Ctrl-C can end the run immediately.
     is_interrupted : bool
-        To be set where it came elsewhere: the run then ends at the next question.
+        Set it to True if Ctrl-C arrives in compiled code. The run ends at the next call.
     """
 
     def __init__(self) -> None:
@@ -33,40 +33,40 @@ class Callback(ABC):
 
     @abstractmethod
     def _ask(self) -> int:
-        """Return the answer, which is not negative; further ones go into arrays that both sides know."""
+        """Return a nonnegative number, and write further results to arrays that the loop shares."""
 
     def _answer(self) -> int:
-        """Return the answer, or -1 to end the run: no exception gets through compiled code."""
+        """Return the result of `_ask`, or -1 to end the run, because exceptions cannot pass compiled code."""
         try:
             self.is_asking = True
             answer = self._ask()
             self.is_asking = False
         except BaseException as error:
             self.is_asking = False
-            # KeyboardInterrupt and SystemExit too: they must not unwind compiled frames.
+            # Also catch KeyboardInterrupt and SystemExit, which must not unwind compiled frames.
             self._error = error
             return -1
         return -1 if self.is_interrupted else answer
 
     def reraise(self) -> None:
-        """Raise what Python raised, if it did."""
-        # Raised once: the next call begins without it.
+        """Raise the stored exception, if there is one."""
+        # Remove the exception, so that it is raised once.
         error, self._error = self._error, None
         if error is not None:
             raise error
 
 
 class OracleCallback(Callback):
-    """Asks an oracle for one super arm.
+    """A callback that asks an oracle for one super arm.
 
     Parameters
     ----------
     oracle : Oracle
-        Whom to ask.
+        The oracle.
     rng : numpy.random.Generator
-        The learner's stream.
+        The stream of the learner.
     indices, super_arm : FloatArray, IntArray
-        Where the loop puts its question and looks for the answer.
+        The arrays of the loop for the indices and for the super arm.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class OracleCallback(Callback):
         self._rng, self._indices, self._super_arm = rng, indices, super_arm
 
     def _ask(self) -> int:
-        # A copy, for the loop writes the next round's indices into the same array.
+        # A copy, because the loop writes the indices of the next round into the same array.
         indices, started = self._indices.copy(), time.perf_counter()
         answer = self._solve(indices, self._rng)
         self.seconds += time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""Running the compiled loop of rounds: which forms it takes, and how state goes in and out of it."""
+"""Running the compiled loop of rounds: choosing compiled forms, and passing the state to the loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cmab.statistics import ArmStatistics
 
 
 class CompiledRun(NamedTuple):
-    """The compiled policy and environment of one run, and the oracle's if it has one."""
+    """The compiled forms of policy, environment and oracle (None if the oracle has no compiled form)."""
 
     policy: Kernel
     oracle: Kernel | None
@@ -30,14 +30,14 @@ class CompiledRun(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Name of the loop over these forms."""
+        """The name of the loop over these forms: ``"compiled"`` or ``"mixed"``."""
         return "mixed" if self.oracle is None else "compiled"
 
 
 def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
-    """Return the compiled forms, or none if the policy or the environment has only its Python form.
+    """Return the compiled forms, or None if the policy or the environment has only a Python form.
 
-    Compiled loops know neither contexts nor tickets, nor rounds that differ.
+    Compiled loops support neither contexts nor tickets nor environments that change between rounds.
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
         return None
@@ -48,11 +48,12 @@ def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | N
 
 @contextmanager
 def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
-    """Hold Ctrl-C back until the call is over: numba, reading compiled functions, crashes on an exception.
+    """Delay Ctrl-C until the call returns.
 
-    Only while Python is asked, through `callback`, it gets through at once.
+    Otherwise numba crashes if the exception occurs while it reads the compiled functions. While the compiled
+    code calls Python through `callback`, Ctrl-C is handled immediately.
     """
-    # Only the main thread may set handlers, and one set outside of Python is none that could be called.
+    # Only the main thread can set handlers, and a handler that was set outside of Python cannot be called.
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
@@ -60,7 +61,7 @@ def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
     came: list[tuple[int, FrameType | None]] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        # While the oracle runs in Python an exception is harmless: the callback keeps it for after the loop.
+        # An exception is safe while the oracle runs in Python: the callback stores it until the loop ends.
         if callback is not None and callback.is_asking:
             usual(number, frame)
             return
@@ -78,25 +79,25 @@ def interrupt_waits(callback: Callback | None = None) -> Iterator[None]:
 
 
 class CompiledReplication:
-    """One replication on its way through the compiled loop.
+    """One replication in the compiled loop, which can be played in several calls.
 
     Parameters
     ----------
     compiled : CompiledRun
-        The compiled rules.
+        The compiled forms.
     oracle : Oracle
-        Called from the loop, round by round, where it has no compiled form.
+        The oracle. If it has no compiled form, the loop calls its Python form in each round.
     state : ArmStatistics
-        Changed in place.
+        The state, which is changed in place.
     learner_rng, coins : numpy.random.Generator
-        The learner's and the environment's stream.
+        The streams of the learner and of the environment.
     checkpoints : IntArray, shape (C,)
         Rounds to record.
 
     Attributes
     ----------
     recorded : FloatArray, shape (C, 2)
-        Cumulative realised and expected reward, ``nan`` after the round that was reached.
+        Cumulative realised and expected rewards. Values after the last played round are ``nan``.
     """
 
     def __init__(
@@ -112,13 +113,13 @@ class CompiledReplication:
         self.recorded: FloatArray = np.full((len(checkpoints), 2), np.nan)
         from cmab.running._kernels_bundles import Learned, Log, Streams
 
-        # In the order of the places in `Log.progress`.
+        # In the order of the constants for `Log.progress`.
         self._progress = np.array([state.rounds, 0, 0, 0])
         self._super_arm = np.empty(max(oracle.n_choices, state.n_arms), np.int64)
         indices, solve, self._callback = np.empty(state.n_arms), compiled.oracle, None
         if solve is None:
             self._callback = OracleCallback(oracle, learner_rng, indices, self._super_arm)
-            # The pointer in the callback must live as long as the loop may call it, hence the attribute.
+            # The attribute keeps the callback alive while the loop may call its pointer.
             solve = self._callback.kernel
         self._indices = indices
         self._loop = _loop_for(compiled.policy, solve, state)
@@ -134,7 +135,7 @@ class CompiledReplication:
 
     @property
     def oracle_seconds(self) -> float:
-        """Seconds in the oracle; ``nan`` where it is compiled, for compiled code has no clock."""
+        """Seconds in the oracle, or ``nan`` if it is compiled, because compiled code has no clock."""
         return math.nan if self._callback is None else self._callback.seconds
 
     @property
@@ -145,10 +146,10 @@ class CompiledReplication:
         return self._super_arm[: self._progress[SIZE]].copy()
 
     def play(self, last: int) -> None:
-        """Play up to round `last`; raises what the oracle raises, with the rounds before it played."""
+        """Play up to round `last`, or to the round before the one in which the oracle raises."""
         from cmab.running._kernels_bundles import LAST, PLAYED
 
-        # Round, checkpoint and size stay in the array from call to call, so a call goes on where one ended.
+        # The array keeps round, checkpoint and size between calls, so each call continues after the last one.
         self._progress[LAST] = last
         try:
             with interrupt_waits(self._callback):
@@ -162,36 +163,36 @@ class CompiledReplication:
             self.state.rounds = int(self._progress[PLAYED])
 
     def _why(self, t: int) -> str:
-        """Return why round `t` could not be played."""
+        """Return an error message for round `t`, which could not be played."""
         strange = np.flatnonzero(~np.isfinite(self._indices))
         if len(strange):
             arm = int(strange[0])
             return f"indices must be finite, got {self._indices[arm]} for base arm {arm} in round {t}"
-        return f"the oracle's compiled form must find a super arm, got a negative size in round {t}"
+        return f"the compiled form of the oracle must return a super arm, got a negative size in round {t}"
 
 
 def room_for_one_round(state: ArmStatistics) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the last three of `Log`."""
+    """Return the last three arrays of `Log`, the buffers of one round."""
     m = state.n_arms
     return np.empty(m, np.int64), np.empty(m), np.empty(2)
 
 
 def rules_of(compiled: CompiledRun) -> tuple[Any, ...]:
-    """Return what all loops of rounds begin with: the rules, and their arguments."""
+    """Return the first arguments of all loops of rounds: the compiled functions and `Arguments`."""
     from cmab.compiled._kernels import is_ours
     from cmab.running._kernels_bundles import Arguments, no_learning
 
     policy, oracle, environment = compiled
-    assert oracle is not None  # a callback at least
+    assert oracle is not None  # compiled form or callback
     learns = policy.learning is not None
     functions = (policy.function, policy.learning or no_learning, oracle.function, environment.function)
     parameters = (*oracle[1:3], *environment[1:3])
-    # Indices of ours are finite for all statistics, which the tests hold; looking at them costs 4 %.
+    # The tests check that indices of this library are always finite. Checking them here would cost 4 %.
     return *functions, Arguments(policy.reals, learns, *parameters, not is_ours(policy.function))
 
 
 def _loop_for(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> Any:
-    """Return the loop for these rules."""
+    """Return the compiled loop for these forms."""
     if _is_lazy(policy, oracle, state):
         from cmab.running._kernels_lazy import play_rounds_lazily
 
@@ -202,10 +203,10 @@ def _loop_for(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> Any:
 
 
 def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
-    """Return whether most arms need not be looked at in most rounds: CUCB for rewards, k of many arms."""
+    """Return whether the lazy loop applies: CUCB for rewards and an oracle of the k best of many arms."""
     if not policy.is_lazy:
         return False
     from cmab.compiled._kernels_top_k import largest_k
 
-    # With a k of more than a tenth the candidates are nearly all arms, and bounds cost more than they save.
+    # For larger k, nearly all arms are candidates, and the bounds cost more than they save.
     return 0 < largest_k(oracle) <= state.n_arms // 10

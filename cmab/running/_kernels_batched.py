@@ -1,4 +1,4 @@
-"""The loop of many replications side by side, around an oracle that answers for all of them at once."""
+"""The compiled loop of many replications, with one call of the oracle per round for all of them."""
 
 from cmab.compiled._kernels import kernel, loop_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes
@@ -16,10 +16,10 @@ def finish_rows(t, log):
 
 @loop_kernel(BATCHED_LOOP)
 def play_batch(index, learn, ask, play, arguments, learned, log, rows):
-    """Play as many rounds as `rows` has keys, or until `ask` answers a negative number.
+    """Play one round for each column of `rows.keys`, or until `ask` returns a negative number.
 
-    A row belongs to a replication; `ask` writes all their super arms and sizes. The rest is as in
-    ``play_rounds``.
+    Each row belongs to a replication. `ask` writes the super arms and sizes of all replications. Otherwise
+    the function is like ``play_rounds``.
     """
     counters, means, deviations, memory = learned
     policy, learns, oracle_integers, _, environment_integers, environment_reals = arguments[:6]
@@ -28,18 +28,18 @@ def play_batch(index, learn, ask, play, arguments, learned, log, rows):
     arms, outcomes, totals = log.arms, log.outcomes, log.totals
     for column in range(keys.shape[1]):
         t = log.progress[PLAYED] + 1
-        # A random rule needs each replication's own stream, which lives in Python: `ask` writes its indices.
+        # A random rule needs the streams of the replications, which are in Python: `ask` writes its indices.
         if not rows.is_random:
             for row in range(n_rows):
                 known = (counters[row], means[row], deviations[row], memory[row])
                 index(*known, t, policy, rows.nobody, indices[row])
-        # A callback has the form of an oracle but reads no argument except its address, in the integers.
+        # A callback has the signature of an oracle, but only uses its address in the integers.
         if ask(indices[0], oracle_integers, policy, rows.sizes) < 0:
             return
         for row in range(n_rows):
             super_arm, size = log.super_arm[row], rows.sizes[row]
             integers, reals = environment_integers, environment_reals
-            # The key is the one that the replication would draw in its own loop in this round.
+            # The same key as in this round of a separate run of the replication.
             n = play(super_arm, size, keys[row, column], integers, reals, arms, outcomes, totals)
             observe_outcomes(n, arms, outcomes, counters[row], means[row], deviations[row])
             if learns:

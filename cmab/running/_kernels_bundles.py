@@ -1,6 +1,6 @@
-"""What the loops of rounds take and change, in bundles.
+"""Named tuples of the arguments of the compiled loops of rounds.
 
-Functions cannot be bundled, for numba finds no common type for them in a tuple.
+They do not contain functions, because numba has no common type for functions in a tuple.
 """
 
 from typing import NamedTuple
@@ -11,12 +11,12 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled._kernels import types as t
 from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
 
-#: Places in `Log.progress`: rounds so far, next checkpoint, size of the last super arm, round to stop at.
+#: Indices into `Log.progress`: played rounds, next checkpoint, size of the last super arm, last round.
 PLAYED, CHECKPOINT, SIZE, LAST = range(4)
 
 
 class Arguments(NamedTuple):
-    """Parameters and scratch space of the rules, as their kernels brought them."""
+    """Parameters and buffers of the compiled rules."""
 
     policy: FloatArray
     learns: bool
@@ -24,11 +24,11 @@ class Arguments(NamedTuple):
     oracle_reals: FloatArray
     environment_integers: IntArray
     environment_reals: FloatArray
-    is_watched: bool  # whether indices may turn out infinite or nan, as those of users' rules may
+    is_watched: bool  # whether to check that indices are finite, as for rules of users
 
 
 class Learned(NamedTuple):
-    """The state: an array each, or a row of it for each of many replications."""
+    """The arrays of the state. In the batched loop, each has an additional first axis of replications."""
 
     counters: IntArray
     means: FloatArray
@@ -37,10 +37,10 @@ class Learned(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What a run tells: `earned` and `recorded` hold realised and expected rewards, in this order.
+    """The progress and the results of a run.
 
-    The last three are room for what `play` writes in one round. A loop that makes no array of its own has no
-    references to count.
+    `earned` and `recorded` hold realised and expected rewards, in this order. The last three arrays are
+    buffers for `play`, so that the loop creates no arrays and needs no reference counting.
     """
 
     progress: IntArray
@@ -55,17 +55,18 @@ class Log(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """The learner's generator, and that of the rounds' coins."""
+    """The streams of the learner and of the environment."""
 
     learner: np.random.Generator
     coins: np.random.Generator
 
 
 class Rows(NamedTuple):
-    """What many replications side by side have besides.
+    """Further arguments of the batched loop.
 
-    Keys of the rounds, a row each; sizes of the super arms; whether the index rule draws, in which case the
-    indices are there when the oracle is asked; and else a generator for it, from which nothing is drawn.
+    `keys` has a row of keys of the rounds for each replication, and `sizes` the sizes of the super arms.
+    `is_random` tells whether the index rule draws; then the callback writes the indices before it calls the
+    oracle. Otherwise the rule gets the generator `nobody`, from which it does not draw.
     """
 
     keys: IntArray
@@ -87,7 +88,7 @@ def _reals(axes: int) -> t.Array:
 
 
 def _state(more: int) -> tuple[t.Type, t.Type]:
-    """Return the types of `Learned` and `Log` with so many axes more than those of one replication."""
+    """Return the types of `Learned` and `Log` with `more` additional axes."""
     one, shared = 1 + more, _integers(1)
     learned = (_integers(one), _reals(one), _reals(one), _reals(one))
     room = (shared, _reals(1), _reals(1))
@@ -106,4 +107,4 @@ BATCHED_LOOP = t.void(
 
 @learn_kernel
 def no_learning(arms, n, outcomes, t, reals, memory):
-    """Stand where a learning rule takes its place."""
+    """Do nothing, in place of a learning rule."""

@@ -1,10 +1,11 @@
-"""The compiled loop of CUCB on the k best of many arms, which looks at few of them in most rounds.
+"""The compiled loop of CUCB on the k best of many arms, which computes few indices in most rounds.
 
-An arm that is not observed keeps its mean and its count, so its index grows with the logarithm of the time
-only. The indices that all arms would have some rounds ahead bound those until then; the arms with the highest
-of them are the candidates. As long as the k best candidates rank before the highest bound of the others,
-they are the k best of all, and the super arm is the very one that a full scan finds, ties included. The
-bounds hold in floating-point numbers: logarithm (of whole numbers), root, quotient and sum are monotone.
+An arm that is not observed keeps its mean and its count, so its index grows only with the logarithm of the
+round. The indices of all arms in a later round are therefore upper bounds until that round. The arms with the
+largest bounds are the candidates. While the k best candidates rank before the largest bound of the other
+arms, they are the k best of all arms, and the super arm is the same as after a full scan, including ties. The
+bounds also hold in floating-point arithmetic, because the logarithm (of integers), root, quotient and sum are
+monotone.
 """
 
 import math
@@ -28,7 +29,7 @@ _LONGEST_WAIT = 256
 
 @kernel
 def choose_candidates(counters, means, until, reals, bounds, chosen):
-    """Write the best arms by their indices in round `until`, in order, and the best of the others last."""
+    """Write the arms with the best indices in round `until`, in order, with the best of the others last."""
     n = chosen.shape[0]
     write_bounds(counters, means, until, reals, bounds)
     top_k(bounds, n, chosen)
@@ -41,7 +42,7 @@ def choose_candidates(counters, means, until, reals, bounds, chosen):
 
 @kernel
 def best_candidates(counts, averages, candidates, bound, term, high, values, places):
-    """Write the places of the best candidates; return whether they rank before all other arms."""
+    """Write the positions of the best candidates; return whether they rank before all other arms."""
     n = counts.shape[0]
     for j in range(n):
         values[j] = upper_bound(averages[j], counts[j], term, high)
@@ -52,14 +53,14 @@ def best_candidates(counts, averages, candidates, bound, term, high, values, pla
 
 @loop_kernel(LOOP)
 def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, streams):
-    """Do what ``play_rounds`` does, for a rule that ``is_lazy`` and an oracle of the k best."""
+    """Play rounds like ``play_rounds``, for a rule with ``is_lazy`` and an oracle of the k best."""
     counters, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments[:6]
     progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]
     arms, outcomes, totals = log[6:9]
     coins = streams.coins
     m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
-    # A rebuilding costs about m and lasts about n / k rounds, in each of which n candidates are looked at.
+    # Choosing candidates costs about m and lasts about n / k rounds, each of which costs n.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
     candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)
     counts, averages, values = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -67,13 +68,13 @@ def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, strea
         place_of[i] = -1
     for j in range(k):
         places[j] = j
-        if progress[SIZE] == 0:  # no last choice, where the next one starts from
+        if progress[SIZE] == 0:  # without a last super arm, start from the first k arms
             super_arm[j] = j
     built, until, bound, resume, wait = progress[PLAYED] + 1, 0, 0.0, 0, 1
     for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
         term = squared_radius(t, reals)
         is_known, is_rebuilt = False, False
-        while True:  # one call for both chances: compiling it takes a second
+        while True:  # a single call site, because compiling the call takes a second
             if t <= until:
                 is_known = best_candidates(counts, averages, candidates, bound, term, high, values, places)
             if is_known or is_rebuilt or t < resume:
@@ -101,7 +102,7 @@ def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, strea
         observe_outcomes(n_observed, arms, outcomes, counters, means, deviations)
         if learns:
             learn(arms, n_observed, outcomes, t, reals, memory)
-        # As in the other loop.
+        # As in ``play_rounds``.
         earned[0] += totals[0]
         earned[1] += totals[1]
         progress[PLAYED], progress[SIZE], position = t, k, progress[CHECKPOINT]
@@ -111,7 +112,7 @@ def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, strea
         for j in range(n_observed):
             place = place_of[arms[j]]
             if place < 0:
-                until = min(until, t)  # another arm has moved
+                until = min(until, t)  # the index of another arm has changed
             else:
                 counts[place], averages[place] = counters[arms[j]], means[arms[j]]
     return True

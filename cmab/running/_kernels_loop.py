@@ -1,4 +1,4 @@
-"""The compiled loop of rounds: many of them without returning to Python."""
+"""The compiled loop of rounds, which does not return to Python between rounds."""
 
 import math
 
@@ -26,10 +26,10 @@ def are_finite(values):
 
 @loop_kernel(LOOP, is_lean=True)
 def play_rounds(index, learn, solve, play, arguments, learned, log, streams):
-    """Play up to the round that `log` says, inclusive, just as `Session` and `simulate` would one by one.
+    """Play up to and including the last round in `log`, with the same results as the Python loop.
 
-    What was `learned` and the `log` are changed in place. Returns whether it came to that round: neither
-    the oracle nor indices that are no numbers ended the run before.
+    `learned` and `log` are changed in place. The function returns False if the oracle or an index that is not
+    finite ended the run earlier, and True otherwise.
     """
     counters, means, deviations, memory = learned
     policy, learns, oracle_integers, oracle_reals, environment_integers, environment_reals = arguments[:6]
@@ -38,19 +38,19 @@ def play_rounds(index, learn, solve, play, arguments, learned, log, streams):
     learner, coins = streams
     for t in range(progress[PLAYED] + 1, progress[LAST] + 1):
         index(counters, means, deviations, memory, t, policy, learner, indices)
-        # Compiled oracles look at no number: they would answer to nan as if it were one.
+        # Compiled oracles do not check indices and would also return a super arm for nan.
         if arguments.is_watched and not are_finite(indices):
             return False
         size = solve(indices, oracle_integers, oracle_reals, super_arm)
         if size < 0:
             return False
-        # One draw a round, whatever is played: that is why all policies meet the same coins.
+        # One draw per round for any super arm, so that all policies share the random numbers.
         key = np.int64(coins.random() * 2.0**53)
         n = play(super_arm, size, key, environment_integers, environment_reals, arms, outcomes, totals)
         observe_outcomes(n, arms, outcomes, counters, means, deviations)
         if learns:
             learn(arms, n, outcomes, t, policy, memory)
-        # Not a function of its own: references to the arrays of `log` would be counted in every round.
+        # Not a separate function, which would count references to the arrays of `log` in each round.
         earned[0] += totals[0]
         earned[1] += totals[1]
         progress[PLAYED], progress[SIZE], position = t, size, progress[CHECKPOINT]

@@ -1,4 +1,4 @@
-"""Tasks in workers, of this machine or of a cluster: by joblib and the back end that is configured."""
+"""Running tasks in workers of this machine or of a cluster, by joblib and its configured back end."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def in_workers(
     Parameters
     ----------
     sent : mapping
-        What goes to the workers, by the names that an error calls it by.
+        The objects that are sent to the workers, by their names in error messages.
     interrupts : bool
-        Whether the workers hear Ctrl-C too.
+        Whether the workers also receive Ctrl-C.
 
     Raises
     ------
     TypeError
-        Naming what cannot go to the workers.
+        If an object cannot be sent to the workers. The message names it.
     ChildProcessError
         If a worker died.
     """
@@ -54,13 +54,13 @@ def in_workers(
 
     active = copy.copy(get_active_backend(prefer=prefer)[0])
     if isinstance(active, MultiprocessingBackend):  # as Ray's is
-        # joblib gives the results of such pools as a list only, so that a crash would lose them: who leaves a
-        # generator early ends the pool, which is right here.
-        vars(active)["supports_return_generator"] = True  # for this one, not for its class
+        # joblib returns the results of such pools only as a list, because leaving a generator early ends the
+        # pool. Here this is intended, and a generator keeps the results before a crash.
+        vars(active)["supports_return_generator"] = True  # for this instance, not for its class
     parent = os.getpid() if isinstance(active, LokyBackend) and os.name == "posix" else None
     try:
         with open_streams(), parallel_config(backend=active):  # workers inherit the streams
-            # The watch begins before a worker first waits for anything that a dead parent could hold.
+            # Start the watch before a worker waits for a resource of its parent, which may die.
             watch: dict[str, Any] = {"initializer": _end_with, "initargs": (parent,)} if parent else {}
             workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
             with nullcontext() if interrupts or not parent else _unseen_interrupts():
@@ -70,17 +70,17 @@ def in_workers(
                     yield result
                 except GeneratorExit:
                     with warnings.catch_warnings():
-                        # joblib warns that it cancels tasks, which is what leaving early asks for.
+                        # Cancelling the tasks is intended, so ignore the warning of joblib.
                         warnings.simplefilter("ignore", UserWarning)
                         results.close()
                     raise
     except (PicklingError, BrokenProcessPool) as error:
-        # A pickling error says nothing of whose it is: each thing that was sent is tried alone.
+        # A pickling error does not name the object, so try each object separately.
         for name, thing in (sent or {}).items():
             _check_travels(name, thing, error)
         if isinstance(error, PicklingError):
             raise
-        message = f"a worker process died, perhaps for want of memory ({error})"
+        message = f"a worker process died, perhaps because it ran out of memory ({error})"
         raise ChildProcessError(message) from None
 
 
@@ -91,22 +91,22 @@ def _check_travels(name: str, thing: object, seen: Exception) -> None:
         cloudpickle.loads(cloudpickle.dumps(thing))
     except Exception as error:
         raise TypeError(
-            f"{name} must be picklable to go to worker processes, which {type(thing).__name__} is not"
-            f" ({error}): leave what cannot travel out by __getstate__, or use n_jobs=1"
+            f"{name} must be picklable to run in worker processes, got {type(thing).__name__} ({error});"
+            " exclude the part that cannot be pickled by __getstate__, or use n_jobs=1"
         ) from seen
 
 
 @contextmanager
 def _unseen_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in the processes started here, for good, and in this thread until the end.
+    """Block Ctrl-C permanently in processes that are started here, and in this thread until the end.
 
-    It goes to all processes of a terminal. The parent alone has to stop and ends its workers; one that is
-    just starting would print a traceback.
+    A terminal sends Ctrl-C to all processes. Only the parent must handle it and end its workers. A worker
+    that is just starting would print a traceback.
     """
     from multiprocessing import resource_tracker
 
-    # Else the first worker's start brings that of Python's tracker of shared memory, which on Python 3.11
-    # unblocks Ctrl-C for all workers after that one.
+    # Otherwise the first worker starts the resource tracker of Python, which unblocks Ctrl-C on Python 3.11
+    # for all later workers.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -116,7 +116,7 @@ def _unseen_interrupts() -> Iterator[None]:
 
 
 def _end_with(parent: int) -> None:
-    """Have this worker end soon after its parent: when that is killed, nobody else would tell it."""
+    """End this worker soon after its parent, because a killed parent cannot end its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""What a run refuses of an environment, because its result would be wrong."""
+"""Checks of an environment during a run, which raise before the result would be wrong."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.validation import check_vector, real, real_array, shown
 
-#: Super arms whose expected rewards are asked for again, the first ones of a run.
+#: Number of super arms, the first ones of a run, whose expected rewards are computed again later.
 _WITNESSES = 4
 
 
 class Referee:
-    """The environment of one run, round by round, and what the best super arms were worth.
+    """The environment of each round of a run, with the sum of the optima, and checks that it is consistent.
 
-    The expected reward of a super arm that stays in play is asked for once, and regret is against one
-    optimum: in rounds 2, 4, 8, ... and at the end, `check` asks for the optimum again, and for the expected
-    rewards of the last super arm and of the first ones. Rounds that `in_round` returns are checked one by
-    one.
+    The expected reward of a super arm is computed once while the policy repeats this super arm, and the
+    regret refers to one optimum. Therefore `check` computes the optimum again in rounds 2, 4, 8, ... and at
+    the end, and also the expected rewards of the last super arm and of the first ones. Each new environment
+    that `in_round` returns is checked.
 
     Parameters
     ----------
     environment : Environment
-        Whose rounds are played.
+        The environment of the run.
     policy : Policy
-        Whose arms and support the rounds must have.
+        The policy, which the environment of each round must fit.
     rng : numpy.random.Generator
-        The stream of the rounds.
+        The stream for `in_round`.
 
     Attributes
     ----------
     changes : bool
         Whether rounds differ.
     best : float
-        Sum of the optima of the rounds so far, where they differ.
+        The sum of the optima of all rounds so far, if rounds differ.
     """
 
     def __init__(self, environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> None:
@@ -56,12 +56,12 @@ class Referee:
 
     def at(self, t: int) -> Environment:
         """Return the environment as it is in round `t`."""
-        if t == self._look:  # a logarithmic number of looks is cheap, and finds what moves
+        if t == self._look:  # a logarithmic number of checks is cheap, and detects changes
             self.check(t)
             self._look *= 2
         if not self.changes:
             return self.environment
-        with metered(None):  # what the environment asks of an oracle of the policy's is not the policy's
+        with metered(None):  # do not count calls of the environment to the oracle of the policy
             world = self.environment.in_round(t, self._rng)
             if world is not self._world:
                 check_world(self.environment, world, t)
@@ -73,8 +73,8 @@ class Referee:
         return world
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the expected reward in the round that was asked for last."""
-        # The same super arm again, as in most late rounds, has the same expected reward: asking can be slow.
+        """Return the expected reward of a super arm in the round of the last call of `at`."""
+        # Reuse the expected reward of a repeated super arm, because computing it can be slow.
         played = super_arm.tobytes()
         if self.changes or played != self._played:
             answer = self._world.expected_reward(super_arm)
@@ -85,7 +85,7 @@ class Referee:
         return self._value
 
     def check(self, t: int) -> None:
-        """Raise ``ValueError`` if means, optimum or the last expected reward have changed by round `t`."""
+        """Raise ``ValueError`` if the means, the optimum or expected rewards have changed by round `t`."""
         means: Any = self.environment.means
         optimum = finite_or_nan("environment.optimum", self.environment.optimum)
         if not np.array_equal(self._means, means, equal_nan=True):
@@ -94,31 +94,31 @@ class Referee:
         elif optimum != self._optimum and not (math.isnan(optimum) and math.isnan(self._optimum)):
             changed = f"the optimum was {self._optimum} and is {optimum}"
         elif self._has_other_reward():
-            changed = "the expected reward of a super arm is another one"
+            changed = "the expected reward of a super arm has changed"
         else:
             return
         raise ValueError(
-            "environment must keep its means, optimum and expected rewards during a run, for regret is"
-            f" against one optimum; but by round {t} {changed}. Let in_round(t, rng) return the environment"
-            " of a round where rounds differ"
+            "environment must keep its means, optimum and expected rewards during a run, because the regret"
+            f" refers to one optimum, but by round {t} {changed}; if rounds differ, define in_round(t, rng),"
+            " which returns the environment of round t"
         )
 
     def _has_other_reward(self) -> bool:
         if self.changes:
             return False
-        # Of the first super arms too: that of the last one may have been asked for after the change.
+        # Include the first super arms: the value of the last one may be from after the change.
         for played, value in (*self._first.items(), (self._played, self._value)):
-            if math.isnan(value):  # unknown, or nothing was played yet
+            if math.isnan(value):  # unknown, or no round was played
                 continue
             super_arm = np.frombuffer(played, np.int64).copy()
-            # Sums in another order may differ in their last digits.
+            # A tolerance for sums in another order.
             if not math.isclose(self.environment.expected_reward(super_arm), value, rel_tol=1e-9):
                 return True
         return False
 
 
 def check_declared(environment: Environment) -> None:
-    """Raise ``ValueError`` unless `support` is an interval, `sigma` a scale and `means` one number an arm."""
+    """Raise ``ValueError`` unless `support`, `sigma` and `means` of an environment are valid."""
     try:
         low, high = (real_or_infinite("environment.support", end) for end in environment.support)
     except (TypeError, ValueError):
@@ -137,18 +137,19 @@ def check_declared(environment: Environment) -> None:
 
 
 def check_support(policy: AnyPolicy, environment: Environment) -> None:
-    """Raise ``ValueError`` unless outcomes lie in the policy's support, or are sub-Gaussian as if they did.
+    """Raise ``ValueError`` unless the outcomes of an environment fit the support of a policy.
 
-    Then their means must lie in it: that is what confidence radii and caps rest on.
+    They fit if they lie in the support, or if all means lie in it and sigma is at most half its length. The
+    confidence radii and caps of the policy require this.
     """
     if policy.support is None or not policy.learns:
         return
     (low, high), (least, most) = policy.support, environment.support
-    # Bounded outcomes in the support are all that the intervals need.
+    # Outcomes in the support satisfy all confidence intervals.
     if low <= least and most <= high:
         return
-    # By Hoeffding's lemma outcomes in [low, high] are sub-Gaussian with sigma (high - low) / 2. What else is,
-    # with means in the interval, has the same deviations: Gaussian arms may be learned with a support.
+    # By Hoeffding's lemma, outcomes in [low, high] are sub-Gaussian with sigma (high - low) / 2. Others with
+    # this sigma and means in the interval, such as Gaussian outcomes, have the same deviations.
     slack, means = 1e-12 * (high - low), np.asarray(environment.means)
     if (
         environment.sigma > (high - low) / 2 + slack
@@ -158,12 +159,12 @@ def check_support(policy: AnyPolicy, environment: Environment) -> None:
             f"environment must have outcomes in [{low:g}, {high:g}], the support of {type(policy).__name__},"
             f" or means in it and a sigma of at most {(high - low) / 2:g}; got outcomes in [{least:g},"
             f" {most:g}], means from {means.min():g} to {means.max():g}, sigma {environment.sigma:g}."
-            f" Give the policy a support that fits"
+            f" Set the support of the policy to an interval that fits"
         )
 
 
 def check_context(environment: Environment, oracle: Oracle) -> None:
-    """Raise ``ValueError`` unless an environment's context is one of the oracle's arms, or None."""
+    """Raise ``ValueError`` unless the context of an environment is None or fits the arms of the oracle."""
     context = environment.context
     if context is None:
         return
@@ -173,7 +174,7 @@ def check_context(environment: Environment, oracle: Oracle) -> None:
 
 
 def check_world(environment: Environment, world: Environment, t: int) -> None:
-    """Raise ``ValueError`` unless `world` can be played in place of the environment in round `t`."""
+    """Raise ``ValueError`` unless `world` is a valid environment for round `t`."""
     asked = f"environment.in_round({t}, rng)"
     if not isinstance(world, Environment):
         raise ValueError(f"{asked} must return an Environment, got {shown(world)}")
@@ -183,13 +184,13 @@ def check_world(environment: Environment, world: Environment, t: int) -> None:
     (low, high), (least, most) = environment.support, world.support
     if not low <= least <= most <= high:
         raise ValueError(f"{asked} must have outcomes in {environment.support}, got support {world.support}")
-    # Room for rounding: half a support's length may have been computed in another order.
+    # A tolerance for rounding, because half the length of a support may be computed in another order.
     if not world.sigma <= environment.sigma * (1.0 + 1e-12):
         raise ValueError(f"{asked} must have a sigma of at most {environment.sigma:g}, got {world.sigma:g}")
 
 
 def check_answer(method: str, feedback: Any, support: tuple[float, float]) -> None:
-    """Raise ``ValueError`` unless `play` or `sample` returned feedback in the declared support."""
+    """Raise ``ValueError`` unless `play` or `sample` returned a `Feedback` in the declared support."""
     if not isinstance(feedback, Feedback):
         raise ValueError(
             f"environment.{method} must return a Feedback(arms, outcomes), got {shown(feedback)}"
@@ -199,8 +200,8 @@ def check_answer(method: str, feedback: Any, support: tuple[float, float]) -> No
 
 
 def finite_or_nan(name: str, value: Any) -> float:
-    """Return a number that may be unknown."""
-    # The usual case at once: this is asked in every round.
+    """Return `value` as a float; raise ``ValueError`` unless it is finite or ``nan`` (unknown)."""
+    # Return early in the usual case, because this function is called in each round.
     if type(value) is float and not math.isinf(value):
         return value
     if isinstance(value, float | np.floating) and math.isnan(value):
@@ -211,7 +212,7 @@ def finite_or_nan(name: str, value: Any) -> float:
 
 
 def real_or_infinite(name: str, value: Any) -> float:
-    """Return a number other than ``nan``."""
+    """Return `value` as a float; raise ``ValueError`` if it is ``nan``."""
     if isinstance(value, float | np.floating) and math.isinf(value):
         return float(value)
     return real(name, value)

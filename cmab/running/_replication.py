@@ -26,7 +26,7 @@ TICK_SECONDS = 0.2
 
 @dataclass(eq=False)
 class Record:
-    """One replication; `optima` are the sums of the rounds' optima, where rounds differ."""
+    """The record of one replication. If rounds differ, `optima` has the cumulative optima of the rounds."""
 
     expected_rewards: FloatArray
     rewards: FloatArray
@@ -51,14 +51,14 @@ def replicate(
     tick: Callable[[int], object] | None = None,
     arrival: Arrival = AT_ONCE,
 ) -> Record:
-    """Play one replication; Ctrl-C ends it early, with ``nan`` at the checkpoints that were not reached."""
+    """Play one replication. After Ctrl-C, checkpoints that were not reached have ``nan``."""
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
     session = Session(policy, stream(seed, Purpose.LEARNER, replication))
     referee = Referee(environment, policy, stream(seed, Purpose.ROUNDS, replication))
-    # One stream for each purpose: what a policy draws moves no coin, and the other way round.
+    # Each purpose has its own stream, so draws of the policy do not change the outcomes.
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
-    # Anew for each replication: a kernel brings its own scratch space.
+    # Create the forms for each replication, because kernels contain buffers.
     compiled = compiled_run(policy, environment) if arrival.is_at_once else None
     record.path = compiled.path if compiled else "python"
     try:
@@ -93,14 +93,13 @@ def _play(
     policy, state, rng = session.policy, session.state, session.rng
     optima: FloatArray = np.full(rounds.shape, np.nan)
     record.optima = optima if referee.changes else None
-    # `earned` adds up expected rewards, of which regret is made, and `paid` the realised ones.
+    # `earned` is the sum of expected rewards, which define the regret, and `paid` of realised rewards.
     earned, paid, position = 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     with metered(policy.oracle) as meter:
         try:
             for t in range(1, int(rounds[-1]) + 1):
-                # The order of draws in a round is that of the compiled loop: the
-                # learner's, then the round's coins.
+                # The order of draws is that of the compiled loop: first the learner, then the environment.
                 environment = referee.at(t)
                 context = environment.context
                 super_arm, _ = choose(policy, state, rng, context)
@@ -108,7 +107,7 @@ def _play(
                 check_answer("play", feedback, environment.support)
                 if mail is None:
                     policy.update(state, feedback, Ticket(t - 1, super_arm, context=context), rng)
-                else:  # what is told late is what was played then, even if the policy uses its array again
+                else:  # copy the super arm, because the policy may reuse its array in the meantime
                     sent = Ticket(t - 1, super_arm.copy(), context=context)
                     policy.reserve(state, sent)
                     mail.send(t, sent, feedback)
@@ -136,9 +135,9 @@ def _play_compiled(
     record: Record,
     tick: Callable[[int], object] | None,
 ) -> None:
-    """As `_play`, in compiled calls of about a tick each: Ctrl-C and the bar wait that long."""
+    """Do the same as `_play` in compiled calls of about one tick, which delay Ctrl-C and the progress bar."""
     run = CompiledReplication(compiled, session.policy.oracle, session.state, session.rng, coins, rounds)
-    # An oracle in Python may take seconds a round; compiled rounds take microseconds.
+    # An oracle in Python may take seconds per round, compiled rounds take microseconds.
     played, last, step = 0, int(rounds[-1]), 1 if compiled.oracle is None else 1000
     try:
         while played < last:
@@ -150,7 +149,7 @@ def _play_compiled(
             if time.perf_counter() - started < TICK_SECONDS / 2:
                 step *= 2
     finally:
-        # Also after Ctrl-C: the rounds before it count.
+        # Also after Ctrl-C, because the rounds before it are reported.
         record.rewards, record.expected_rewards = run.recorded.T
         record.super_arm = run.super_arm
         record.oracle_calls, record.oracle_seconds = session.state.rounds, run.oracle_seconds

@@ -1,4 +1,4 @@
-"""Many learners on one environment, with common random numbers, in one call."""
+"""Comparison of several learners on one environment, with common random numbers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from cmab.validation import check_jobs, integer, shown
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
-    """Ctrl-C during `compare`; what was finished by then is in `partial`.
+    """Exception for Ctrl-C during `compare`, with the results so far in `partial`.
 
     Attributes
     ----------
     partial : Comparison
-        Of the learners that were finished.
+        The comparison of the finished learners.
 
     Examples
     --------
@@ -81,45 +81,46 @@ def compare(
     max_samples: int | None = None,
     progress: bool | None = None,
 ) -> Comparison[Any]:
-    """Play all learners on one environment, with the same coins for all of them.
+    """Run several policies or explorers on one environment with common random numbers.
 
     Parameters
     ----------
     learners : mapping of str to Policy, or of str to Explorer
-        By the names that tables and figures show. The same object may stand there twice.
+        The learners, by the names that tables and figures show. An object may occur under several names.
     environment : Environment
         The instance.
     horizon : int, optional
-        Rounds of each replication: `simulate` plays policies. Without it, `identify` runs explorers, which
-        stop by themselves.
+        Number of rounds of each replication for policies, which `simulate` runs. Omit it for explorers, which
+        `identify` runs until they stop.
     replications : int
-        Number of independent replications; replication r meets the same coins for all, so that learners are
-        compared within it.
+        Number of independent replications. All learners share the random numbers of a replication, so the
+        tests compare learners within replications.
     checkpoints : sequence of int, optional
-        Rounds to record, as `simulate` takes them.
+        Rounds to record, as in `simulate`.
     rng : int, SeedSequence, Generator or None
-        Seed. With a number, each result is what `simulate` or `identify` gives for it.
+        Seed. If it is an integer, each result equals that of `simulate` or `identify` with this seed.
     n_jobs : int
-        Workers, -1 for all cores; the numbers are the same.
+        Number of workers, or -1 for all cores. The numbers do not depend on it.
     max_samples : int, optional
-        Most samples of a replication of an explorer, as `identify` takes it.
+        Largest number of samples of a replication of an explorer, as in `identify`.
     progress : bool, optional
-        Whether to show a progress bar for each learner, as for `simulate`.
+        Whether to show a progress bar for each learner, as in `simulate`.
 
     Returns
     -------
     PolicyComparison or ExplorerComparison
-        Tables, tests and a picture.
+        The results, with tables, tests and plots.
 
     Raises
     ------
     ValueError
-        If there is no learner, a name is none, oracles differ in sense, or one of them answers what is no
-        super arm of the environment; and where `simulate` or `identify` refuses a learner, which is named.
+        If `learners` is empty, if a name is not a non-empty string, if the oracles differ in sense, or if an
+        oracle returns a set that is not a super arm of the environment. Also if `simulate` or `identify`
+        raises for a learner; the message names the learner.
     TypeError
-        If `learners` is no mapping, or holds explorers and policies.
+        If `learners` is not a mapping, or holds both explorers and policies.
     ComparisonInterrupted
-        On Ctrl-C, once a learner is finished; its `partial` compares those that are.
+        On Ctrl-C after the first learner is finished. Its `partial` compares the finished learners.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def compare(
     named = _named(learners)
     integer("replications", replications, 1)
     check_jobs(n_jobs)
-    # One root for all: the streams of the environment are keyed below it by replication alone.
+    # All learners share one root: the streams of the environment are keyed by replication only.
     common: dict[str, Any] = {
         "replications": replications,
         "rng": root(rng),
@@ -153,7 +154,9 @@ def compare(
         said = {"deltas": _declared(named, "delta"), "budgets": _declared(named, "budget")}
         return _compared(named, run, partial(ExplorerComparison, environment=repr(environment), **said))
     if max_samples is not None:
-        raise ValueError(f"max_samples is for explorers, without a horizon; got {max_samples} with {horizon}")
+        raise ValueError(
+            f"max_samples must be omitted if horizon is given, got {max_samples}; it is for explorers"
+        )
     _check_policies(named, environment)
     run = partial(
         simulation.simulate, environment=environment, horizon=horizon, checkpoints=checkpoints, **common
@@ -165,7 +168,7 @@ def compare(
 def _compared(
     named: Mapping[str, Any], run: Callable[[Any], Any], make: Callable[[dict[str, Any]], Comparison[Any]]
 ) -> Comparison[Any]:
-    """Run one after the other; what Ctrl-C leaves unfinished loses nothing that was finished."""
+    """Run the learners in turn. After Ctrl-C, raise an exception with the finished results."""
     found: dict[str, Any] = {}
     try:
         for name, learner in named.items():
@@ -178,18 +181,18 @@ def _compared(
 
 
 def _named(learners: object) -> dict[str, Any]:
-    """Return the learners, refused unless they are some, by names."""
+    """Return the learners by name; raise unless `learners` is a non-empty mapping of names."""
     if not isinstance(learners, Mapping):
         raise TypeError(f'learners must be a mapping such as {{"CUCB": CUCB(oracle)}}, got {shown(learners)}')
     if not learners:
-        raise ValueError("learners must hold one at least, got none")
+        raise ValueError("learners must have at least one entry, got none")
     if strange := [name for name in learners if not isinstance(name, str) or not name.strip()]:
-        raise ValueError(f"learners must have names, which are texts, got {shown(strange[0])}")
+        raise ValueError(f"learners must have non-empty strings as names, got {shown(strange[0])}")
     return dict(learners)
 
 
 def _declared(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Return a parameter of those explorers that have it."""
+    """Return the values of a parameter of the explorers that have it."""
     values = {name: getattr(each, parameter, None) for name, each in named.items()}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -198,39 +201,41 @@ def _check_explorers(named: Mapping[str, Any], environment: Environment, checkpo
     for name, learner in named.items():
         if hasattr(learner, "oracle") and not isinstance(learner, Explorer):
             raise TypeError(
-                f"learners[{name!r}] must be an Explorer where no horizon is given, got"
-                f" {type(learner).__name__}: give the horizon for policies"
+                f"learners[{name!r}] must be an Explorer if no horizon is given, got"
+                f" {type(learner).__name__}; pass the horizon for policies"
             )
         _checked(identification.check_fit, name, learner, environment)
     if checkpoints is not None:
-        raise ValueError(f"checkpoints are for policies, with a horizon; got {shown(checkpoints)}")
+        raise ValueError(
+            f"checkpoints must be omitted without a horizon, got {shown(checkpoints)}; they are for policies"
+        )
 
 
 def _check_policies(named: Mapping[str, Any], environment: Environment) -> None:
-    # All before any: a fault in the last learner must not come after hours.
+    # Check all learners first, because a run may take hours.
     for name, learner in named.items():
         _checked(simulation.check_fit, name, learner, environment)
         _checked(_check_family, name, learner, environment)
     senses = {name: learner.oracle.sense for name, learner in named.items()}
     if len(set(senses.values())) > 1:
-        raise ValueError(f"learners must have oracles of one sense, got {senses}")
+        raise ValueError(f"learners must have oracles with the same sense, got {senses}")
 
 
 def _check_family(learner: AnyPolicy, environment: Environment) -> None:
-    """Refuse an oracle whose answer for the true means is no super arm of the environment's oracle."""
+    """Raise ``ValueError`` unless the policy's oracle returns super arms of the environment's oracle."""
     family = getattr(environment, "oracle", None)
     if not isinstance(family, Oracle) or family is learner.oracle or not family.has_membership:
         return
     answer = learner.oracle.solve(np.array(environment.means), np.random.default_rng(0))
     if not family.is_feasible(answer):
         raise ValueError(
-            f"policy.oracle must choose super arms of the environment's oracle, {shown(family)}, got"
+            f"policy.oracle must return super arms of the environment's oracle, {shown(family)}, got"
             f" {shown(answer.tolist())} from {shown(learner.oracle)}"
         )
 
 
 def _checked(check: Any, name: str, learner: Any, environment: Environment) -> None:
-    """Check, and say which of the learners was refused."""
+    """Run a check and add the name of the learner to its error."""
     try:
         check(learner, environment)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Running an explorer in compiled code: which forms it takes, and how state goes in and out."""
+"""Running an explorer in compiled code: choosing compiled forms, and passing the state to the loop."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from cmab.running._compiled_rounds import interrupt_waits
 from cmab.statistics import ArmStatistics
 
 _FOREVER = np.iinfo(np.int64).max // 4
-# Between calls of the loop a Ctrl-C gets through; trees are planted anew.
+# Steps per call of the loop. Ctrl-C is handled between calls, and trees are built again.
 _STEPS = 2_000_000
 _LONG = 10**8  # samples that take a minute
 
 
 @dataclass
 class Watch:
-    """What a run says of itself that has no bound of its own and no cap of the user's.
+    """Warnings of a run that has neither a bound of its own nor a limit of the user.
 
     Attributes
     ----------
     explorer : str
-        Its name.
+        The name of the explorer.
     cap : int or None
-        The default cap; None where the run has another end, and nothing is said.
+        The default limit, or None if the run has another limit and does not warn.
     """
 
     explorer: str = ""
@@ -38,30 +38,30 @@ class Watch:
     has_told: bool = False
 
     def see(self, samples: int, many: int) -> None:
-        """Warn once of a run that has taken `many` samples."""
+        """Warn once if a run has taken at least `many` samples."""
         if self.cap is not None and samples >= many and not self.has_told:
             self.has_told = True
-            self._warn(f"is undecided after {samples:,} samples and goes on to {self.cap:,}")
+            self._warn(f"has not stopped after {samples:,} samples and continues up to {self.cap:,}")
 
     def give_up(self, samples: int) -> None:
-        """Warn of a run that the default cap has ended."""
+        """Warn that the default limit has ended a run."""
         if self.cap is not None:
-            self._warn(f"was cut off undecided after {samples:,} samples, the default cap")
+            self._warn(f"was cut off after {samples:,} samples, the default limit")
 
     def _warn(self, what: str) -> None:
-        why = "the k-th and the next mean may be equal, or the mode a heuristic one"
-        warnings.warn(f"{self.explorer} {what}: {why}. max_samples sets another cap", RuntimeWarning, 4)
+        why = "the k-th and the next mean may be equal, or the mode may be heuristic"
+        warnings.warn(f"{self.explorer} {what}: {why}. Set another limit by max_samples", RuntimeWarning, 4)
 
 
 class CompiledExploration(NamedTuple):
-    """The compiled rule and arms of a run."""
+    """The compiled forms of the rule and the arms of a run."""
 
     rule: ExplorerKernel
     arms: Kernel
 
 
 def compiled_exploration(explorer: AnyExplorer, environment: Environment) -> CompiledExploration | None:
-    """Return the compiled forms, or none if the explorer or the environment has only its Python form."""
+    """Return the compiled forms, or None if the explorer or the environment has only a Python form."""
     arms: Kernel | None = compiled_form(environment, "pull_kernel")
     rule: ExplorerKernel | None = compiled_form(explorer) if arms else None
     return CompiledExploration(rule, arms) if rule and arms else None
@@ -76,12 +76,12 @@ def explore_compiled(
     max_samples: int | None,
     watch: Watch | None = None,
 ) -> int | None:
-    """Go on from `state`, changing it; return all samples so far, or None if there is no compiled form."""
+    """Continue from `state` in place; return the number of samples, or None without compiled forms."""
     compiled = compiled_exploration(explorer, environment)
     if compiled is None or not isinstance(state, ArmStatistics):
         return None
     limit, samples = _FOREVER if max_samples is None else max_samples, int(state.counts.sum())
-    # The first outcomes come in numpy: compiled rules divide by counts, and trees need a key of each arm.
+    # Sample each arm once here, because compiled rules divide by counts, and trees need a key of each arm.
     while len(unseen := explorer.unseen(state)):
         if samples + len(unseen) > limit:
             return samples
@@ -105,9 +105,9 @@ def _loop(
 
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)
-    # The loop writes into the state's own arrays; only the clock is copied back.
+    # The loop writes into the arrays of the state. Only the clock is copied back.
     seen, is_over = Seen(state.counters, state.means, state.deviations, clock), False
-    # A rule finds its memory at the end of its real parameters, which come last.
+    # The memory of a rule is at the end of its last array of real parameters.
     reals = parameters[-1].reals
     scratch = reals[len(reals) - len(state.memory) :]
     scratch[:] = state.memory

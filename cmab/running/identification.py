@@ -1,4 +1,4 @@
-"""The loop of pure exploration: many replications of an explorer on an environment."""
+"""The loop of pure exploration: replications of an explorer on an environment."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
-#: Where runs of rules without a bound of their own are cut off.
+#: The limit of samples for explorers without a bound of their own.
 DEFAULT_CAP = 10**9
 _MOST = 2**62
 _LONG = 10**7  # samples that take minutes in Python
 
 
 class Run(NamedTuple):
-    """One replication."""
+    """The result of one replication."""
 
     replication: int
     arms: IntArray
@@ -57,25 +57,27 @@ def identify(
     max_samples: int | None = None,
     progress: bool | None = None,
 ) -> Identification:
-    """Run `explorer` on `environment` until its stopping rule holds, many times.
+    """Run replications of an explorer on an environment until its stopping rule holds.
 
     Parameters
     ----------
     explorer : Explorer
-        The learner; it never sees the environment.
+        The learner. It only receives feedback and never the environment itself.
     environment : Environment
-        Where base arms are sampled.
+        The environment whose base arms are sampled.
     replications : int
         Number of independent replications.
     rng : int, SeedSequence, Generator or None
-        Seed; the same seed gives the same numbers for any `n_jobs`.
+        Seed. The same seed gives the same numbers for any `n_jobs`.
     n_jobs : int
-        Workers, -1 for all cores: threads on the compiled path, processes on the other.
+        Number of workers, or -1 for all cores. The workers are threads if explorer and environment are
+        compiled, and processes otherwise.
     max_samples : int, optional
-        Most samples of a replication; a run that would need more is reported as not stopped. Exact goals
-        are never reached where the k-th and the next mean are equal, and heuristic modes may never stop
-        anywhere, so set it unless the gaps are known. Left out, it is 10**9 for rules without a bound of
-        their own (`Explorer.is_bounded`), with a warning when a run has taken long and when one is cut off.
+        Largest number of samples of a replication. A run that needs more samples is reported as not stopped.
+        Set this limit unless the gaps are known: if the k-th and the next mean are equal, exact goals are
+        never reached, and heuristic modes may never stop. If omitted, the limit is 10**9 for explorers
+        without a bound of their own (`Explorer.is_bounded`). Such a run warns after many samples, and at the
+        limit.
     progress : bool, optional
         Whether to show a progress bar, as for `simulate`.
 
@@ -87,11 +89,11 @@ def identify(
     Raises
     ------
     TypeError
-        If `explorer` is no `Explorer` or `environment` no `Environment`.
+        If `explorer` is not an `Explorer` or `environment` not an `Environment`.
     ValueError
-        If a number is out of its range, the arms differ in number, the outcomes do not fit the noise that
-        the explorer is made for, or the means its oracle; or the environment declares no support or means,
-        or has an outcome outside the support that it declares.
+        If a number is out of range, if explorer and environment have different numbers of base arms, if the
+        outcomes violate the `sigma` or `support` of the explorer, if a mean is too small for its oracle, if
+        the declarations of the environment are invalid, or if an outcome is outside its declared support.
     ChildProcessError
         If a worker process died.
 
@@ -109,14 +111,14 @@ def identify(
         integer("max_samples", max_samples, 1, _MOST)
     check_fit(explorer, environment)
     run = partial(explore, explorer, environment, root(rng), max_samples, certify=True)
-    # Compiled runs release the interpreter lock: threads then need no copies of the instance.
+    # Compiled runs release the interpreter lock, and threads do not need copies of the instance.
     prefer: Prefer = "threads" if compiled_exploration(explorer, environment) else "processes"
     runs = sorted(_runs(run, replications, n_jobs, prefer, progress), key=lambda r: r.replication)
     return collect(type(explorer).__name__, runs, judged=explorer.goal is not None)
 
 
 def collect(explorer: str, runs: Sequence[Run], *, judged: bool = True) -> Identification:
-    """Return the runs, in their order, as one result."""
+    """Return one result for all runs, in their order."""
     found = gathered(IDENTIFIED, [run._asdict() for run in runs])
     certificates = [run.certificate for run in runs if run.certificate is not None]
     counts = [certificate.counts for certificate in certificates]
@@ -125,7 +127,7 @@ def collect(explorer: str, runs: Sequence[Run], *, judged: bool = True) -> Ident
 
 
 def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
-    """Refuse an environment whose arms or outcomes are not those that the explorer is made for."""
+    """Raise unless the environment satisfies the assumptions of the explorer."""
     if not isinstance(explorer, Explorer):
         raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
     if not isinstance(environment, Environment):
@@ -133,33 +135,33 @@ def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
     name = type(explorer).__name__
     if changes(environment):
         raise ValueError(
-            f"environment must be the same in all rounds, got {type(environment).__name__}, which defines"
-            " in_round: its best arms may differ from round to round"
+            f"environment must be the same in all rounds, got {type(environment).__name__} with in_round,"
+            " whose best arms may change between rounds"
         )
     if explorer.n_arms != environment.n_arms:
         raise ValueError(
-            f"explorer and environment must have the same base arms, got {explorer.n_arms} and"
+            f"explorer and environment must have the same number of base arms, got {explorer.n_arms} and"
             f" {environment.n_arms}"
         )
     check_declared(environment)
-    # Room for rounding: half a support's length may have been computed in another order.
-    # Written so that a sigma or an end that is no number is refused as well.
+    # A tolerance for rounding, because half the length of a support may be computed in another order.
+    # The conditions are written so that nan raises as well.
     if explorer.sigma is not None and not environment.sigma <= explorer.sigma * (1.0 + 1e-12):
         raise ValueError(
-            f"environment must be {explorer.sigma:g}-sub-Gaussian, the sigma of {name}, got"
-            f" sigma {environment.sigma:g}"
+            f"environment must have a sigma of at most {explorer.sigma:g}, the sigma of {name}, got"
+            f" {environment.sigma:g}; use an explorer with a larger sigma"
         )
     if explorer.support is not None:
         (low, high), (least, most) = explorer.support, environment.support
         if not (low <= least and most <= high):
             raise ValueError(
                 f"environment must have outcomes in [{low:g}, {high:g}], the support of {name}, got"
-                f" [{least:g}, {most:g}]"
+                f" [{least:g}, {most:g}]; use an explorer with a wider support"
             )
     if isinstance(explorer.goal, BestSuperArm) and environment.means.min() < explorer.goal.oracle.least_mean:
         raise ValueError(
             f"environment must have means of at least {explorer.goal.oracle.least_mean:g}, the least mean"
-            f" that the oracle of {name} takes, got {environment.means.min():g}"
+            f" that the oracle of {name} accepts, got {environment.means.min():g}"
         )
 
 
@@ -189,11 +191,11 @@ def explore(
     *,
     certify: bool = False,
 ) -> Run:
-    """Play one replication; without `max_samples`, a rule that may never stop is cut off at `DEFAULT_CAP`.
+    """Play one replication. If `max_samples` is None and the rule may never stop, the limit is `DEFAULT_CAP`.
 
-    With `certify` its certificate is made, too.
+    If `certify` is true, the result contains the certificate.
     """
-    # Keyed by purpose and replication: explorers on one environment meet the same outcomes.
+    # Streams are keyed by purpose and replication, so all explorers share the stream of outcomes.
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
@@ -206,7 +208,7 @@ def explore(
     if samples is None:
         counts = np.zeros(explorer.n_arms, np.int64)
         samples = _explore(explorer, environment, state, rng, coins, max_samples, watch, counts)
-    # Without a sample there is nothing to guess from.
+    # Without samples there is no recommendation.
     arms = explorer.recommend(state) if samples else np.empty(0, np.int64)
     correct = (
         explorer.goal is not None and bool(samples) and explorer.goal.is_correct(arms, environment.means)
@@ -229,14 +231,14 @@ def _explore(
     watch: Watch,
     counts: IntArray,
 ) -> int:
-    """Sample until the rule stops or the next batch would exceed the cap; return the samples.
+    """Sample until the rule stops or the next batch would exceed the limit; return the number of samples.
 
-    Those of each arm are added to `counts`.
+    The number of samples of each arm is added to `counts`.
     """
     samples, steps = 0, 0
     while len(step := explorer.step(state, rng)):
         arms, pulls = arm_indices("arms", step, explorer.n_arms), explorer.pulls(state)
-        # A batch is taken whole or not at all, as in the compiled loop.
+        # A batch is sampled completely or not at all, as in the compiled loop.
         if max_samples is not None and samples + len(arms) * pulls > max_samples:
             break
         feedback = environment.sample(arms, pulls, coins)

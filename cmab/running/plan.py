@@ -1,4 +1,4 @@
-"""How many samples will it take: rules on a guess of the means."""
+"""Planning the number of samples of explorers from a guess of the means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmab.theory.characteristic_time import characteristic_time, gaussian_diverg
 from cmab.theory.lower_bounds import least_best_k_samples
 from cmab.validation import listed, real, shown
 
-#: Pairs of arms up to which the characteristic time of the best k takes less than a second.
+#: Largest number of pairs of arms for which the characteristic time of the best k takes less than a second.
 _MOST_PAIRS = 500
 
 
@@ -35,38 +35,40 @@ def plan(
     max_samples: int | None = None,
     progress: bool = False,
 ) -> SamplePlan:
-    """Say how many samples rules would take if a guess were true, by simulation and by the lower bound.
+    """Estimate the number of samples of explorers if a guess of the means is true.
+
+    The result has the mean samples from simulations, and a lower bound on the samples of any rule.
 
     Parameters
     ----------
     explorers : mapping of str to Explorer, or Explorer
-        Rules with a `delta`, by the names that tables and figures show.
+        Explorers with a `delta`, by the names that tables and figures show.
     environment : Environment
-        The guess, such as ``BernoulliArms([0.5, 0.45, 0.4])``: of gaps, those that are to be found.
+        The guess, such as ``BernoulliArms([0.5, 0.45, 0.4])``. Use the smallest gaps that you want to detect.
     deltas : sequence of float, optional
-        Chances of error to try, each in (0, 1), in place of the rules' own.
+        Error probabilities to try, each in (0, 1). They replace the `delta` of each explorer.
     replications : int
-        Runs of each rule and delta.
+        Number of runs of each explorer and delta.
     rng : int, SeedSequence, Generator or None
         Seed.
     n_jobs : int
-        Workers, -1 for all cores; the numbers are the same.
+        Number of workers, or -1 for all cores. The numbers do not depend on it.
     max_samples : int, optional
-        Most samples of a run, as `identify` takes it.
+        Largest number of samples of a run, as in `identify`.
     progress : bool
-        Whether to show a progress bar for each rule and delta.
+        Whether to show a progress bar for each explorer and delta.
 
     Returns
     -------
     SamplePlan
-        A table, and by its `plot` a figure of samples against delta.
+        The numbers of samples, with tables and a plot of samples by delta.
 
     Raises
     ------
     TypeError
-        If `explorers` is no explorer, and no mapping of them.
+        If `explorers` is neither an explorer nor a mapping.
     ValueError
-        If there is none, one has no `delta`, or `identify` refuses it.
+        If `explorers` is empty, if an explorer has no `delta`, or if `identify` raises.
 
     Examples
     --------
@@ -81,8 +83,8 @@ def plan(
     if not isinstance(named, Mapping):
         raise TypeError(f"explorers must be an Explorer or a mapping of names to them, got {shown(named)}")
     if not named:
-        raise ValueError("explorers must hold one at least, got none")
-    # All before any: a fault in the last rule must not come after hours.
+        raise ValueError("explorers must have at least one entry, got none")
+    # Check all explorers first, because a run may take hours.
     rules = {name: _by_delta(name, each, deltas) for name, each in named.items()}
     for each in named.values():
         check_fit(each, environment)
@@ -111,7 +113,7 @@ def plan(
 
 
 def _by_delta(name: str, explorer: AnyExplorer, deltas: Sequence[float] | None) -> dict[float, AnyExplorer]:
-    """Return the rule at each delta."""
+    """Return the explorer for each delta."""
     own = getattr(explorer, "delta", None)
     if not isinstance(own, float):
         raise ValueError(f"explorers[{name!r}] must have a delta, got {shown(explorer)}")
@@ -119,17 +121,17 @@ def _by_delta(name: str, explorer: AnyExplorer, deltas: Sequence[float] | None) 
         return {own: explorer}
     if not dataclasses.is_dataclass(explorer):
         raise ValueError(
-            f"explorers[{name!r}] must be a dataclass where deltas are given, got {shown(explorer)}"
+            f"explorers[{name!r}] must be a dataclass if deltas are given, got {shown(explorer)}"
         )
     chances = listed("deltas", deltas, "numbers in (0, 1)")
     if not chances:
-        raise ValueError("deltas must hold one at least, got none")
+        raise ValueError("deltas must have at least one entry, got none")
     tried = sorted((real("deltas", delta, 0.0, 1.0, inside=True) for delta in chances), reverse=True)
     return {delta: dataclasses.replace(explorer, delta=delta) for delta in tried}
 
 
 def least_samples(explorer: AnyExplorer, environment: Environment, delta: float) -> float | None:
-    """Return what no rule of this goal takes less than on average; None where that is not known."""
+    """Return a lower bound on the mean samples of any rule with this goal, or None if it is unknown."""
     goal, means = explorer.goal, environment.means
     if not isinstance(goal, ExploreM) or goal.epsilon > 0.0:
         return None

@@ -25,17 +25,18 @@ from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.validation import as_array, check_jobs, integer, shown
 
-#: Most rounds of a run: up to here all round numbers are exact as floats.
+#: The largest number of rounds of a run. Up to this number, all integers are exact as floats.
 LONGEST = 2**53
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C during `simulate`; what was finished by then is in `partial`.
+    """Exception for Ctrl-C during `simulate`, with the results so far in `partial`.
 
     Attributes
     ----------
     partial : Simulation
-        Results of the replications that were played, ``nan`` after the round they reached.
+        Results of the replications that were played completely or in part. Values after the last played round
+        are ``nan``.
 
     Examples
     --------
@@ -65,51 +66,54 @@ def simulate(
     batch: int = 1,
     delay: Delay = None,
 ) -> Simulation:
-    """Play `policy` against `environment` for `horizon` rounds, many times.
+    """Simulate replications of a policy on an environment and return their rewards and regret.
 
     Parameters
     ----------
     policy : Policy
-        The learner; it never sees the environment.
+        The learner. It only receives feedback and never the environment itself.
     environment : Environment
         The instance.
     horizon : int
-        Rounds of each replication.
+        Number of rounds of each replication.
     replications : int
         Number of independent replications.
     checkpoints : sequence of int, optional
-        Rounds to record, increasing, in ``1..horizon``. Every round up to 1,000 rounds, and 200 log-spaced
-        ones beyond, if left out.
+        Rounds to record, as increasing integers in ``1..horizon``. If omitted, all rounds are recorded for a
+        horizon of at most 1,000, and about 200 log-spaced rounds for a longer horizon.
     rng : int, SeedSequence, Generator or None
         Seed. The same seed gives the same numbers for any `n_jobs`, and gives all policies the same
-        environment streams (common random numbers).
+        streams of the environment (common random numbers).
     n_jobs : int
-        Workers, -1 for all cores: threads on the compiled path, processes on the others.
+        Number of workers, or -1 for all cores. The workers are threads if policy, oracle and environment are
+        compiled, and processes otherwise.
     progress : bool, optional
-        Whether to show a progress bar on standard error. If omitted, a run of more than a second shows one on
-        a terminal and in a notebook, unless the environment variable ``CMAB_QUIET`` is set.
+        Whether to show a progress bar on standard error. If omitted, a run of more than a second shows a bar
+        on a terminal or in a notebook, unless the environment variable ``CMAB_QUIET`` is set.
     batch : int
-        Rounds after which feedback is told, all of theirs together. What is not told by the last round is
-        never told.
+        Number of rounds per batch. The policy receives the feedback of all rounds of a batch after its last
+        round. Feedback that would arrive after the horizon is lost.
     delay : int or callable, optional
-        How many rounds later the feedback of a round is told, or ``delay(t, rng)`` that says so of round t,
-        drawn from a stream that is the same for all policies, and with nothing of its own that moves: a run
-        asks it for some rounds again. None, the default, and 0 mean at once; other delays, and batches of
-        several rounds, are played by the Python loop.
+        Number of rounds by which feedback is delayed, or a function ``delay(t, rng)`` that returns this
+        number for round t. `rng` is a stream that is the same for all policies. The result must depend only
+        on t and `rng`; a run calls the function again for some rounds to check this. None (the default) and
+        0 mean no delay. Runs with delays or with batches of several rounds use the Python loop.
 
     Returns
     -------
     Simulation
-        Cumulative rewards and regret at the checkpoints, and what the oracle cost.
+        Cumulative rewards and regret at the checkpoints, and the calls and time of the oracle.
 
     Raises
     ------
     ValueError
-        If a number is out of its range, the oracle's and the environment's arms differ in number, the
-        policy's `support` does not fit the outcomes, or the environment declares or answers what cannot
-        be, such as outcomes outside its own `support`, or changes its means or its optimum during the run.
+        If a number is out of range, if oracle and environment have different numbers of base arms, if the
+        `support` of the policy does not fit the outcomes, if the declarations or results of the environment
+        are invalid (such as outcomes outside its `support`), or if its means or optimum change during the
+        run.
     TypeError
-        If policy or environment is none, for instance a class, or the policy an explorer without an oracle.
+        If `policy` or `environment` is not an instance of its class, or if `policy` is an explorer without an
+        oracle.
     ChildProcessError
         If a worker process died.
     SimulationInterrupted
@@ -139,11 +143,11 @@ def simulate(
     records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
-        # Compiled replications release the interpreter lock: threads then need no copies of the instance.
+        # Compiled replications release the interpreter lock, and threads do not need copies of the instance.
         prefer: Prefer = "threads" if compiled and compiled.oracle else "processes"
         for group, played in _played(run, together, n_jobs, prefer, progress, int(rounds[-1])):
             records |= zip(group, played, strict=True)
-            # In a process of its own, Ctrl-C comes back as a record rather than as an exception.
+            # A worker process returns Ctrl-C as a record instead of an exception.
             if played[0].interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -152,27 +156,27 @@ def simulate(
 
 
 def check_fit(policy: AnyPolicy, environment: Environment) -> None:
-    """Refuse a policy and an environment that do not belong together.
+    """Check that a policy fits an environment.
 
     Raises
     ------
     TypeError
-        If one of them is none.
+        If `policy` or `environment` is not an instance of its class, or the policy has no oracle.
     ValueError
-        If the base arms differ in number, the environment's support or means are none, its context is none
-        of the oracle's arms, or the policy's support does not fit the outcomes.
+        If the numbers of base arms differ, the support, means or context of the environment are invalid, or
+        the support of the policy does not fit the outcomes.
     """
     check_policy_instance(policy)
     if isinstance(policy, Explorer) and not hasattr(policy, "oracle"):
         raise TypeError(
-            f"policy must have an oracle; {type(policy).__name__} has none: identify runs explorers"
+            f"policy must have an oracle, got {type(policy).__name__} without one; use identify for explorers"
         )
     if not isinstance(environment, Environment):
         raise TypeError(f"environment must be an Environment, got {shown(environment)}")
     if policy.oracle.n_arms != environment.n_arms:
         raise ValueError(
-            f"policy.oracle and environment must have the same base arms, got {policy.oracle.n_arms}"
-            f" and {environment.n_arms}"
+            "policy.oracle and environment must have the same number of base arms, got"
+            f" {policy.oracle.n_arms} and {environment.n_arms}"
         )
     check_declared(environment)
     check_context(environment, policy.oracle)
@@ -180,15 +184,15 @@ def check_fit(policy: AnyPolicy, environment: Environment) -> None:
 
 
 def default_checkpoints(horizon: int) -> IntArray:
-    """Return every round up to 1,000 rounds, and about 200 log-spaced ones beyond."""
+    """Return all rounds if `horizon` is at most 1,000, and about 200 log-spaced rounds otherwise."""
     if horizon <= 1000:
         return np.arange(1, horizon + 1)
-    # Early ones round to the same number.
+    # Several early points round to the same integer.
     return np.unique(np.round(np.geomspace(1, horizon, 200)).astype(np.int64))
 
 
 def check_rounds(checkpoints: Sequence[int] | IntArray | None, horizon: int) -> IntArray:
-    """Return `checkpoints` as an array, the default ones for None; refuse what is not increasing."""
+    """Return `checkpoints` (the default ones for None) as an array; raise ``ValueError`` if invalid."""
     if checkpoints is None:
         return default_checkpoints(horizon)
     rounds = as_array("checkpoints", checkpoints)
@@ -208,7 +212,7 @@ def _played(
     progress: bool | None,
     horizon: int,
 ) -> Iterable[tuple[list[int], list[Record]]]:
-    """Yield groups of replications with their records as they finish."""
+    """Yield groups of replications with their records, as they finish."""
     total = sum(map(len, together)) * horizon
     with shown_bar(progress, total=total, unit=" rounds", unit_scale=True) as bar:
         if n_jobs == 1 or len(together) == 1:
@@ -227,7 +231,7 @@ def _named(run: partial[list[Record]], group: list[int]) -> tuple[list[int], lis
 
 
 def mean_optimum(environment: Environment, rounds: IntArray, optima: FloatArray | None) -> float:
-    """Return the optimum of a round; where rounds differ, the mean of those that were played."""
+    """Return the optimum per round. If rounds differ, return the mean over the played rounds."""
     return environment.optimum if optima is None else float(np.mean(optima[..., -1] / rounds[-1]))
 
 

@@ -1,1 +1,1 @@
-"""Files that sessions and tables are kept in: what they hold, and writing them all or nothing."""
+"""Files of sessions and tables: their contents, and writing them completely or not at all."""

@@ -1,4 +1,4 @@
-"""Writing a file all or nothing."""
+"""Writing a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | get
 
 
 def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
-    """Put a file with `data` at `path` in one step, in the place of the one that is there.
+    """Write `data` to `path` in one step, and replace an existing file.
 
-    A link stays, and what it points to is replaced; without `follow` the link itself is. The new file gets
-    the mode of the old one. What a process killed on the way leaves behind begins with a dot and ends
-    with ``.part``; nobody reads it.
+    If `path` is a link, the function replaces the target of the link. With ``follow=False``, it replaces the
+    link itself. The new file gets the mode of the old file. If the process is killed, a temporary file may
+    remain, whose name begins with a dot and ends with ``.part``. It can be deleted.
 
     Raises
     ------
     OSError
-        If the file cannot be written, with its path and what to do. What was at `path` before stays.
+        If the file cannot be written, with the path and a remedy. An existing file at `path` is unchanged.
     """
     try:
         _write_bytes(path, data, follow)
@@ -33,7 +33,7 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
 
 
 def _write_bytes(path: Path, data: bytes, follow: bool) -> None:
-    # Through a link, the file behind it is replaced and the link stays one.
+    # Replace the target of a link, so that the link remains.
     target = Path(os.path.realpath(path)) if follow else path.absolute()
     try:
         found = target.lstat().st_mode
@@ -42,22 +42,22 @@ def _write_bytes(path: Path, data: bytes, follow: bool) -> None:
         found, mode = stat.S_IFREG, None
     if not (stat.S_ISREG(found) or stat.S_ISLNK(found)):
         raise OSError(errno.EINVAL, "Must be a regular file, not a folder, pipe or device", str(path))
-    # A name that nobody can guess, and that must not exist: a link planted there is not followed.
+    # An unpredictable name that must not exist, so that a link at this name cannot redirect the data.
     start = os.fsencode(target.name)[:100].decode(errors="ignore")  # a name has at most 255 bytes
     temporary = target.with_name(f".{start}.{secrets.token_hex(8)}.part")
     try:
         descriptor = os.open(temporary, _NEW, 0o666 if mode is None else 0o600)
     except OSError as error:
-        error.filename = os.fspath(path)  # the user knows no name of a temporary file
+        error.filename = os.fspath(path)  # the user does not know the temporary file
         raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None and hasattr(os, "fchmod"):
-                # The new file may be read by whom the old one could: first by nobody else, then as before.
+                # Until here only the owner can read the file. Now it gets the mode of the old file.
                 os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
-            # On the disk before it takes the name: else a power cut may leave an empty file in its place.
+            # Sync before renaming, otherwise a power failure may leave an empty file.
             os.fsync(descriptor)
         temporary.replace(target)
     except BaseException:
@@ -68,13 +68,13 @@ def _write_bytes(path: Path, data: bytes, follow: bool) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can open folders."""
+    """Sync a folder on POSIX systems, so that a new name in it survives a power failure."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
-    except OSError:  # some network drives refuse, and the file is complete by now
+    except OSError:  # some network drives do not support it, and the file is already complete
         pass
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What objects hold, as bytes: to send elsewhere, to compare before and after, or to take a hash of."""
+"""The contents of objects as bytes, to send them, to compare them or to hash them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def pickled(value: object, see: Callable[[Any], object] = id) -> bytes:
-    """Return `value` pickled as worker processes get it: classes from notebooks and tests go by value.
+    """Return `value` pickled by cloudpickle, as for worker processes.
 
-    Each object within is shown to `see` first.
+    Classes of notebooks and tests are pickled by value. The pickler calls `see` with each object in `value`.
     """
     import cloudpickle
 
@@ -29,23 +29,24 @@ def pickled(value: object, see: Callable[[Any], object] = id) -> bytes:
 
 
 def content(value: object, *, or_address: bool = False) -> bytes:
-    """Return what `value` holds as bytes, for comparisons before and after; nothing can be read back.
+    """Return the contents of `value` as bytes, to compare them at two times. The bytes cannot be unpickled.
 
-    Classes, and functions that have a name in their module, go by it. Pickled by value, as those of
-    ``__main__`` are, they would differ for what Python itself writes on a class, ``__slotnames__`` once an
-    instance was copied, and for what the variables of their module hold. Of other functions count what they
-    close over, and defaults. With `or_address`, a generator counts with its variables, and what else has no
-    pickle, as a lock, is told by its address.
+    Classes, and functions that are found in their module, are represented by name. cloudpickle would pickle
+    those of ``__main__`` by value. Then they would differ after Python sets an attribute of a class
+    (``__slotnames__``, when an instance is copied), or after a variable of their module changes. Other
+    functions are represented by name, attributes, closure and defaults. If `or_address` is true, a generator
+    is represented by its position and its variables, and any other object that cannot be pickled, such as a
+    lock, by its address.
     """
     import cloudpickle
 
     class Contents(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, thing: Any) -> Any:
             if (isinstance(thing, type) and thing.__module__ != "builtins") or _has_name(thing):
-                # By name: what a class holds is its module's matter, and may change between two looks.
+                # By name, because the attributes of a class may change between two calls.
                 return str, (f"{thing.__module__}.{thing.__qualname__}",)
             if isinstance(thing, FunctionType):
-                # The parts come as a state, after the function is known: its closure may hold itself.
+                # The parts are pickled as a state, after the function: its closure may contain itself.
                 return object, (), _parts_of(thing)
             if or_address and isinstance(thing, GeneratorType) and thing.gi_frame is not None:
                 return object, (), (thing.gi_frame.f_lasti, dict(thing.gi_frame.f_locals))
@@ -57,12 +58,12 @@ def content(value: object, *, or_address: bool = False) -> bytes:
 
 
 def short_hash(data: bytes) -> str:
-    """Return 16 digits that any change of `data` changes."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def without_addresses(text: str) -> str:
-    """Return the text of an object without its address, which is another one in every process."""
+    """Return the text of an object without its address, which differs between processes."""
     return _ADDRESS.sub("", text)
 
 
@@ -84,12 +85,12 @@ def _has_name(thing: object) -> bool:
 def _has_pickle(thing: Any) -> bool:
     try:
         return isinstance(thing, type) or bool(thing.__reduce_ex__(4))
-    except Exception:  # of locks, files and sockets, and of classes that refuse
+    except Exception:  # for locks, files and sockets, and for classes that forbid pickling
         return False
 
 
 def _parts_of(function: FunctionType) -> tuple[Any, ...]:
-    empty = CellType()  # of a variable that has no value yet
+    empty = CellType()  # the cell of a variable without a value
     filled = [cell.cell_contents for cell in function.__closure__ or () if cell != empty]
     named = (function.__module__, function.__qualname__)
     return named, function.__defaults__, function.__kwdefaults__, filled, dict(vars(function))

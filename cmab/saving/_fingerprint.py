@@ -1,4 +1,4 @@
-"""What a policy is made of, as plain values that a file can keep and another process can compare."""
+"""Descriptions of policies as plain values, which can be stored and compared in another process."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DEEPEST = 8
 
 
 def fingerprint(policy: Any) -> dict[str, Any]:
-    """Return ``arms``, which what was learned belongs to, and ``policy``, the rule with its parameters."""
+    """Return ``arms``, the base arms of the statistics, and ``policy``, the class with its parameters."""
     oracle = getattr(policy, "oracle", None)
     arms: dict[str, Any] = {"n_arms": int((oracle if oracle is not None else policy).n_arms)}
     if isinstance(oracle, Oracle):
         labels = oracle.labels(np.arange(oracle.n_choices))
-        # One that stands in front of another has the base arms of that one.
+        # A wrapper has the base arms of the oracle that it wraps.
         innermost = oracle
         while isinstance(behind := getattr(innermost, "oracle", None), Oracle):
             innermost = behind
@@ -40,11 +40,11 @@ def fingerprint(policy: Any) -> dict[str, Any]:
 
 
 def describe(value: Any, depth: int = 0) -> Any:
-    """Return what makes `value` up as JSON values: equal in any process for equal things."""
+    """Return a description of `value` as JSON values, which is equal in all processes for equal objects."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        # JSON has no nan and no inf.
+        # JSON cannot represent nan and inf.
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, np.generic):
         return describe(value.item(), depth)
@@ -54,14 +54,14 @@ def describe(value: Any, depth: int = 0) -> Any:
         return type(value).__qualname__
     if isinstance(value, Mapping):
         pairs = [[_name(key), describe(entry, depth + 1)] for key, entry in value.items()]
-        # Pairs, for keys need not be text; sorted, for the order in which a dict was filled means nothing.
+        # Pairs, because keys may be no strings; sorted, because the order of insertion has no meaning.
         return sorted(pairs, key=lambda pair: str(pair[0]))
     if isinstance(value, Set):
-        # The order of a set differs from process to process.
+        # The order of a set differs between processes.
         return sorted(_name(entry) for entry in value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         parts = [describe(entry, depth + 1) for entry in value]
-        # Short ones are told in the error of `differences`; long ones would drown it.
+        # `differences` shows short sequences in full. Long sequences would hide the rest of the message.
         return parts if len(parts) <= 20 else short_hash(repr(parts).encode())
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
@@ -73,10 +73,10 @@ def describe(value: Any, depth: int = 0) -> Any:
 
 
 def differences(kept: Any, present: Any, name: str = "") -> list[str]:
-    """Return in words where two descriptions differ."""
+    """Return a list of the differences between two descriptions, as texts."""
     if isinstance(kept, dict) and isinstance(present, dict):
         keys = [*kept, *(key for key in present if key not in kept)]
-        if "n_arms" in kept:  # files of earlier versions name the arms that shared a counter
+        if "n_arms" in kept:  # files of earlier versions also have the clusters of arms that shared a counter
             keys = [key for key in keys if key != "clusters"]
         parts = (differences(kept.get(k), present.get(k), f"{name}.{k}" if name else k) for k in keys)
         return [text for part in parts for text in part]
@@ -84,26 +84,26 @@ def differences(kept: Any, present: Any, name: str = "") -> list[str]:
 
 
 def _thing(value: Any, depth: int) -> Any:
-    """Return class and parameters of an object."""
-    # Without the module: a script that is imported later is no longer __main__.
+    """Return the class name and the parameters of an object."""
+    # Without the module, because a script that is imported later is no longer __main__.
     described = {"class": type(value).__name__}
     if isinstance(value, Oracle):
-        # What any oracle promises counts, whatever it keeps of its parameters.
+        # The standard properties of an oracle count, even if it does not keep its parameters.
         standard = ("n_arms", "alpha", "beta", "sense", "max_size")
         described |= {name: describe(getattr(value, name), depth + 1) for name in standard}
         described["repr"] = _name(value)
     for name, part in _parameters(value).items():
-        if name == "clusters" and isinstance(value, Oracle):  # which no learner depends on
+        if name == "clusters" and isinstance(value, Oracle):  # no learner depends on them
             continue
         described[name.lstrip("_")] = describe(part, depth + 1)
     return described
 
 
 def _parameters(value: Any) -> dict[str, Any]:
-    """Return what `value` was made with, as far as it has kept it.
+    """Return the constructor arguments of `value` that it keeps as attributes.
 
-    Classes of others may count and remember in their attributes, so only those named as parameters of the
-    constructor are taken. Ours keep what changes out of what is pickled.
+    Other packages may store counters and caches in attributes, so the function takes only attributes with the
+    name of a parameter of the constructor. Classes of this library exclude changing attributes from pickles.
     """
     if dataclasses.is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
@@ -121,7 +121,7 @@ def _parameters(value: Any) -> dict[str, Any]:
 
 
 def _is_derived(cls: type, name: str) -> bool:
-    """Return whether an attribute is remembered only, by ``cached_property``."""
+    """Return whether an attribute is a ``cached_property``."""
     return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
@@ -130,7 +130,7 @@ def _array(array: Any) -> Any:
         return describe(array.tolist())
     if array.dtype.kind == "O":
         return short_hash(repr([_name(entry) for entry in array.reshape(-1)]).encode())
-    # As the numbers are, not as they lie in memory: in one order of bytes and of axes.
+    # Normalise the byte order and the memory layout.
     plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
     return f"{array.dtype.name}{list(array.shape)} {short_hash(plain.tobytes())}"
 

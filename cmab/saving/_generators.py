@@ -1,4 +1,4 @@
-"""Random generators in files: numpy's own, by name, in states that they can have."""
+"""Random generators in files: the bit generators of numpy, by name, with validated states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {
         np.random.SFC64,
     )
 }
-#: Largest value of each number in a state; numpy itself reads beyond its tables at a larger position.
+#: Largest value of each number in a state. At a larger position, numpy would read beyond its tables.
 _LARGEST = {
     ("PCG64", "state"): 2**128 - 1,
     ("PCG64", "inc"): 2**128 - 1,
@@ -32,16 +32,16 @@ _LARGEST = {
 _FLAGS = {"has_uint32": 1, "uinteger": 2**32 - 1}
 
 
-#: Largest value of each number of a seed sequence that has a largest one.
+#: Largest number of children and largest pool size of a seed sequence.
 _MOST_CHILDREN, _LARGEST_POOL = 2**32 - 1, 2**20
 _SEEDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
-#: The methods of a seed sequence that make numbers and children.
+#: The methods of a seed sequence that generate numbers and children.
 _MAKES = ("generate_state", "spawn")
 Position = dict[str, Any]
 
 
 class _Seedless(np.random.bit_generator.ISeedSequence):
-    """A seed sequence that cannot spawn, for a generator that had none when it was saved."""
+    """A seed sequence that cannot spawn, for a generator that was saved without a seed sequence."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> AnyArray:
         """Return zeros, because the state of the generator replaces them."""
@@ -54,7 +54,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the bit generator is none of numpy's.
+        If the bit generator is not one of numpy.
     """
     state = rng.bit_generator.state
     if state.get("bit_generator") not in _KINDS:
@@ -66,7 +66,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def position_of(rng: np.random.Generator) -> Position:
-    """Return what changes in a generator when it draws or spawns: its state, and the number of children."""
+    """Return the state of a generator and its number of children, which change when it draws or spawns."""
     bits = rng.bit_generator
     spawned = getattr(bits.seed_seq, "n_children_spawned", 0)
     return {**bits.state, "spawned": spawned} if spawned else dict(bits.state)
@@ -75,7 +75,7 @@ def position_of(rng: np.random.Generator) -> Position:
 def moved(rng: np.random.Generator, position: Position) -> np.random.Generator:
     """Return `rng` at a position.
 
-    It is a new generator if the number of children differs, because numpy can only count that one up.
+    If the number of children differs, a new generator is returned, because numpy can only increase it.
     """
     state = dict(position)
     spawned, seeds = state.pop("spawned", 0), rng.bit_generator.seed_seq
@@ -87,7 +87,7 @@ def moved(rng: np.random.Generator, position: Position) -> np.random.Generator:
 
 
 def check_position(position: object) -> None:
-    """Raise ``ValueError`` unless a generator of numpy could be at this position."""
+    """Raise ``ValueError`` unless a generator of numpy can be at this position."""
     name = _kind_of(position)
     if "spawned" in position:  # type: ignore[operator]
         state = dict(position)  # type: ignore[call-overload]
@@ -98,10 +98,10 @@ def check_position(position: object) -> None:
 
 
 def generator_from(kept: object) -> np.random.Generator:
-    """Return the generator that a file describes; raises ``ValueError`` unless it could be in that state."""
+    """Return the generator that a file describes; raise ``ValueError`` if its state is invalid."""
     name = _kind_of(kept)
     state = dict(kept)  # type: ignore[call-overload]
-    # Files of before do not know the seed sequence: any one will do.
+    # Files of earlier versions lack the seed sequence, and any seed sequence works.
     seeds = _seeds_from(state.pop("seed_seq")) if "seed_seq" in state else np.random.SeedSequence(0)
     _check_state(name, state)
     bits = _KINDS[name](seeds)
@@ -119,15 +119,15 @@ def _kind_of(kept: object) -> str:
 def _check_state(name: str, state: dict[str, Any]) -> None:
     """Raise ``ValueError`` unless a bit generator can be in this state."""
     _check_entry(name, "rng", state, _LIMITS[name])
-    # An even increment, or a table of zeros, yields the same number for ever, and rejection never ends.
+    # With an even increment, or a table of zeros, rejection sampling may never end.
     if name.startswith("PCG64") and state["state"]["inc"] % 2 == 0:
         raise ValueError("the increment of PCG64 must be odd, got an even one")
     if name == "MT19937" and not any(state["state"]["key"][1:]) and state["state"]["key"][0] < 2**31:
-        raise ValueError("the table of MT19937 must not be zero")
+        raise ValueError("the table of MT19937 must not be all zeros")
 
 
 def _seeds_of(seeds: Any) -> dict[str, Any] | None:
-    """Return a seed sequence for a file, None if the generator has none that is numpy's own."""
+    """Return a seed sequence for a file, or None if the generator does not have one of numpy."""
     own = np.random.SeedSequence
     if not isinstance(seeds, own) or any(
         getattr(type(seeds), part) is not getattr(own, part) for part in _MAKES
@@ -138,8 +138,8 @@ def _seeds_of(seeds: Any) -> dict[str, Any] | None:
 
 
 def _words_of(entropy: Any) -> int | list[int]:
-    """Return entropy as one integer or a flat list of them, from which numpy makes the same words."""
-    if isinstance(entropy, str):  # numpy reads these in lists
+    """Return entropy as one integer or a flat list of integers that give the same words in numpy."""
+    if isinstance(entropy, str):  # numpy accepts strings in lists
         return int(entropy, 16 if entropy.startswith("0x") else 10)
     if np.ndim(np.asarray(entropy, object)) == 0:
         return int(entropy)
@@ -155,10 +155,10 @@ def _seeds_from(kept: Any) -> Any:
         raise ValueError(f"seed_seq must have the entries {', '.join(_SEEDS)}, got {shown(kept)}")
     entropy, key = kept["entropy"], kept["spawn_key"]
     words = [*(entropy if type(entropy) is list else [entropy]), *(key if type(key) is list else [-1])]
-    # They may have more than 64 bits: fresh entropy has 128.
+    # Integers may exceed 64 bits: fresh entropy has 128 bits.
     if not all(type(word) is int and word >= 0 for word in words):
         raise ValueError(
-            f"entropy and spawn_key of seed_seq must be integers of at least 0, got {shown(words)}"
+            f"entropy and spawn_key of seed_seq must be nonnegative integers, got {shown(words)}"
         )
     integer("pool_size of seed_seq", kept["pool_size"], 4, _LARGEST_POOL)
     integer("n_children_spawned of seed_seq", kept["n_children_spawned"], 0, _MOST_CHILDREN)
@@ -166,7 +166,7 @@ def _seeds_from(kept: Any) -> Any:
 
 
 def _check_entry(kind: str, name: str, value: Any, limit: Any) -> None:
-    """Raise unless `value` is as `_LIMITS` say; a journal asks this of every line, so types are compared."""
+    """Raise ``ValueError`` if `value` violates `limit`. Comparing types is fast, as journals need it."""
     if type(limit) is int:
         if type(value) is not int or not 0 <= value <= limit:
             raise ValueError(f"{name} of {kind} must be an integer in [0, {limit}], got {shown(value)}")
@@ -187,13 +187,13 @@ def _check_entry(kind: str, name: str, value: Any, limit: Any) -> None:
 
 
 def _limits(kind: str, name: str, fresh: Any) -> Any:
-    """Return the largest value of each integer in a state; of an array, its size and that value."""
+    """Return the largest value of each integer in a state, and (size, largest value) of each array."""
     if isinstance(fresh, dict):
         return {key: _limits(kind, key, part) for key, part in fresh.items()}
     largest = _LARGEST.get((kind, name), _FLAGS.get(name, 2**64 - 1))
     if isinstance(fresh, np.ndarray):
         return fresh.size, largest
-    return None if isinstance(fresh, str) else largest  # the name of the kind is compared before
+    return None if isinstance(fresh, str) else largest  # the name of the bit generator is checked before
 
 
 _LIMITS = {name: _limits(name, "rng", kind(0).state) for name, kind in _KINDS.items()}

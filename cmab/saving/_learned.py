@@ -1,4 +1,4 @@
-"""Whether the statistics in a state can be those of a session, of whatever policy."""
+"""Validation of the statistics in the state of any policy."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from cmab.statistics import ArmStatistics
 
 
 def check_learned(state: Any, support: tuple[float, float] | None, told: int) -> None:
-    """Raise ``ValueError`` unless outcomes in `support` and `told` rounds can have led to a state.
+    """Raise ``ValueError`` if outcomes in `support` and `told` rounds cannot have produced a state.
 
     Parameters
     ----------
     state : object
-        The state of a policy; all `ArmStatistics` anywhere in it are looked at.
+        The state of a policy. All `ArmStatistics` in it are checked.
     support : tuple of float or None
-        The interval that outcomes are held to, None if they are not.
+        The interval of valid outcomes, or None if outcomes are not checked.
     told : int
-        The number of tickets that were told or cancelled.
+        The number of closed tickets, which were passed to ``tell`` or cancelled.
     """
     rounds = getattr(state, "rounds", 0)
     if isinstance(rounds, int) and rounds > told:
-        raise ValueError(f"state.rounds must be at most {told}, the closed tickets, got {rounds}")
+        raise ValueError(f"state.rounds must be at most {told} (the number of closed tickets), got {rounds}")
     for name, part in _parts(state, "state"):
         if support is not None and isinstance(part, ArmStatistics):
             try:
@@ -33,7 +33,7 @@ def check_learned(state: Any, support: tuple[float, float] | None, told: int) ->
 
 
 def is_learned(state: Any, support: tuple[float, float] | None, told: int) -> bool:
-    """Return whether a state is one that `check_learned` takes, as it is unless the support was changed."""
+    """Return whether `check_learned` accepts a state. It does unless the support was changed."""
     try:
         check_learned(state, support, told)
     except ValueError:

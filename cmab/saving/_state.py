@@ -1,7 +1,7 @@
-"""Writing the state of a session to a file and reading it back, without pickle and without trust.
+"""Writing the state of a session to a file and reading it back, without pickle.
 
-The file is a numpy archive (so ``numpy.load`` shows what is in it) whose comment, the last bytes of a zip
-file, holds a checksum of all bytes before. What is read must have the form of a fresh state.
+The file is a numpy archive, which ``numpy.load`` can read. Its zip comment, the last bytes of the file, is a
+checksum of all bytes before. Files are untrusted: a loaded state must have the form of a fresh state.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from cmab.saving._atomic import write_bytes
 from cmab.validation import shown
 
 _DIGITS = 64
-#: Compressing makes nothing smaller than by this factor; a file that claims more does not hold it.
+#: Compression reduces the size at most by this factor. A file that declares a larger factor is invalid.
 _WIDEST = 1100
 _ATOMS = (type(None), bool, int, float, str)
 
 
 def save(path: Path, header: dict[str, Any], state: Any) -> None:
-    """Write `header` (JSON) and the dataclass `state` to `path`, all or nothing."""
+    """Write `header` (JSON) and the dataclass `state` to `path`, completely or not at all."""
     arrays: dict[str, AnyArray] = {}
     document = {"header": header, "state": _flatten(state, "state", arrays)}
     text = json.dumps(document, default=np.ndarray.tolist)  # some bit generators keep arrays
     buffer = io.BytesIO()
-    # numpy's archive holds arrays only, so the text goes as one of bytes.
+    # The archive can only hold arrays, so the text is stored as an array of bytes.
     letters = np.frombuffer(text.encode(), np.uint8)
     np.savez_compressed(buffer, allow_pickle=False, document=letters, **arrays)
     write_bytes(path, seal(buffer.getvalue()))
 
 
 def seal(archive: bytes) -> bytes:
-    """Return a zip file without comment with its checksum as the comment."""
-    # A zip file ends with the length of its comment, in two bytes, and the comment: readers skip it.
+    """Return a zip file without a comment, with its checksum added as the comment."""
+    # A zip file ends with the length of its comment, in two bytes, and the comment, which readers ignore.
     body = archive[:-2] + _DIGITS.to_bytes(2, "little")
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
 class File(NamedTuple):
-    """What a file holds: a header, and the parts of a state."""
+    """The contents of a file: its path, the header, and the parts of a state."""
 
     path: Path
     header: dict[str, Any]
@@ -59,36 +59,36 @@ class File(NamedTuple):
 
 
 def read(path: Path) -> File:
-    """Return what `save` wrote.
+    """Return the contents of a file that `save` wrote.
 
     Raises
     ------
     ValueError
-        If `path` holds anything else.
+        If `save` did not write the file.
     """
-    if path.exists() and not path.is_file():  # to read a pipe may wait for ever
+    if path.exists() and not path.is_file():  # reading a pipe may block
         raise ValueError(f"{path} must be a file that Session.save wrote, got a folder, pipe or device")
     with told(path):
         data = path.read_bytes()
     if not data.startswith(b"PK"):
-        raise ValueError(f"{path} must be a file that Session.save wrote, got something else")
-    # Before anything is unpacked: no part of a damaged file is looked at.
+        raise ValueError(f"{path} must be a file that Session.save wrote, got another format")
+    # Check the checksum before unpacking, so that no part of a damaged file is used.
     if hashlib.sha256(data[:-_DIGITS]).hexdigest().encode() != data[-_DIGITS:]:
         raise ValueError(
-            f"{path} must be a whole file that Session.save of this version wrote: its checksum is missing or"
-            " wrong, so it is damaged or of an older format. Take the last good copy"
+            f"{path} must be a complete file that Session.save of this version wrote. Its checksum is missing"
+            " or wrong, so it is damaged or has an older format; use the last valid copy"
         )
     with _refusing(path):
         return File(path, *_unpack(data))
 
 
 def fill(file: File, template: Any) -> Any:
-    """Return the state in a file; `template` is a fresh state, whose form it must have.
+    """Return the state in a file, which must have the form of the fresh state `template`.
 
     Raises
     ------
     ValueError
-        If a part is missing, of another kind, or not as it can be.
+        If a part is missing, has another type, or has an invalid value.
     """
     with _refusing(file.path):
         return _fill(template, file.state, file.arrays, "state")
@@ -96,7 +96,7 @@ def fill(file: File, template: Any) -> Any:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """Say in words what a file with a right checksum was made to hold."""
+    """Raise ``ValueError`` with the path for invalid contents of a file with a valid checksum."""
     try:
         yield
     except _Wrong as wrong:
@@ -108,17 +108,17 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 class _Wrong(Exception):
-    """A part of the file that is not as the fresh state."""
+    """Exception for a part of a file that does not fit the fresh state."""
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
         names = archive.namelist()
-    # Of two entries of one name, readers disagree which counts.
+    # Readers differ in which of two entries with the same name they use.
     if len(set(names)) < len(names):
-        raise _Wrong("two parts of one name")
-    # A small file that claims gigabytes would fill the memory when read.
+        raise _Wrong("two parts with the same name")
+    # A small file may declare gigabytes, which would fill the memory.
     if size > _WIDEST * len(data):
         raise _Wrong(f"an archive of {size:,} bytes")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
@@ -131,7 +131,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Any, dict[str, AnyArray]]:
 
 
 def copied(state: Any) -> Any:
-    """Return a deep copy, several times faster than `copy.deepcopy` for dataclasses of arrays and numbers."""
+    """Return a deep copy, faster than `copy.deepcopy` for dataclasses of arrays and numbers."""
     kind = type(state)
     if kind in _ATOMS:
         return state
@@ -139,7 +139,7 @@ def copied(state: Any) -> Any:
         return state.copy()
     if not dataclasses.is_dataclass(kind) or hasattr(kind, "__slots__"):
         return copy.deepcopy(state)
-    # A subclass of the dataclass may keep more than its fields.
+    # A subclass of the dataclass may have attributes that are not fields.
     twin = object.__new__(kind)
     parts = twin.__dict__
     for name, part in state.__dict__.items():
@@ -157,7 +157,7 @@ def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
         return {"kind": "dataclass", "fields": parts}
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            raise ValueError(f"{name} must hold numbers or texts of fixed length, got dtype {value.dtype}")
+            raise ValueError(f"{name} must hold numbers or strings of fixed length, got dtype {value.dtype}")
         arrays[name] = value
         return {"kind": "array", "name": name}
     if isinstance(value, list | tuple):
@@ -171,12 +171,12 @@ def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
 
 
 def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> Any:
-    """Return what `node` says, in the form of `template`; None there, and lists, take anything."""
+    """Return the value of `node` in the form of `template`. None in `template` accepts any value."""
     kind = node["kind"]
     if kind == "dataclass":
         return _fill_fields(template, node["fields"], arrays, name)
     if dataclasses.is_dataclass(template):
-        raise _Wrong(f"{name} without its fields")
+        raise _Wrong(f"{name} without fields")
     if kind == "array":
         return _filled_array(template, arrays[node["name"]], name)
     if kind == "plain":
@@ -187,7 +187,7 @@ def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> A
     if kind not in ("list", "tuple") or not (template is None or type(template).__name__ == kind):
         raise _Wrong(f"{name} of kind {kind}")
     known = () if template is None else template
-    # A list may have grown since the fresh state: its further entries are of any form.
+    # A list may be longer than in the fresh state. Its further entries may have any form.
     padded = [*known, *[None] * len(node["items"])]
     parts = [
         _fill(like, item, arrays, f"{name}.{i}")
@@ -205,7 +205,7 @@ def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArr
     if set(names) != set(fields):
         raise _Wrong(f"{name} with fields {sorted(fields)}, not those of {type(template).__name__}")
     values = {part: _fill(getattr(template, part), fields[part], arrays, f"{name}.{part}") for part in names}
-    # Without `__init__`, which may want other arguments than the fields, and without its side effects.
+    # Do not call `__init__`, which may have other arguments than the fields, and side effects.
     filled = object.__new__(type(template))
     for part, value in values.items():
         object.__setattr__(filled, part, value)
@@ -220,14 +220,14 @@ def _fill_fields(template: Any, fields: dict[str, Any], arrays: dict[str, AnyArr
 def _one_counter_an_arm(
     fields: dict[str, Any], arrays: dict[str, AnyArray]
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return a state of an earlier version, in which arms shared counters, with a counter for each arm."""
+    """Return a state of an earlier version, in which arms shared counters, with one counter per arm."""
     fields = dict(fields)
     sharing = fields.pop("clusters")
     if sharing["kind"] != "array":
         return fields, arrays
     owners, arrays = arrays[sharing["name"]], dict(arrays)
     if owners.dtype != np.int64 or owners.ndim != 1 or owners.min(initial=0) < 0:
-        raise _Wrong("clusters that are not numbers from 0")
+        raise _Wrong("clusters that are not nonnegative integers")
     for part in ("counters", "solved_counters"):
         if part in fields:
             name = fields[part]["name"]
@@ -243,7 +243,7 @@ def _filled_array(template: Any, array: AnyArray, name: str) -> AnyArray:
         )
     if template is not None and not isinstance(template, np.ndarray):
         raise _Wrong(f"{name}, an array, in place of {_sort(template)}")
-    return np.array(array, order="C")  # in the order of C and writeable, as compiled code takes it
+    return np.array(array, order="C")  # compiled code requires C order and writeable arrays
 
 
 def _sort(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""Many runs, planned from one specification, stored and resumed."""
+"""Studies: many runs from one specification, which are stored and can be resumed."""

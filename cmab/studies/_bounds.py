@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 for the learners of a study, where their conditions hold and the family can be listed."""
+"""The regret bounds of Theorems 1 and 2 for the learners of a study that satisfy their conditions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _MOST_SETS = 20_000
 
 
 def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray) -> dict[str, FloatArray]:
-    """Return the bounds on the (alpha, beta)-regret at `rounds`, by theorem; none where there is none.
+    """Return the bounds on the (alpha, beta)-regret at `rounds` by theorem, or an empty dict without bounds.
 
-    For `CUCB` with its own radius, outcomes in [0, 1], arms triggered with certainty, and an oracle that
-    knows its smoothness and whose super arms are among at most 20,000 sets.
+    Bounds exist for `CUCB` with ``radius_factor`` 1 and without priors, outcomes in [0, 1], arms that are
+    triggered with certainty, and an oracle that declares its smoothness. All super arms must be among at most
+    20,000 candidate sets.
     """
     oracle = policy.oracle
     low, high = environment.support
@@ -33,7 +34,7 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
         and policy.support == (0.0, 1.0)
         and not np.any(policy.prior_weight)
     )
-    # Elsewhere the bounds need feedback on every triggered arm, which not all environments give.
+    # With random triggering, the bounds require feedback on all triggered arms, which may be missing.
     smoothness = oracle.smoothness()
     if not (is_algorithm_1 and oracle.triggers_surely and 0.0 <= low <= high <= 1.0) or smoothness is None:
         return {}
@@ -43,7 +44,7 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
     gaps = gaps_of(oracle, np.asarray(environment.means, np.float64), _family(oracle))
     try:
         bounds = {"Theorem 1": gap_dependent_bound(gaps, smoothness, rounds=rounds, radius=policy.radius)}
-    except ValueError:  # a radius without a bound
+    except ValueError:  # the theorem has no bound for this radius
         return {}
     if policy.radius == CUCB(oracle).radius:
         bounds["Theorem 2"] = gap_free_bound(gaps, smoothness, rounds=rounds)
@@ -51,18 +52,18 @@ def regret_bounds(policy: AnyPolicy, environment: Environment, rounds: IntArray)
 
 
 def _sizes(oracle: Oracle) -> range:
-    # Elsewhere `max_size` counts base arms, not the entries of a super arm.
+    # If the oracle is not linear, `max_size` counts base arms, not the entries of a super arm.
     return range((oracle.max_size if oracle.is_linear else oracle.n_choices) + 1)
 
 
 def _is_small(oracle: Oracle) -> bool:
-    # The gaps need the whole family, which is found by trying every set.
+    # The gaps need all super arms, which are found by testing every set.
     n = oracle.n_choices
     return oracle.has_membership and sum([comb(n, size) for size in _sizes(oracle)]) <= _MOST_SETS
 
 
 def _family(oracle: Oracle) -> list[IntArray]:
-    # The method itself: these arguments need no check.
+    # The undecorated method, because these arguments need no validation.
     is_feasible = unwrap(type(oracle).is_feasible)
     sets = [
         np.array(chosen, np.int64)

@@ -1,4 +1,4 @@
-"""From stored rows of a study to comparisons, and to results against a parameter of a grid."""
+"""Comparisons, and results by a parameter of a grid, from the stored rows of a study."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cmab.validation import shown
 
 Result = TypeVar("Result")
 Stored = Mapping[Pair, list[Row]]
-#: For each parameter the curves by name, and the learners on each by the parameter's value.
+#: By parameter, and by name of the curve: the names of its learners by the value of the parameter.
 Grids = dict[str, dict[str, dict[Any, str]]]
 
 
 def policy_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str, PolicyComparison]:
-    """Return by instance what was found of policies, which `tables` describe."""
+    """Return the comparison of the policies in `tables` for each instance."""
     return {
         instance: PolicyComparison(
             {learner: simulation(learner, found) for learner, found in rows.items()},
@@ -33,7 +33,7 @@ def policy_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str, P
 
 
 def explorer_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str, ExplorerComparison]:
-    """Return by instance what was found of explorers, which `tables` describe."""
+    """Return the comparison of the explorers in `tables` for each instance."""
     return {
         instance: ExplorerComparison(
             {explorer: identification(explorer, found) for explorer, found in rows.items()},
@@ -46,13 +46,13 @@ def explorer_comparisons(stored: Stored, tables: Mapping[str, Any]) -> dict[str,
 
 
 def _said(instance: str, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
-    """Return what a comparison says beside its results."""
+    """Return the arguments of a comparison other than its results."""
     numbers = {name: np.array([row["replication"] for row in found]) for name, found in rows.items()}
     return {"environment": instance, "replications": numbers}
 
 
 def _by_instance(stored: Mapping[Pair, Result]) -> dict[str, dict[str, Result]]:
-    """Return what there is by instance, and then by learner."""
+    """Return a nested dict, by instance and then by learner."""
     found: dict[str, dict[str, Result]] = {}
     for (instance, learner), each in stored.items():
         found.setdefault(instance, {})[learner] = each
@@ -60,7 +60,7 @@ def _by_instance(stored: Mapping[Pair, Result]) -> dict[str, dict[str, Result]]:
 
 
 def grids(tables: Mapping[str, Any]) -> Grids:
-    """Return for each parameter with several values the learners that differ in nothing else."""
+    """Return, for each parameter with several values, the learners that differ only in this parameter."""
     found: Grids = {}
     for name, table in tables.items():
         grid = table.get("grid", {})
@@ -70,7 +70,7 @@ def grids(tables: Mapping[str, Any]) -> Grids:
                 if len(grid[parameter]) > 1:
                     others = {key: other for key, other in chosen.items() if key != parameter}
                     curve = found.setdefault(parameter, {}).setdefault(spread_name(name, others), {})
-                    # Tables and lists are no keys.
+                    # Tables and lists cannot be keys of a dict.
                     is_plain = isinstance(value, str | int | float | None)
                     curve[value if is_plain else shown(value)] = spread_name(name, chosen)
     return found
@@ -79,7 +79,7 @@ def grids(tables: Mapping[str, Any]) -> Grids:
 def along(
     curves: Mapping[str, Mapping[Any, str]], results: Mapping[str, Result]
 ) -> dict[str, dict[Any, Result]]:
-    """Return the results of the learners on each curve, where there are any."""
+    """Return the results of the learners on each curve that has results."""
     found = {
         curve: {value: results[name] for value, name in names.items() if name in results}
         for curve, names in curves.items()
@@ -90,7 +90,7 @@ def along(
 def by_parameter(
     specification: Mapping[str, Any], results: Mapping[tuple[str, str], Result], parameter: str
 ) -> dict[str, dict[str, dict[Any, Result]]]:
-    """Return by instance the curves against a parameter.
+    """Return the curves by a parameter for each instance.
 
     Raises
     ------
@@ -102,6 +102,6 @@ def by_parameter(
     if not curves:
         names = sorted({name for each in known for name in each})
         raise ValueError(
-            f"parameter must have several values in a grid ({names} have), got {shown(parameter)}"
+            f"parameter must have several values in a grid, as {names} have, got {shown(parameter)}"
         )
     return {instance: along(curves, found) for instance, found in _by_instance(results).items()}

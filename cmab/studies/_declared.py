@@ -1,4 +1,4 @@
-"""What objects of a study declare to depend on: files, environment variables and values."""
+"""The files, environment variables and values on which objects of a study declare to depend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _hashes: dict[Path, tuple[tuple[int, ...], str]] = {}
 
 
 def parts_of(things: Iterable[Any]) -> list[Any]:
-    """Return oracles, environments, policies and explorers, and those that they hold as attributes."""
+    """Return the oracles, environments, policies and explorers in `things` and in their attributes."""
     found: dict[int, Any] = {}
     waiting = list(things)
     while waiting:
@@ -32,23 +32,23 @@ def parts_of(things: Iterable[Any]) -> list[Any]:
 
 
 def declared_by(parts: Iterable[Any]) -> dict[str, str]:
-    """Return the content, as a hash, of each entry of the attribute ``depends_on`` of objects.
+    """Return a hash of the content of each entry of the attribute ``depends_on`` of objects.
 
-    An entry is named ``"module.Class: entry"``. The attribute may be one of the class, where it adds to that
-    of its bases, one of the object, or a property.
+    The key of an entry is ``"module.Class: entry"``. The attribute may be an attribute of the class, of the
+    object, or a property. Entries of a class are added to those of its base classes.
 
     Raises
     ------
     ValueError
-        Naming the entry, if a file cannot be read, or a variable is not set.
+        If a file cannot be read or a variable is not set. The message names the entry.
     """
     return {name: content(name, entry) for thing in parts for name, entry in _entries(thing)}
 
 
 def declared_again(known: dict[str, str]) -> dict[str, str]:
-    """Return the present content of files and variables by the names that `declared_by` gave.
+    """Return hashes of the current content of files and variables, by the keys of `declared_by`.
 
-    Files are looked for where the module of the class is on this machine. Values are as they were.
+    Relative paths start at the folder of the module on this machine. Hashes of values stay the same.
     """
     now = {}
     for name, before in known.items():
@@ -66,7 +66,7 @@ def content(name: str, entry: Any) -> str:
     Raises
     ------
     ValueError
-        Naming the entry, if there is none.
+        If the file or variable is missing. The message names the entry.
     """
     if isinstance(entry, str) and entry.startswith("env:"):
         variable = entry.removeprefix("env:")
@@ -81,7 +81,7 @@ def content(name: str, entry: Any) -> str:
 
 
 def _of_file(name: str, path: Path) -> str:
-    """Return a hash of a file, read again if its facts are others."""
+    """Return a hash of a file. It is cached by size, times and inode."""
     owner = name.partition(": ")[0].rpartition(".")[0]
     home = getattr(sys.modules.get(owner), "__file__", None)
     place = Path(home or ".").parent / path  # an absolute path stays as it is
@@ -92,7 +92,7 @@ def _of_file(name: str, path: Path) -> str:
             _hashes[place] = facts, short_hash(place.read_bytes())
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{_NAME} of {name} must name a file that can be read (a relative path begins at the folder of"
+            f"{_NAME} of {name} must name a readable file (relative paths start at the folder of"
             f" {owner}), got {place}: {error}"
         ) from None
     return _hashes[place][1]
@@ -104,7 +104,7 @@ def _entries(thing: Any) -> Iterator[tuple[str, Any]]:
         (kind, vars(kind)[_NAME]) for kind in type(thing).__mro__ if _NAME in getattr(kind, "__dict__", {})
     ]
     for kind, value in declarations:
-        # A property tells what this object depends on.
+        # A property returns the dependencies of this object.
         given = value.__get__(thing, type(thing)) if hasattr(value, "__get__") else value
         yield from _named(kind, given)
     if _NAME in getattr(thing, "__dict__", {}):
@@ -119,7 +119,7 @@ def _named(kind: type, given: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(entry, os.PathLike):
             text = f"file:{os.fspath(entry)}"
         elif isinstance(entry, str) and not entry.startswith(("env:", "file:", "value:")):
-            text = f"file:{entry}"  # a file that was forgotten would be a stale result
+            text = f"file:{entry}"  # a plain string is a path: a missed file would give stale results
         elif isinstance(entry, str):
             text = entry
         elif isinstance(entry, bool | int | float):
@@ -127,7 +127,7 @@ def _named(kind: type, given: Any) -> Iterator[tuple[str, Any]]:
             continue
         else:
             raise ValueError(
-                f"{_NAME} of {owner} must hold paths of files, names of variables as 'env:NAME', texts as"
-                f" 'value:TEXT' and numbers, got {shown(entry)}"
+                f"{_NAME} of {owner} must hold paths of files, variables as 'env:NAME', texts as 'value:TEXT'"
+                f" and numbers, got {shown(entry)}"
             )
         yield f"{owner}: {text}", text

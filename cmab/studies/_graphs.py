@@ -1,4 +1,4 @@
-"""Graphs that a specification may name: networkx's generators by a list, and edge lists beside the file."""
+"""Graphs that a specification may name: listed generators of networkx, and edge lists in files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from cmab.edges import is_number, n_columns, rows_of
 from cmab.validation import integer, shown
 
-# A study file is data that may come from anybody, and networkx also reads, writes and imports. So a name is
-# good only if it stands here: pure functions that return a graph, and the classes that `create_using` takes.
+# Study files are untrusted, and networkx also has functions that read, write and import. Only these names are
+# accepted: pure functions that return a graph, and the classes that `create_using` accepts.
 _NAMES = """
 Graph DiGraph MultiGraph MultiDiGraph graph_atlas balanced_tree barbell_graph binomial_tree complete_graph
 complete_bipartite_graph circular_ladder_graph circulant_graph cycle_graph dorogovtsev_goltsev_mendes_graph
@@ -49,43 +49,41 @@ _MOST_BYTES = 2**28
 
 
 def generator(name: str, where: str, near: str) -> Any:
-    """Return the function or class of networkx that a name stands for.
+    """Return the generator or class of networkx with a name.
 
     Raises
     ------
     ValueError
-        If it is not among those that a specification may name.
+        If the name is not in the list of accepted names.
     """
     import networkx as nx
 
     found = getattr(nx, name, None) if name in GENERATORS else None
-    # A backend or another version may put something else under a listed name.
+    # A backend or another version may define a different object with a listed name.
     if not str(getattr(found, "__module__", "")).startswith(_HOMES):
-        raise ValueError(
-            f"{where}.networkx must be one of networkx's generators of graphs{near}, got {name!r}"
-        )
+        raise ValueError(f"{where}.networkx must be a graph generator of networkx{near}, got {name!r}")
     return found
 
 
 def check_generator(maker: Any, arguments: Mapping[str, Any], where: str) -> None:
-    """Refuse what makes a graph another one in every process, or too large a one.
+    """Check that a generator has a seed if it takes one, and that the graph is not too large.
 
     Raises
     ------
     ValueError
-        If a seed is left out, or a number is beyond a million.
+        If the seed is missing, a backend is chosen, or a number exceeds one million.
     """
     if "backend" in arguments:
-        raise ValueError(f"{where} must not choose a backend of networkx")
+        raise ValueError(f"{where} must not have the entry backend")
     if "seed" in inspect.signature(maker).parameters:
         if "seed" not in arguments:
             raise ValueError(
-                f"{where} must have a seed, such as seed = 0: else every process draws another graph"
+                f"{where} must have a seed, such as seed = 0; otherwise each process generates another graph"
             )
         integer(f"{where}.seed", arguments["seed"], 0, any_size=True)
     for key, value in arguments.items():
         if key != "seed" and any(abs(number) > _MOST_NODES for number in _numbers(value)):
-            raise ValueError(f"{where}.{key} must be at most {_MOST_NODES:,} for a graph, got {shown(value)}")
+            raise ValueError(f"{where}.{key} must be at most {_MOST_NODES:,} in a graph, got {shown(value)}")
 
 
 def _numbers(value: Any) -> Iterator[int]:
@@ -97,19 +95,19 @@ def _numbers(value: Any) -> Iterator[int]:
 
 
 def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any:
-    """Return the graph of an edge list: two names a line and, if the file has them, a weight.
+    """Return the graph of an edge list, which has two names and an optional weight per line.
 
-    Empty lines and those that begin with ``#`` are skipped. Names are integers if all of them are.
+    Empty lines and lines that begin with ``#`` are skipped. The nodes are integers if all names are integers.
 
     Raises
     ------
     ValueError
-        If the file is not below the study's folder, too large, or not such a list.
+        If the file is not in the folder of the study or below, is too large, or is not an edge list.
     """
     import networkx as nx
 
     if unknown := set(table) - {"file", "directed"}:
-        raise ValueError(f"{where} must have no entries but file and directed, got {sorted(unknown)}")
+        raise ValueError(f"{where} must only have the entries file and directed, got {sorted(unknown)}")
     directed = table.get("directed", False)
     if not isinstance(directed, bool):
         raise ValueError(f"{where}.directed must be true or false, got {shown(directed)}")
@@ -124,7 +122,7 @@ def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any
     for row in rows:
         u, v = (int(name) if are_numbers else name for name in row[:2])
         given = {"weight": float(row[2])} if len(row) == 3 else {}
-        # networkx would keep the last one without a word.
+        # networkx would silently keep the last weight.
         if graph.get_edge_data(u, v, given) != given:
             raise ValueError(
                 f"{where}.file must give each edge one weight, got two for {row[0]} and {row[1]}"
@@ -135,7 +133,7 @@ def read_graph(table: Mapping[str, Any], folder: Path | None, where: str) -> Any
 
 def _text(name: Any, folder: Path | None, where: str) -> str:
     if folder is None:
-        raise ValueError(f"{where} needs the folder that it is in: give the study its `files`")
+        raise ValueError(f"{where} needs a folder; pass `files`, the folder of the file, to Study")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{where} must be the name of a file, got {shown(name)}")
     path = _inside(name, folder, where)
@@ -146,19 +144,19 @@ def _text(name: Any, folder: Path | None, where: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"{where} must be text in UTF-8, got {error}") from None
     except OSError as error:
-        raise ValueError(f"{where} must be a file that can be read, got {shown(name)}: {error}") from None
+        raise ValueError(f"{where} must be a readable file, got {shown(name)}: {error}") from None
 
 
 def _inside(name: str, folder: Path, where: str) -> Path:
-    """Return the path of a file in a folder or below, wherever links and dots lead."""
-    # Both ways: the words of the name must not lead out, and neither must what links make of it.
+    """Return the resolved path of a file, which must be in a folder or below."""
+    # Neither the name itself nor the links in its path may leave the folder.
     home = folder.resolve()
     try:
         path = (home / name).resolve()
         is_inside = not Path(name).is_absolute() and ".." not in Path(name).parts and home in path.parents
-        if is_inside and path.is_file():  # a pipe would wait for ever
+        if is_inside and path.is_file():  # opening a pipe would block
             return path
-    except (OSError, RuntimeError, ValueError):  # too long, a ring of links, or no name at all
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, or an invalid name
         pass
     raise ValueError(f"{where} must be a file in {folder} or below, got {shown(name)}")
 
@@ -169,12 +167,12 @@ def inside(table: Any, folder: Path | None, where: str) -> Path:
     Raises
     ------
     ValueError
-        If the table is another, or the file is not below the study's folder.
+        If the table has another form, or the file is not in the folder of the study or below.
     """
     if not isinstance(table, dict) or set(table) != {"file"} or not isinstance(table["file"], str):
         raise ValueError(f'{where} must be a table {{ file = "name" }}, got {shown(table)}')
     if folder is None:
-        raise ValueError(f"{where} needs the folder that it is in: give the study its `files`")
+        raise ValueError(f"{where} needs a folder; pass `files`, the folder of the file, to Study")
     return _inside(table["file"], folder, where)
 
 
@@ -186,7 +184,7 @@ def _is_weight(text: str) -> bool:
 
 
 def digest(graph: Any) -> str:
-    """Return a hash of nodes and edges with their data, in their order, which numbers the base arms."""
+    """Return a hash of nodes and edges with their data, in their order, because base arms follow it."""
     found = hashlib.sha256(f"{type(graph).__name__} {sorted(graph.graph.items(), key=str)}".encode())
     for part in (graph.nodes(data=True), graph.edges(data=True)):
         for entry in part:

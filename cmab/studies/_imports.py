@@ -1,4 +1,4 @@
-"""When modules were imported: what runs is what their files held then, not what they hold now."""
+"""The times at which modules were imported, to detect files that changed afterwards."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _reloaded: set[str] = set()
 
 
 class _Clock:
-    """Stands first among the finders of modules, notes the time, and finds nothing."""
+    """The first finder in ``sys.meta_path``, which records the time of each import and finds no module."""
 
     def find_spec(self, name: str, path: Any = None, target: types.ModuleType | None = None) -> None:  # noqa: ARG002
         _times[name] = time.time_ns()
-        # importlib.reload passes the module that is there.
+        # Only importlib.reload passes the existing module.
         if target is not None:
             _reloaded.add(name)
-            if "cmab.studies._registry" in sys.modules:  # not imported for this: `import cmab` is light
-                sys.modules["cmab.studies._registry"].refresh()  # a plug-in may offer other names then
+            if "cmab.studies._registry" in sys.modules:  # do not import it here, to keep `import cmab` fast
+                sys.modules["cmab.studies._registry"].refresh()  # a plug-in may register other names now
 
 
 def watch() -> None:
-    """Begin to note the time of each import; those before count as made just now."""
+    """Start to record the time of each import. Earlier imports count as made at the start of this module."""
     sys.meta_path.insert(0, _Clock())
 
 
@@ -40,14 +40,14 @@ def edited(packages: Iterable[str]) -> list[str]:
         if file.suffix != ".py" or not file.is_file():
             continue
         facts = file.stat()
-        changed = max(facts.st_mtime_ns, facts.st_ctime_ns)  # copying tools set the first one back
-        if _times.get(name, _BEGIN) < changed <= now:  # a later time than now is that of another clock
+        changed = max(facts.st_mtime_ns, facts.st_ctime_ns)  # copying may keep an old mtime
+        if _times.get(name, _BEGIN) < changed <= now:  # a time in the future is from another clock
             found.append(str(file))
     return found
 
 
 def outlived(packages: Iterable[str]) -> list[str]:
-    """Return what modules still hold of others that were reloaded since."""
+    """Return the names in loaded modules that refer to old objects of reloaded modules."""
     return [
         f"{name}.{key}"
         for name, module in (_loaded(packages) if _reloaded else ())
@@ -62,7 +62,7 @@ def _is_outlived(value: Any) -> bool:
         return False
     current = getattr(sys.modules.get(home), value.__name__, value)
     if isinstance(current, types.FunctionType) and isinstance(value, types.FunctionType):
-        return current.__code__ is not value.__code__  # IPython gives old functions the new code
+        return current.__code__ is not value.__code__  # IPython puts new code into old functions
     return isinstance(current, type) and current is not value
 
 

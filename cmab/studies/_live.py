@@ -1,4 +1,4 @@
-"""Code that was changed in memory: functions, classes and constants that differ from their files."""
+"""Functions, classes and constants of loaded modules that differ from their files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmab.saving._digest import short_hash
 from cmab.studies._sources import OWN, is_installed
 from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Written, written
 
-# What the base classes of this library, and Python, set on classes when these are defined.
+# Attributes that the base classes of this library and Python set when a class is defined.
 _DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind", "_abc_impl", "__annotations__"}
 _DERIVED |= {"__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__", "__match_args__"}
 # The modules of this library that add functions to classes.
@@ -27,23 +27,23 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class _Comparison(NamedTuple):
-    """What a module is compared with: its file, and what the files of all modules change as they run."""
+    """A module, its file, and the names that the files of all compared modules change."""
 
     module: types.ModuleType
     written: Written
     assigned: frozenset[str]
     filled: frozenset[str]
     sets_any: bool
-    #: The top names of all modules that are compared.
+    #: The top-level names of all compared modules.
     packages: frozenset[str]
 
 
 def changed(modules: Iterable[str], *, only_functions: bool = False) -> dict[str, str]:
     """Return a hash of each function, class and constant of loaded modules that differs from its file.
 
-    A new process that makes the same changes gets the same hashes. Decorated functions, what the file
-    itself binds several times, and what the files of these modules change as they run are not compared; nor
-    are modules whose code an import hook rewrites.
+    The hashes are the same in each process that makes the same changes. The function ignores decorated
+    functions, names that the file binds several times, names that the files of these modules change, and
+    modules whose code an import hook rewrites.
     """
     found: dict[str, str] = {}
     files = {name: _file_of(name) for name in modules}
@@ -62,11 +62,11 @@ def changed(modules: Iterable[str], *, only_functions: bool = False) -> dict[str
 
 
 def _file_of(name: str) -> tuple[Path, int, int] | None:
-    """Return the file of a loaded module and two facts of it; None if its code is not that of a file."""
+    """Return path, time and size of the file of a loaded module, or None if its code is not from a file."""
     module = sys.modules.get(name)
     file = Path(str(getattr(module, "__file__", None) or ""))
     loader = getattr(getattr(module, "__spec__", None), "loader", None)
-    # Loaders of other types may rewrite the code: those of pytest, typeguard and beartype do.
+    # Other loaders may rewrite the code, as those of pytest, typeguard and beartype do.
     if type(loader) is not SourceFileLoader or file.suffix != ".py" or not file.is_file():
         return None
     facts = file.stat()
@@ -74,24 +74,24 @@ def _file_of(name: str) -> tuple[Path, int, int] | None:
 
 
 def home_of(place: str) -> str | None:
-    """Return the loaded module of a place that `changed` told, or None."""
+    """Return the loaded module of a key that `changed` returned, or None."""
     name = place
     while name and name not in sys.modules:
         name = name.rpartition(".")[0]
     below = place[len(name) + 1 :].partition(".")[0]
-    # A package may be loaded without the module in which the place is.
+    # The package may be loaded without the submodule of this place.
     if not name or (hasattr(sys.modules[name], "__path__") and util.find_spec(f"{name}.{below}")):
         return None
     return name
 
 
 def digest(value: Any) -> str:
-    """Return a hash of a function, of a class, or of a plain value; of other things of their type."""
+    """Return a hash of a function, class or plain value, or of the type of any other object."""
     return short_hash(repr(_told(value, ())).encode())
 
 
 def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
-    """Yield the places and present values of what differs from the file."""
+    """Yield the place and the current value of each name that differs from the file."""
     for scope in compared.written.scopes:
         owner: Any = compared.module
         for part in filter(None, scope.split(".")):
@@ -105,7 +105,7 @@ def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
 
 
 def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple[str, Any]]:
-    """Yield what is not as a module or a class of the file has it."""
+    """Yield the names of a module or class whose values differ from the file."""
     written, present = compared.written, vars(owner)
     above, _, own_name = scope.rpartition(".")
     is_decorated = bool(scope) and not written.scopes[above][own_name].is_plain
@@ -113,7 +113,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
         place = f"{scope}.{name}".lstrip(".")
         value = present.get(name, NotImplemented)
         if value is NotImplemented and is_decorated:
-            continue  # attrs takes the defaults of fields off the class
+            continue  # attrs removes the defaults of fields from the class
         if isinstance(entry, FunctionEntry):
             is_of_enum = isinstance(owner, enum.EnumMeta) and name == "__new__"  # replaced by Python
             is_same = is_of_enum or _is_as_written(compared, value, entry, scope)
@@ -131,7 +131,7 @@ def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple
 
 
 def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[str, Any]]:
-    """Yield functions and values that were added to a class: they may stand for those of a base."""
+    """Yield functions and values that were added to a class, which may override those of a base class."""
     known = {*compared.written.scopes[scope], *compared.assigned, *_DERIVED}
     for name, value in vars(owner).items():
         if name in known:
@@ -142,7 +142,7 @@ def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[
         if not isinstance(layers[-1], types.FunctionType):
             is_added = _is_told(name, value) and not compared.sets_any
         else:
-            # Base classes and decorators of other packages make methods, as those of dataclasses and attrs.
+            # Base classes and decorators of other packages, such as dataclasses and attrs, generate methods.
             is_added = _are_foreign(layers, compared.packages)
             if not is_added and not layers[-1].__code__.co_filename.startswith("<"):
                 is_added = not compared.sets_any and not compared.packages.isdisjoint(map(_home, layers))
@@ -151,16 +151,17 @@ def _added_in(compared: _Comparison, owner: type, scope: str) -> Iterator[tuple[
 
 
 def _is_made_up(owner: Any) -> bool:
-    """Return whether a class has something else in the place of its constants.
+    """Return whether a class may replace its constants by other objects.
 
-    Named tuples, enumerations and classes with slots have descriptors there; metaclasses put what they like.
+    Named tuples, enumerations and classes with slots replace them by descriptors. Metaclasses may replace
+    them by any object.
     """
     is_odd = hasattr(owner, "_fields") or "__slots__" in vars(owner)
     return is_odd or type(owner) not in (type, abc.ABCMeta)
 
 
 def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scope: str) -> bool:
-    """Return whether a function has the code and the defaults of the file, and no wrapper from elsewhere."""
+    """Return whether a function has the code and defaults of the file, and no wrapper of a foreign module."""
     *wrappers, function = _layers(value)
     if not isinstance(function, types.FunctionType):
         return False
@@ -180,22 +181,22 @@ def _is_as_written(compared: _Comparison, value: Any, entry: FunctionEntry, scop
 
 
 def _is_equal(value: Any, literal: Any) -> bool:
-    """Return whether a value is that of a literal; arrays and the like within it are none."""
+    """Return whether a value equals a literal and has its type; False if the comparison raises."""
     try:
         return type(value) is type(literal) and bool(value == literal)
-    except Exception:  # of comparisons of others, such as arrays in the place of a number
+    except Exception:  # comparisons may raise, for example of an array
         return False
 
 
 def _home(layer: Any) -> str:
-    """Return the top name of the module in which a function was made; "" of what is no Python function."""
+    """Return the top-level name of the module of a function, or "" for other objects."""
     if not isinstance(layer, types.FunctionType):
         return ""
     return str(layer.__globals__.get("__name__") or "").partition(".")[0]
 
 
 def _are_foreign(layers: Iterable[Any], packages: Set[str]) -> bool:
-    """Return whether code of a layer counts neither as a source of the study nor as an installed version."""
+    """Return whether a layer has code of a module that is neither in `packages` nor installed."""
     for home in {*map(_home, layers)} - packages - sys.stdlib_module_names - {""}:
         if not is_installed(home):
             return True
@@ -203,14 +204,14 @@ def _are_foreign(layers: Iterable[Any], packages: Set[str]) -> bool:
 
 
 def _layers(value: Any) -> list[Any]:
-    """Return a method, a property or a wrapper, what it wraps, and so on; the function itself is the last."""
+    """Return a method, property or wrapper and all objects that it wraps; the innermost function is last."""
     if isinstance(value, property):
         value = value.fget
     if isinstance(value, classmethod | staticmethod | types.MethodType):
         value = value.__func__
     found = [value]
     while True:
-        # Not by `hasattr`: there are objects that have an attribute of every name.
+        # `hasattr` does not work here, because some objects have an attribute of any name.
         try:
             attributes = object.__getattribute__(found[-1], "__dict__")
         except AttributeError:
@@ -228,7 +229,7 @@ def _function_of(value: Any) -> types.FunctionType | None:
 
 
 def _told(value: Any, within: tuple[int, ...]) -> Any:
-    """Return nested tuples of plain values that tell what a thing is, the same in every process."""
+    """Return nested tuples of plain values that describe an object, equal in all processes."""
     if isinstance(value, _PLAIN):
         return type(value).__name__, value
     if id(value) in within:
@@ -248,7 +249,7 @@ def _told(value: Any, within: tuple[int, ...]) -> Any:
     *wrappers, function = _layers(value)
     if isinstance(function, types.FunctionType):
         if wrappers and isinstance(wrappers[0], types.FunctionType):
-            function = wrappers[0]  # what it wraps is in its closure
+            function = wrappers[0]  # its closure contains the wrapped function
         cells = tuple(_cell(cell, within) for cell in function.__closure__ or ())
         defaults = _told(function.__defaults__, within), _told(function.__kwdefaults__, within)
         return type(value).__name__, _told(function.__code__, within), defaults, cells
@@ -268,5 +269,5 @@ def _is_told(name: str, value: Any) -> bool:
 def _cell(cell: types.CellType, within: tuple[int, ...]) -> Any:
     try:
         return _told(cell.cell_contents, within)
-    except ValueError:  # a name that is not assigned yet
+    except ValueError:  # the variable is not assigned yet
         return "empty"

@@ -1,4 +1,4 @@
-"""What a study notes of each instance and learner: what they are made of, and what a report says of them."""
+"""The stored description of a study: origins of each (instance, learner), and their text in a report."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _MOST_POINTS = 200
 
 @dataclass(frozen=True)
 class Origin:
-    """The code, the versions and the graphs (as hashes) that make the numbers of a pair."""
+    """The code, versions and graphs (as hashes) that determine the numbers of a pair."""
 
     code: Code
     graphs: list[str]
 
     def keys(self, content: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the keys that all pieces of a pair share: with versions, and but for versions."""
+        """Return the common parts of the keys of all pieces of a pair, with and without versions."""
         sources, versions = self.code["sources"], self.code["versions"]
-        # `alike` leaves out the versions of this library and its dependencies, never a plug-in's code:
-        # whoever accepts other versions of cmab does not accept another policy.
+        # `alike` omits the versions of this library and its dependencies, but not the code of plug-ins:
+        # a user who accepts other versions of cmab does not accept another policy.
         plugins = {name: value for name, value in sources.items() if name not in OWN}
         ours = {name: value for name, value in sources.items() if name in OWN}
         told: dict[str, Any] = {"content": unnamed(content), "graphs": self.graphs, "sources": plugins}
         full: dict[str, Any] = {"sources": ours, "versions": versions}
         for place, value in self.code.get("changed", {}).items():
             (full if place.partition(".")[0] in OWN else told).setdefault("changed", {})[place] = value
-        # By the class that declares it and the content, for a file may lie elsewhere.
+        # The key has the declaring class and the content, because the path of a file may differ.
         if declared := self.code.get("declared"):
             told["declared"] = sorted([name.partition(": ")[0], value] for name, value in declared.items())
         alike = key_of(told)
@@ -59,14 +59,14 @@ class Origin:
 
 @dataclass(frozen=True)
 class About:
-    """What a report says of a pair beside its results."""
+    """The description of a pair in a report."""
 
     environment: str
     optimum_is_exact: bool
     bounds: dict[str, list[float]]
 
     def curves(self) -> tuple[IntArray, dict[str, FloatArray]]:
-        """Return rounds, and the bounds on the regret there by theorem."""
+        """Return rounds, and the bounds on the regret at these rounds by theorem."""
         values = {name: np.asarray(numbers, np.float64) for name, numbers in self.bounds.items()}
         return values.pop("rounds", np.empty(0)).astype(np.int64), values
 
@@ -77,7 +77,7 @@ def origins_of(
     packages: Mapping[str, str],
     parts: Mapping[Pair, Sequence[Any]],
 ) -> dict[Pair, Origin]:
-    """Return what pairs are made of, as of now: given their tables, graphs, packages and objects."""
+    """Return the current origins of pairs, from their tables, graphs, packages and objects."""
     names = {
         pair: (
             frozenset(classes(specification)),
@@ -87,7 +87,7 @@ def origins_of(
         )
         for pair, specification in used.items()
     }
-    # The files are to be looked at now, not as they were a second ago.
+    # Read the files again, without the cache of one second.
     refresh()
     codes = {each: code_of(*each) for each in set(names.values())}
     return {
@@ -97,7 +97,7 @@ def origins_of(
 
 
 def describe(plan: Plan, pair: Pair) -> About:
-    """Return what a report says of a pair."""
+    """Return the description of a pair in a report."""
     if pair in plan.trials:
         return About(str(plan.trials[pair].cell), optimum_is_exact=True, bounds={})
     environment = plan.problems[pair[0]]
@@ -112,19 +112,19 @@ def _bounds(plan: Plan, pair: Pair) -> dict[str, list[float]]:
     if rounds is None or pair not in plan.policies:
         return {}
     problem = plan.problems[pair[0]]
-    if changes(problem) or not math.isfinite(problem.optimum):  # bounds are for rounds that are alike
+    if changes(problem) or not math.isfinite(problem.optimum):  # the bounds require equal rounds
         return {}
     chosen = rounds[np.unique(np.linspace(0, len(rounds) - 1, _MOST_POINTS).round().astype(np.int64))]
     try:
         found = regret_bounds(plan.policies[pair], problem, chosen)
-    except Exception:  # a curve in a report is no reason not to play
+    except Exception:  # a missing curve in a report must not stop the study
         return {}
     values = {name: bound.tolist() for name, bound in found.items() if np.isfinite(bound).all()}
     return {"rounds": chosen.tolist(), **values} if values else {}
 
 
 def notes(study: Study, about: Mapping[Pair, About] | None = None) -> tuple[str, str]:
-    """Return the two texts that a store keeps of a study, and `noted` reads."""
+    """Return the two texts that describe a study in a store. `noted` reads them."""
     pairs = [
         [*pair, asdict(origin), None if about is None else asdict(about[pair])]
         for pair, origin in study.origins.items()
@@ -136,12 +136,12 @@ def notes(study: Study, about: Mapping[Pair, About] | None = None) -> tuple[str,
 def noted(
     specification: str, pairs: str
 ) -> tuple[dict[str, Any], bool, dict[Pair, Origin], dict[Pair, About]]:
-    """Return what `notes` was given.
+    """Return the specification, ``accept_versions``, origins and descriptions from the texts of `notes`.
 
     Raises
     ------
     ValueError
-        If the texts are something else.
+        If `notes` of this version did not write the texts.
     """
     try:
         known = json.loads(pairs)
@@ -149,5 +149,7 @@ def noted(
         origins = {pair: Origin(**origin) for pair, origin, _ in rows}
         about = {pair: About(**told) for pair, _, told in rows}
         return json.loads(specification), bool(known["accept_versions"]), origins, about
-    except (ValueError, TypeError, KeyError, RecursionError) as error:  # it may come from anybody
-        raise ValueError(f"the study noted in the store must be one of this version, got {error}") from None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:  # the file is untrusted
+        raise ValueError(
+            f"the stored description of the study must be of this version, got {error}"
+        ) from None

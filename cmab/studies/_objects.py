@@ -1,4 +1,4 @@
-"""Objects in the place of tables, in studies that Python describes: what a file says of them instead."""
+"""Objects that are given in place of tables, and the entries that represent them in stored studies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ _OURS = {"cmab", "oracles", "instances", "networkx"}
 
 
 def told(value: Any, objects: dict[str, Any]) -> Any:
-    """Return what stands in a specification for an object, and keep that in `objects` by a hash.
+    """Return the plain value that represents an object in a specification.
+
+    If this value is a hash, the function adds the object to `objects`.
 
     Raises
     ------
     TypeError
-        If the object has no place in a study.
+        If the object cannot be part of a study.
     ValueError
-        If it is made by code of no file that could be looked at again.
+        If its code is in ``__main__``, so that later changes of the code cannot be detected.
     """
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
@@ -30,14 +32,14 @@ def told(value: Any, objects: dict[str, Any]) -> Any:
         check_home(value.__module__, value)
         return f"{value.__module__}:{value.__qualname__}"
     if _registry.kind_of(type(value)) is None and _top(type(value)) not in _OURS:
-        raise TypeError(f"not a part of a study: {shown(value)}")
+        raise TypeError(f"{shown(value)} cannot be part of a study")
     digest, packages = _content(value)
     objects[digest] = value
     return {"object": digest, "packages": packages, "is": without_addresses(shown(value))}
 
 
 def _content(value: Any) -> tuple[str, list[str]]:
-    """Return a hash of all that an object holds, and the packages whose code it needs."""
+    """Return a hash of the contents of an object, and the packages of its code."""
     packages: set[str] = set()
 
     def see(part: Any) -> None:
@@ -53,9 +55,9 @@ def _top(home: Any) -> str:
 
 
 def check_home(module: str | None, value: Any) -> None:
-    """Refuse code of notebooks and scripts: nobody could tell later whether it is still the same."""
+    """Raise ``ValueError`` for code of notebooks and scripts, whose changes cannot be detected later."""
     if module == "__main__":
         raise ValueError(
-            f"{shown(value)} must be made by classes of a module that can be imported, got __main__: put them"
-            " into a file of their own"
+            f"{shown(value)} must use classes and functions of an importable module, got __main__; move them"
+            " to a separate file"
         )

@@ -1,4 +1,4 @@
-"""What a study asks for, as plain data: nothing is built, so that also a stranger's results can be read."""
+"""The tables and numbers of a study as plain data, read without building any object."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _KNOWN = {*_TABLES, *_SAID, "replications", "seed", *_FOR_LEARNERS, *_FOR_EXPLOR
 _MOST_PIECES = 10_000_000
 _MOST_ROUNDS = 2**53
 _MOST_LEVELS = 50
-_MOST_BITS = 1024  # Python writes out no number of over 4,300 digits
+_MOST_BITS = 1024  # Python does not print integers of more than 4,300 digits
 
 
 @dataclass(frozen=True)
 class Outline:
-    """The tables of a study by name, grids spread, and its numbers."""
+    """The tables of a study by name, with grids expanded, and its numbers."""
 
     instances: dict[str, Any]
     learners: dict[str, Any]
@@ -41,12 +41,12 @@ class Outline:
     max_samples: int | None
     title: str = ""
     description: str = ""
-    #: When feedback comes in.
+    #: When the feedback of a round arrives.
     arrival: Arrival = AT_ONCE
 
     @classmethod
     def of(cls, specification: Mapping[str, Any]) -> Outline:
-        """Return the outline, or raise ``ValueError`` where the specification has not the form of a study."""
+        """Return the outline, or raise ``ValueError`` if the specification does not describe a study."""
         _check_names(specification)
         trials = _trials(specification)
         instances = {} if trials else _table(specification, "instances")
@@ -54,9 +54,9 @@ class Outline:
             kind: _table(specification, kind) for kind in ("learners", "explorers") if kind in specification
         }
         if not tables and not trials:
-            raise ValueError("a study must have learners or explorers, got neither")
+            raise ValueError("a study must have learners, explorers or trials, got none of them")
         replications = integer("replications", specification.get("replications", 1), 1, any_size=True)
-        # Counted before the grids are spread.
+        # Check the number of pieces before the grids are expanded.
         _check_size(instances, tables, len(trials), replications)
         learners, explorers = (
             dict(_spread_grids(kind, tables.get(kind, {}))) for kind in ("learners", "explorers")
@@ -72,55 +72,59 @@ class Outline:
         if max_samples is not None:
             integer("max_samples", max_samples, 1, _MOST_ROUNDS)
         seed = integer("seed", specification.get("seed", 0), 0, any_size=True)
-        # They are for readers, and in no key.
+        # Title and description are for readers and do not belong to the keys.
         said = [specification.get(name, "") for name in _SAID]
         for name, value in zip(_SAID, said, strict=True):
             if not isinstance(value, str):
-                raise ValueError(f"{name} must be a text, got {shown(value)}")
+                raise ValueError(f"{name} must be a string, got {shown(value)}")
         numbers = (replications, seed, rounds, max_samples, said[0], said[1], arrival)
         return cls(instances, learners, explorers, trials, *numbers)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """What is played: instance and learner, then instance and explorer; or trial and experiment."""
+        """The pairs (instance, learner) and (instance, explorer), or (trial, experiment)."""
         return [*self.trials] or [
             (i, name) for tables in (self.learners, self.explorers) for i in self.instances for name in tables
         ]
 
     def content(self, instance: str, learner: str) -> dict[str, Any]:
-        """Return what decides the numbers of a pair's pieces; names do not."""
+        """Return the part of the specification that determines the numbers of a pair, without its names."""
         if self.trials:
             return {"trial": self.trials[instance, learner], "seed": self.seed}
         content: dict[str, Any] = {"instance": self.instances[instance], "seed": self.seed}
         if self.rounds is not None and learner in self.learners:
             content |= {"learner": self.learners[learner], "rounds": self.rounds.tolist()}
-            # Told only where it is late, so that what was played before there was such a thing stays known.
+            # Only delayed feedback is in the key, so pieces from before this option remain valid.
             return content if self.arrival.is_at_once else content | {"arrival": vars(self.arrival)}
         return content | {"explorer": self.explorers[learner], "max_samples": self.max_samples}
 
 
 def plain(specification: Mapping[str, Any], objects: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy that holds only what a file can; what stands for an object is its key in `objects`."""
+    """Return a copy of plain values, in which each object is replaced by its key in `objects`."""
+    if not isinstance(specification, dict):
+        raise ValueError(
+            f"specification must be a dict, got {shown(specification)}; load a file by Study.load(path)"
+        )
     try:
-        # Through JSON: a deep copy in which a tuple is a list, as it would be read back from the store.
+        # JSON makes a deep copy in which tuples are lists, as they are when read from the store.
         text = json.dumps(specification, allow_nan=False, default=lambda value: told(value, objects))
         copy: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError) as error:
-        # What json names is the number or the object, but not the place.
+        # The error of json does not contain the place.
         where, what = next(_foreign(specification, ""), ("a study", str(error)))
         raise ValueError(
-            f"{where} must hold text, booleans, finite numbers of at most {_MOST_BITS} bits, lists and tables"
-            f" only, got {what}"
+            f"{where} must only hold strings, booleans, finite numbers of at most {_MOST_BITS} bits, lists"
+            f" and dicts, got {what}"
         ) from None
     except RecursionError:
         copy = {}
     if not copy or _depth(copy) > _MOST_LEVELS:
-        raise ValueError(f"a study must have tables, nested at most {_MOST_LEVELS} deep")
+        raise ValueError(f"a study must have tables and at most {_MOST_LEVELS} levels of nesting")
     return copy
 
 
 def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Yield the place and a description of what no file can hold."""
+    """Yield the place and a description of each value that JSON cannot hold."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
             if not isinstance(key, str):
@@ -130,7 +134,7 @@ def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
         for i, entry in enumerate(value):
             yield from _foreign(entry, f"{where}[{i}]")
     elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MOST_BITS:
-        yield where, f"one of {value.bit_length()} bits"
+        yield where, f"a number of {value.bit_length()} bits"
     elif isinstance(value, float) and not math.isfinite(value):
         yield where, str(value)
     elif not isinstance(value, str | bool | int | float | None):
@@ -141,8 +145,8 @@ def _foreign(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _depth(value: Any) -> int:
-    """Return how deep tables and lists are nested."""
-    # Level by level rather than by recursion, whose stack a deep specification would exhaust.
+    """Return the number of levels of nested tables and lists."""
+    # Level by level, because a deep specification would exhaust the stack of a recursion.
     level, depth = [value], 0
     while level:
         inner = [entry.values() if isinstance(entry, dict) else entry for entry in level]
@@ -155,7 +159,7 @@ def _check_names(specification: Mapping[str, Any]) -> None:
     if unknown := set(specification) - _KNOWN:
         known = ", ".join(sorted(_KNOWN))
         hint = nearest(min(unknown), _KNOWN)
-        raise ValueError(f"a study must have no entries but {known}; got {sorted(unknown)}{hint}")
+        raise ValueError(f"a study must only have the entries {known}; got {sorted(unknown)}{hint}")
     for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
         if kind not in specification and (useless := set(names) & set(specification)):
             raise ValueError(f"a study without {kind} must not have {', '.join(sorted(useless))}")
@@ -164,12 +168,12 @@ def _check_names(specification: Mapping[str, Any]) -> None:
 def _table(specification: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = specification.get(name)
     if not isinstance(table, dict) or not table or not all(isinstance(row, dict) for row in table.values()):
-        raise ValueError(f"{name} must be a table with a table for each name, got {shown(table)}")
+        raise ValueError(f"{name} must be a non-empty table that maps names to tables, got {shown(table)}")
     return table
 
 
 def _trials(specification: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-    """Return the trials by their own and their experiment's name; a study of trials has nothing else."""
+    """Return the trials by (name, experiment). A study with trials has no instances or learners."""
     if "trials" not in specification:
         return {}
     if others := specification.keys() & {"instances", "learners", "explorers"}:
@@ -181,7 +185,7 @@ def _trials(specification: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 def _check_size(
     instances: Mapping[str, Any], tables: Mapping[str, Any], n_trials: int, replications: int
 ) -> None:
-    """Count before anything is spread: a few digits ask for more than any memory holds."""
+    """Raise ``ValueError`` for too many pieces. Expanding their grids could fill the memory."""
     spread = sum(
         math.prod(map(len, _grid(kind, name, row).values()))
         for kind, rows in tables.items()
@@ -199,14 +203,14 @@ def _check_size(
 def _grid(kind: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     grid = table.get("grid", {})
     if not (isinstance(grid, dict) and all(isinstance(entry, list) and entry for entry in grid.values())):
-        raise ValueError(f"{kind}.{name}.grid must hold a list for each parameter, got {shown(grid)}")
+        raise ValueError(f"{kind}.{name}.grid must map parameters to non-empty lists, got {shown(grid)}")
     if twice := sorted(grid.keys() & table.keys()):
         raise ValueError(f"{kind}.{name} must have {', '.join(twice)} in its table or in its grid, got both")
     return grid
 
 
 def _spread_grids(kind: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each learner, one for every combination of the entries of its grid."""
+    """Yield the name and table of each learner, one for each combination of the entries of its grid."""
     for name, table in tables.items():
         fixed = {key: value for key, value in table.items() if key != "grid"}
         grid = _grid(kind, name, table)
@@ -216,5 +220,5 @@ def _spread_grids(kind: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, d
 
 
 def spread_name(name: str, chosen: Mapping[str, Any]) -> str:
-    """Return the name of a learner with these entries of its grid."""
+    """Return the name of the learner with the chosen entries of its grid."""
     return " ".join([name, *(f"{key}={value}" for key, value in chosen.items())])

@@ -1,4 +1,4 @@
-"""One piece of a study: played in a worker, and the row that the store keeps of it."""
+"""One piece of a study: playing it in a worker, and its row in the store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cmab.studies._registered import Trying
 
 @dataclass(frozen=True)
 class Piece:
-    """One replication of one learner or explorer on one instance; `alike` is its key but for versions."""
+    """One replication of a learner on an instance. `alike` is the key without the versions."""
 
     key: str
     instance: str
@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Simulating:
-    """A replication of a policy, to be played anywhere."""
+    """A replication of a policy, which any process can play."""
 
     policy: AnyPolicy
     environment: Environment
@@ -53,8 +53,8 @@ class Simulating:
     arrival: Arrival = AT_ONCE
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
-        """Return what is recorded."""
-        # The seed is the study's and the replication its own: numbers depend on no order of pieces.
+        """Return the columns to store."""
+        # The streams are keyed by the seed of the study and the replication, not by the order of pieces.
         record = replicate(
             self.policy, self.environment, self.rounds, root(seed), replication, arrival=self.arrival
         )
@@ -71,14 +71,14 @@ class Simulating:
 
 @dataclass(frozen=True, eq=False)
 class Identifying:
-    """A replication of an explorer, to be played anywhere."""
+    """A replication of an explorer, which any process can play."""
 
     explorer: AnyExplorer
     environment: Environment
     max_samples: int | None
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
-        """Return what is recorded."""
+        """Return the columns to store."""
         run = explore(self.explorer, self.environment, root(seed), self.max_samples, replication)
         return stored(IDENTIFIED, run._asdict())
 
@@ -87,7 +87,7 @@ Task = Simulating | Identifying | Trying
 
 
 def task_of(plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samples: int | None) -> Task:
-    """Return what to play of a trial, or of a policy or an explorer on an instance."""
+    """Return the task of a trial, or of a policy or explorer on an instance."""
     if pair in plan.trials:
         return Trying(plan.trials[pair])
     environment = plan.problems[pair[0]]
@@ -98,7 +98,7 @@ def task_of(plan: Plan, pair: tuple[str, str], rounds: IntArray | None, max_samp
 
 @dataclass(eq=False)
 class Outcome:
-    """What came back: the values to store, or the traceback of what was raised."""
+    """The values of a played piece, or the traceback of its exception."""
 
     piece: Piece
     values: dict[str, Any] = field(default_factory=dict)
@@ -107,13 +107,13 @@ class Outcome:
 
 
 def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:
-    """Play a piece; what it raises becomes part of the outcome, so that the others go on."""
+    """Play a piece and return its outcome, which contains the traceback if the piece raised."""
     try:
-        # A worker may have started from other files than the study: then its numbers get no key.
+        # A worker may have imported other code than the study. Its numbers would be wrong for the key.
         check_code(code)
         loaded: Task = pickle.loads(task) if isinstance(task, bytes) else task
         played = loaded.play(seed, piece.replication)
-        check_code(code)  # playing may have imported more
+        check_code(code)  # playing may have imported more modules
         return Outcome(piece, played | machine())
     except KeyboardInterrupt:
         return Outcome(piece, interrupted=True)
@@ -122,7 +122,7 @@ def play(piece: Piece, task: Task | bytes, seed: int, code: Code) -> Outcome:
 
 
 def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dict[str, Any]:
-    """Return the columns that all pieces have, and those of this one."""
+    """Return the common columns of all pieces and the columns of this one."""
     piece = outcome.piece
     return {
         "key": piece.key,
@@ -140,12 +140,12 @@ def row(outcome: Outcome, content: dict[str, Any], seed: int, code: Code) -> dic
 
 
 class StudyFailed(RuntimeError):
-    """Pieces of a study raised; all others are stored.
+    """Exception for pieces of a study that raised. All other pieces are stored.
 
     Attributes
     ----------
     failures : list of (Piece, str)
-        The pieces with their tracebacks, in the study's order.
+        The failed pieces with their tracebacks, in the order of the study.
 
     Examples
     --------
@@ -159,8 +159,8 @@ class StudyFailed(RuntimeError):
     def __init__(self, failures: list[tuple[Piece, str]]) -> None:
         piece, trace = failures[0]
         super().__init__(
-            f"{len(failures)} pieces failed and are not stored, the first one replication"
+            f"{len(failures)} pieces failed and are not stored; the first is replication"
             f" {piece.replication} of {piece.learner} on {piece.instance}:\n{trace.rstrip()}\n"
-            "all other pieces are stored; run again to try these again"
+            "all other pieces are stored; run the study again to retry the failed pieces"
         )
         self.failures = failures

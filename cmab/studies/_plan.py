@@ -1,4 +1,4 @@
-"""From the tables of a study to its environments and learners, with every fault named at once."""
+"""Building the environments, policies, explorers and trials of a study from its tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """The objects that an outline describes, and the hashes of the graphs that each pair is made of."""
+    """The objects that an outline describes, and the hashes of the graphs from which each pair is built."""
 
     outline: Outline
     files: Path | None
@@ -37,7 +37,7 @@ class Plan:
     policies: dict[Pair, AnyPolicy] = field(default_factory=dict)
     explorations: dict[Pair, AnyExplorer] = field(default_factory=dict)
     trials: dict[Pair, Trial] = field(default_factory=dict)
-    #: What demos made of instances, and whose code makes instances and trials, where that is told.
+    #: The problems that demos built, and the packages of demos and experiments, by instance or trial.
     demos: dict[str, Problem] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
     graphs: dict[Pair, list[str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Plan:
     def of(
         cls, outline: Outline, files: Path | None = None, objects: Mapping[str, Any] | None = None
     ) -> Plan:
-        """Return the plan, or raise ``ValueError`` with all that is wrong."""
+        """Return the plan, or raise ``ValueError`` that lists all invalid entries."""
         plan, wrong = cls(outline, files, objects or {}), []
         for name, table in outline.instances.items():
             builder = Builder(files, plan.objects)
@@ -58,7 +58,7 @@ class Plan:
             adding = ((plan._add_policy, outline.learners), (plan._add_explorer, outline.explorers))
             for add, tables in adding:
                 for learner in tables:
-                    # A learner's own graphs make its numbers too, but not those of other learners.
+                    # Graphs of a learner belong to its key, but not to the keys of other learners.
                     own = Builder(files, plan.objects)
                     try:
                         add(own, name, learner, names)
@@ -73,18 +73,18 @@ class Plan:
             except ValueError as error:
                 wrong.append(str(error))
         if wrong:
-            # All at once and each once: the same fault shows with every instance.
+            # Report all errors together, and each of them once: most occur with every instance.
             raise ValueError("; ".join(dict.fromkeys(wrong)))
         return plan
 
     def parts(self, pair: Pair) -> list[Any]:
-        """Return the oracles, environments, policies and explorers that play a pair."""
+        """Return the oracles, environments, policies and explorers that a pair uses."""
         demo = self.demos.get(pair[0])
         things = (self.problems.get(pair[0]), self.policies.get(pair), self.explorations.get(pair))
         return parts_of([*things, None if demo is None else demo.oracle])
 
     def _add_problem(self, builder: Builder, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-        """Add an instance; return what its learners may refer to."""
+        """Add an instance and return the objects to which its learners may refer, by name."""
         where = f"instances.{name}"
         wanted = {"oracle", "environment"} if self.outline.learners else {"environment"}
         if "demo" not in table and not wanted <= set(table) <= {"graph", "oracle", "environment"}:
@@ -98,7 +98,7 @@ class Plan:
             self.demos[name] = made.problem
             self.problems[name] = environment
             return names | {"means": environment.means, "n_arms": environment.n_arms}
-        if "graph" in table:  # once, for both
+        if "graph" in table:  # built once for oracle and environment
             names["graph"] = builder.build(table["graph"], {}, f"{where}.graph")
         if "oracle" in table:
             oracle = names["oracle"] = builder.build(table["oracle"], names, f"{where}.oracle")
@@ -116,11 +116,11 @@ class Plan:
         where = f"learners.{learner}"
         table = self.outline.learners[learner]
         if "oracle" in table:
-            raise ValueError(f"{where} must not have an oracle: it is that of the instance")
+            raise ValueError(f"{where} must not have an oracle; the oracle of the instance is used")
         policy = builder.build(_with_oracle(table, where, outermost=True), names, where)
         if not isinstance(policy, Policy) or isinstance(policy, Explorer):
-            raise ValueError(f"{where} must describe a policy (explorers have their own table)")
-        # Refuses an oracle that has no benchmark; the optimum does not matter here and may take long.
+            raise ValueError(f"{where} must describe a policy; put explorers into the table explorers")
+        # Raises if the oracle has no benchmark. The optimum is not needed here and may take long.
         benchmark(names["oracle"], math.nan)
         try:
             simulation.check_fit(policy, self.problems[instance])
@@ -133,13 +133,13 @@ class Plan:
         taken: Mapping[str, Any] = {}
         if isinstance(table.get("class"), str):
             taken = inspect.signature(class_of(table["class"], where)).parameters
-        # What only the instance knows goes to those that take it, so that one table serves all instances.
+        # Explorers get n_arms and oracle of the instance if they take them, so one table fits all instances.
         given = {name: f"${name}" for name in ("n_arms", "oracle") if name in taken and name in names}
         found = builder.build(given | table, names, where)
         if not isinstance(found, Explorer):
-            raise ValueError(f"{where} must describe an explorer (policies go under learners)")
+            raise ValueError(f"{where} must describe an explorer; put policies into the table learners")
         if found.goal is None:
-            raise ValueError(f"{where} must have a goal, by which answers are right or wrong")
+            raise ValueError(f"{where} must have a goal, which decides whether its answers are correct")
         try:
             check_fit(found, self.problems[instance])
         except ValueError as error:
@@ -148,7 +148,7 @@ class Plan:
 
 
 def _with_oracle(value: Any, where: str, *, outermost: bool = False) -> Any:
-    """Return a learner's specification in which the learner and those inside get the instance's oracle."""
+    """Return the table of a learner, with ``"$oracle"`` as oracle of the learner and of learners in it."""
     if isinstance(value, list):
         return [_with_oracle(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
     if not isinstance(value, Mapping):
@@ -159,12 +159,12 @@ def _with_oracle(value: Any, where: str, *, outermost: bool = False) -> Any:
     maker, given = class_of(value["class"], where), outermost
     try:
         parameters = inspect.signature(maker).parameters
-    except (TypeError, ValueError):  # compiled ones may have no signature
+    except (TypeError, ValueError):  # compiled functions may have no signature
         parameters = None
     if parameters is not None and "oracle" in parameters:
         given = outermost or parameters["oracle"].default is inspect.Parameter.empty
     elif parameters is not None and next(classes([*inside.values()]), None):
-        # A learner around another has the other's.
+        # A wrapper uses the oracle of the learner that it wraps.
         given = outermost and any(p.kind == p.VAR_KEYWORD for p in parameters.values())
     return {"oracle": "$oracle"} | inside if given else inside
 
@@ -172,6 +172,6 @@ def _with_oracle(value: Any, where: str, *, outermost: bool = False) -> Any:
 def _check_arms(where: str, oracle: Oracle, environment: Environment) -> None:
     if oracle.n_arms != environment.n_arms:
         raise ValueError(
-            f"{where}: oracle and environment must have the same base arms, got"
+            f"{where}: oracle and environment must have the same number of base arms, got"
             f" {oracle.n_arms} and {environment.n_arms}"
         )

@@ -1,4 +1,4 @@
-"""What a running study says: pieces done, rate, time left, and who leads."""
+"""The progress of a running study: finished pieces, rate, remaining time and best learner."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LOG_LINE = "{n} of {total} pieces, {rate_noinv:.3g} a second, {remaining} left{
 
 
 class Progress:
-    """A bar on a terminal and in a notebook; elsewhere, such as in a log, a plain line a minute.
+    """A progress bar on a terminal or in a notebook; otherwise, as in a log file, one line per minute.
 
     Parameters
     ----------
     total, done : int
-        Pieces in all, and those stored before.
+        Number of all pieces, and of pieces that were stored before.
     stream : TextIO
-        Where to write.
+        The output stream.
     """
 
     def __init__(self, total: int, done: int, stream: TextIO) -> None:
@@ -36,38 +36,38 @@ class Progress:
         self._means: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
 
     def recall(self, stored: Mapping[tuple[str, str], Simulation | Identification]) -> None:
-        """Take in what was stored before."""
+        """Add the results that were stored before."""
         for (instance, learner), result in stored.items():
             self._add(instance, learner, score(result), len(result.seconds))
 
     def wait(self) -> None:
-        """Show on a terminal that the first piece, which may take long, is being played."""
+        """Show a bar on a terminal while the first piece runs, which may take long."""
         if is_watched(self._stream):
             options = {"total": self._total, "initial": self._done, "unit": " pieces", "leave": False}
             self._waiting = progress_bar(**options, file=self._stream, dynamic_ncols=True)
 
     def __call__(self, piece: Piece, found: Score) -> None:
-        """Take in a piece that was stored just now."""
+        """Add a piece after it is stored."""
         self._add(piece.instance, piece.learner, found, 1)
         leader = self._leader(piece.instance, found.measure)
         if self._waiting is not None:
             self._waiting.close()
             self._waiting = None
         if self._bar is None:
-            # The first piece also pays for imports and compilation: the rate is that of the others.
+            # The first piece includes imports and compilation, so the rate is measured without it.
             self._bar = self._first(leader)
         else:
             self._bar.set_postfix_str(leader, refresh=False)
             self._bar.update()
 
     def close(self) -> None:
-        """Leave the last bar, if there is one."""
+        """Close the bars."""
         for bar in (self._waiting, self._bar):
             if bar is not None:
                 bar.close()
 
     def _first(self, leader: str) -> Any:
-        # Each piece looks at the clock: as many may never come again in as short a time.
+        # Check the clock after each piece, because the rate of pieces may fall.
         options = {
             "total": self._total,
             "initial": self._done + 1,
@@ -82,12 +82,12 @@ class Progress:
         return progress_bar(**options, **times, bar_format=_LOG_LINE, file=lines, leave=False)
 
     def _write_line(self, text: str) -> None:
-        """Write what would go over the line before as a line of its own."""
+        """Write text that would overwrite the previous line as a separate line."""
         if line := text.strip():
             self._stream.write(f"{line}\n")
 
     def _leader(self, instance: str, measure: str) -> str:
-        """Return who has the best mean on an instance."""
+        """Return a text with the learner that has the best mean on an instance."""
         means = self._means.get((instance, measure), {})
         if not means:
             return ""
@@ -96,9 +96,9 @@ class Progress:
         return printable(f"{instance}: {name} leads with {measure} {means[name][0]:.4g}")
 
     def _add(self, instance: str, learner: str, found: Score, count: int) -> None:
-        if math.isnan(found.value):  # trials have nothing by which one leads
+        if math.isnan(found.value):  # trials have no score
             return
         means = self._means.setdefault((instance, found.measure), {})
         mean, n = means.get(learner, (0.0, 0))
-        # The mean so far and its number: a study may have millions of pieces.
+        # Only mean and count are kept, because a study may have millions of pieces.
         means[learner] = (mean * n + found.value * count) / (n + count), n + count

@@ -1,4 +1,4 @@
-"""Where a number comes from: the code, the versions and the machine that made it."""
+"""The code, the versions and the machine that produced the numbers of a piece."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from cmab.studies._sources import OWN, content_of, helpers_of, is_installed
 DEPENDENCIES = ("numpy", "scipy", "networkx", "numba", "highspy", "pulp")
 Code = dict[str, dict[str, str]]
 
-_ADVICE = ". If the run itself writes a file beside these modules, write it to another folder"
+_ADVICE = ". If the run writes a file into the folder of these modules, write it to another folder"
 _AGAIN_SECONDS = 1.0
-# What the files held when they were last known to be what is in memory, and when that was asked.
+# Hashes of the files when they last agreed with the loaded code, and the time of that check.
 _known: dict[str, str] = {}
 _asked: dict[str, float] = {}
-# The modules that were looked at for changes in memory.
+# The modules in which changes in memory were looked for.
 _looked: set[str] = set()
 
 
 def code_of(names: Iterable[str], more: Iterable[str] = ()) -> Code:
-    """Return ``versions``, and ``sources``: the content of each package that classes, by name, use.
+    """Return ``versions``, and ``sources`` with a hash of each package that the named classes use.
 
-    Those are cmab, `more`, the packages of the classes and of their bases, and what these import, outside the
-    standard library and the dependencies, whose versions are told.
+    The packages are cmab, `more`, the packages of the classes and of their bases, and the packages that these
+    import. The standard library and the dependencies are not hashed; ``versions`` has their versions.
 
     Raises
     ------
     ValueError
-        If files were changed after they were imported: what would run is not what is hashed.
+        If files were changed after their import, because the hash would not be that of the loaded code.
     """
     packages = {"cmab", *more}
     for name in names:
         for kind in getattr(_registry.class_of(name, name), "__mro__", ()):
             check_home(kind.__module__, kind)
-            # The base classes' packages as well: a policy's rule may be inherited.
+            # Include the packages of base classes, because the rule of a policy may be inherited.
             packages.add(kind.__module__.partition(".")[0])
         # A class may be exported from another package than the one that defines it.
         entry = _registry.entry_of(name)
         packages |= {entry.module.partition(".")[0]} if entry is not None else set()
     packages -= {*DEPENDENCIES, *sys.stdlib_module_names}
     packages |= helpers_of(packages - OWN, OWN.union(DEPENDENCIES)) - {*DEPENDENCIES}
-    # Environments call oracles for their optimum.
+    # Environments compute their optimum with oracles.
     if "instances" in packages:
         packages.add("oracles")
     return {"versions": _versions(), "sources": _sources(sorted(packages))}
 
 
 def memory_of(code: Code, parts: Sequence[Any]) -> Code:
-    """Return what is no file of code: ``changed``, by `_live.changed`, and ``declared``, by `parts`.
+    """Return ``changed``, code that was changed in memory, and ``declared``, the dependencies of `parts`.
 
-    What was changed in memory counts in all loaded modules of the packages of `code` that are not installed,
-    and in those modules of cmab that define the classes of `parts`.
+    Changes in memory are looked for in all loaded modules of the packages of `code` that are not installed,
+    and in the modules of cmab that define the classes of `parts`.
     """
     homes = {kind.__module__ for thing in parts for kind in type(thing).__mro__}
     looked = {*_modules(frozenset(code["sources"]), len(sys.modules)), *(n for n in homes if _is_own(n))}
@@ -71,23 +71,23 @@ def memory_of(code: Code, parts: Sequence[Any]) -> Code:
 
 
 def refresh() -> None:
-    """Have the files looked at again, even if that was done just now."""
+    """Clear the cache, so that the next call reads the files again."""
     _asked.clear()
 
 
 def check_code(code: Code) -> None:
-    """Refuse to play, here, what is keyed by other code than is imported here.
+    """Check that the code of this process is the code in the keys of the study.
 
     Raises
     ------
     ValueError
-        Naming what differs and where.
+        If they differ. The message lists the differences and the name of this machine.
     """
     here = {"versions": _versions(), "sources": _sources(code["sources"])}
     here["declared"] = declared_again(code.get("declared", {}))
     here["changed"], more = _changed_here(code)
     wrong = [
-        f"{name} ({kind}) {wanted} there and {here[kind].get(name)} here"
+        f"{name} ({kind}) {wanted} in the study and {here[kind].get(name)} here"
         for kind, entries in code.items()
         for name, wanted in entries.items()
         if here[kind].get(name) != wanted
@@ -101,10 +101,10 @@ def check_code(code: Code) -> None:
 
 
 def _changed_here(code: Code) -> tuple[dict[str, str], list[str]]:
-    """Return what is changed here of what was changed there, and the functions that are changed here only.
+    """Return hashes, here, of the code that the study changed, and the functions changed only here.
 
-    A module that is not loaded counts as it was there: a worker loads it with its first piece. Functions that
-    are changed here only are those of modules that `memory_of` looked at.
+    For a module that is not loaded here, the function returns the hashes of the study, because a worker loads
+    the module with its first piece. Functions changed only here are those of modules that `memory_of` saw.
     """
     known = code.get("changed", {})
     homes = {place: _live.home_of(place) for place in known}
@@ -117,7 +117,7 @@ def _changed_here(code: Code) -> tuple[dict[str, str], list[str]]:
 
 @lru_cache(maxsize=64)
 def _modules(packages: frozenset[str], _: int) -> list[str]:
-    """Return the loaded modules of packages that are neither cmab's nor installed."""
+    """Return the loaded modules of packages that are neither part of cmab nor installed."""
     wanted = {name for name in packages if name not in OWN.union(DEPENDENCIES) and not is_installed(name)}
     return [name for name in list(sys.modules) if name.partition(".")[0] in wanted]
 
@@ -127,20 +127,19 @@ def _is_own(module: str) -> bool:
 
 
 def _sources(packages: Iterable[str]) -> dict[str, str]:
-    """Return the hashes of packages, which are asked for with every piece, hence not read every time."""
+    """Return the hashes of packages. Files are read at most once per second, because each piece asks."""
     now = time.monotonic()
     late = [name for name in packages if now - _asked.get(name, -_AGAIN_SECONDS) >= _AGAIN_SECONDS]
     found = {name: content_of(name) for name in late}
     changed = [name for name in late if _known.get(name) != found[name]]
     if wrong := _imports.edited(changed):
         raise ValueError(
-            f"code must not change between its import and its use, got {', '.join(wrong)} changed since;"
-            " start Python again"
+            f"code must not change after its import, got changes in {', '.join(wrong)}; restart Python"
         )
     if wrong := _imports.outlived(packages):
         raise ValueError(
-            f"reloaded code must be reloaded by all who use it, got the old {', '.join(wrong)};"
-            " start Python again"
+            "code must not be used after its module was reloaded, got old objects in"
+            f" {', '.join(wrong)}; restart Python"
         )
     _known.update(found)
     _asked.update(dict.fromkeys(late, now))
@@ -149,7 +148,7 @@ def _sources(packages: Iterable[str]) -> dict[str, str]:
 
 @cache
 def machine() -> dict[str, str | int]:
-    """Return what a paper says about the machine that runs this."""
+    """Return host, system, processor and number of cores of this machine."""
     return {
         "host": platform.node(),
         "system": platform.platform(),
@@ -159,7 +158,7 @@ def machine() -> dict[str, str | int]:
 
 
 def _processor() -> str:
-    """Return the model's name where the system tells it."""
+    """Return the model name of the processor, or the architecture if the model is unknown."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""What registered commands make of tables: a demo an instance, and an experiment a trial for each cell."""
+"""Instances from tables that name a demo, and trials from tables that name a cell of an experiment."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from cmab.studies._specification import called
 from cmab.validation import integer, shown
 
 Cell = dict[str, Any]
-#: What one replication told: plain rows, in the same order in every replication.
+#: The result of one replication: rows of plain values, in the same order in all replications.
 Told = list[dict[str, Any]]
 
 
 class Problem(Protocol):
-    """What the function ``demo.problem`` of a registered demo makes of its parameters."""
+    """The return value of the function ``demo.problem`` of a registered demo."""
 
     @property
     def environment(self) -> Environment:
-        """What is played."""
+        """The environment of the instance."""
 
     @property
     def oracle(self) -> Oracle:
-        """What all learners use."""
+        """The oracle of all learners."""
 
     @property
     def draw(self) -> Callable[[IntArray], Any] | None:
-        """Draws a super arm, if that can be drawn."""
+        """A function that plots a super arm, or None if super arms cannot be plotted."""
 
 
 class Made(NamedTuple):
-    """A problem, the hashes of the files that it is made of, and the package of its code."""
+    """A problem, the hashes of the files from which it was built, and the package of its code."""
 
     problem: Problem
     files: list[str]
@@ -51,12 +51,14 @@ class Made(NamedTuple):
 
 
 def demo_of(table: Mapping[str, Any], files: Path | None, where: str) -> Made:
-    """Return what a demo makes of a table; ``{file = "name"}`` is the path of a file in the study's folder.
+    """Return the problem that a demo builds from a table.
+
+    A parameter ``{file = "name"}`` is the path of a file in the folder of the study.
 
     Raises
     ------
     ValueError
-        If there is no such demo, or it refuses its parameters.
+        If the demo is not registered, or its parameters are invalid.
     """
     demo, package = _made("demos", table, "a demo that makes a problem", where)
     given: dict[str, Any] = {}
@@ -65,7 +67,7 @@ def demo_of(table: Mapping[str, Any], files: Path | None, where: str) -> Made:
         if name == "demo":
             continue
         given[name] = value
-        # Paths that are written out would lead anywhere.
+        # A plain path could name any file on the machine, so paths must be tables.
         if isinstance(value, dict) or Path in (hints.get(name), *get_args(hints.get(name))):
             path = inside(value, files, f"{where}.{name}")
             given[name] = path
@@ -74,7 +76,7 @@ def demo_of(table: Mapping[str, Any], files: Path | None, where: str) -> Made:
 
 
 def _made(group: str, table: Mapping[str, Any], what: str, where: str) -> tuple[Any, str]:
-    """Return the demo or the experiment that the command named by a table runs, and its package."""
+    """Return the demo or experiment of the command that a table names, and its package."""
     kind = group.removesuffix("s")
     try:
         command = _registry.load(group, str(table[kind]))
@@ -87,17 +89,17 @@ def _made(group: str, table: Mapping[str, Any], what: str, where: str) -> tuple[
 
 
 class Experiment(Protocol):
-    """What a registered experiment has as its attribute ``experiment``."""
+    """The attribute ``experiment`` of a registered experiment."""
 
     def cells(self, quick: bool) -> Sequence[Cell]:
-        """Return what is measured separately, each a dict of plain values."""
+        """Return the cells, each a dict of plain values, which are measured separately."""
 
     def play(self, cell: Cell, seed: np.random.SeedSequence, replication: int) -> Told:
-        """Play one replication of a cell, and return what came of it as plain values."""
+        """Play one replication of a cell and return its results as plain values."""
 
 
 class Trial(NamedTuple):
-    """A cell of an experiment: what is replicated."""
+    """A cell of an experiment, which is replicated."""
 
     experiment: Experiment
     cell: Cell
@@ -111,10 +113,10 @@ def trial_of(table: Mapping[str, Any], where: str) -> Trial:
     Raises
     ------
     ValueError
-        If it names no experiment with trials, or a cell that this has not.
+        If the table does not name an experiment with trials, or a cell of this experiment.
     """
     if not {"experiment", "cell"} <= set(table) <= {"experiment", "cell", "quick"}:
-        raise ValueError(f"{where} must have experiment, cell and, if you like, quick; got {sorted(table)}")
+        raise ValueError(f"{where} must have experiment and cell, and may have quick; got {sorted(table)}")
     experiment, package = _made("experiments", table, "an experiment with trials", where)
     quick = table.get("quick", False)
     if not isinstance(quick, bool):
@@ -126,20 +128,20 @@ def trial_of(table: Mapping[str, Any], where: str) -> Trial:
 
 @dataclass(frozen=True, eq=False)
 class Trying:
-    """A replication of a trial, to be played anywhere."""
+    """A replication of a trial, which any process can play."""
 
     trial: Trial
 
     def play(self, seed: int, replication: int) -> dict[str, Any]:
-        """Return what is recorded. Each cell has a seed of its own, whatever else is played."""
-        # By the cell's number: a study of some cells finds the numbers of one of all.
+        """Return the columns to store. Each cell has its own seed, which does not depend on other cells."""
+        # The seed depends on the number of the cell only, so a study of some cells gives the same numbers.
         own = np.random.SeedSequence(seed, spawn_key=(self.trial.number,))
         started = time.perf_counter()
         played = self.trial.experiment.play(self.trial.cell, own, replication)
-        told = json.dumps(played, default=np.generic.item)  # also numpy's numbers
+        told = json.dumps(played, default=np.generic.item)  # numpy scalars too
         return stored(TRIED, {"seconds": time.perf_counter() - started, "told": told})
 
 
 def told_by(rows: Sequence[Mapping[str, Any]]) -> list[Told]:
-    """Return what stored replications told."""
+    """Return the results of stored replications."""
     return [json.loads(row["told"]) for row in rows]

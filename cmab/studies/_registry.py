@@ -1,10 +1,11 @@
-"""What the command and study files know by name: the classes and commands of the installed packages.
+"""The registered classes and commands of the installed packages, by name.
 
-A package is a plug-in by one entry point, ``name = "package"`` in the group ``cmab.plugins``. Its public
-classes (``__all__``) are found by what they are; its demos and experiments are the functions that its modules
-``demos.commands`` and ``experiments.commands`` list. A group ``cmab.<kind>`` names single things beside.
+A package registers as a plug-in by one entry point, ``name = "package"`` in the group ``cmab.plugins``. The
+registry finds its public classes (``__all__``) by their base classes. Its demos and experiments are the
+functions in ``__all__`` of its modules ``demos.commands`` and ``experiments.commands``. An entry point in a
+group ``cmab.<kind>`` registers a single class or command.
 
-The plug-ins are imported and scanned once in a process, and again when a name is asked for that is not known.
+The plug-ins are imported and scanned once per process, and again if an unknown name is looked up.
 """
 
 from __future__ import annotations
@@ -25,39 +26,39 @@ from cmab.spelling import nearest
 from cmab.validation import shown
 
 _COMMANDS = ("demos", "experiments")
-#: The kinds of classes, in the order in which a name is looked for.
+#: The kinds of classes, in the order in which a name is looked up.
 CLASSES = ("instances", "oracles", "policies", "explorers")
 GROUPS = (*_COMMANDS, *CLASSES)
 _PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-#: For each name the distributions that claim it, and for what.
+#: The distributions that register a name, with their entry points, by name.
 _Claims = dict[str, list[tuple[str, metadata.EntryPoint]]]
-#: What names were found to be, by the name and the groups in which it was looked for.
+#: Entry points that were found, by the name and the groups in which it was looked up.
 _found: dict[tuple[str, ...], metadata.EntryPoint] = {}
 _kinds: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
 
 
 def entries(group: str) -> dict[str, metadata.EntryPoint]:
-    """Return what the installed packages offer of a kind, by name and in its order; it is loaded later.
+    """Return the entry points of a kind of the installed packages, sorted by name, without loading them.
 
-    Where several claim a name, cmab's own comes first; see `check_unique`.
+    If several packages register a name, the entry point of cmab comes first (see `check_unique`).
     """
     return {name: claims[0][1] for name, claims in _claims(group).items()}
 
 
 def refresh() -> None:
-    """Have the plug-ins looked for again at the next question."""
+    """Clear the caches, so that the next lookup scans the plug-ins again."""
     _claims.cache_clear()
     _installed.cache_clear()
     _found.clear()
 
 
 def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint | None:
-    """Return the entry point of a name in one of the groups; None if there is none, even after a new look.
+    """Return the entry point of a name in one of the groups, or None if a new scan does not find it either.
 
     Raises
     ------
     ValueError
-        Naming the packages that claim it, if these are several.
+        If several packages register the name. The message lists them.
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
@@ -73,17 +74,17 @@ def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint 
                 _found[name, *groups] = entry
                 return entry
         if look == 1:
-            refresh()  # its package may have been installed since
+            refresh()  # its package may have been installed since the last scan
     return None
 
 
 def check_unique(name: str, groups: Iterable[str]) -> None:
-    """Refuse a name that stands for different things.
+    """Check that only one package registers a name.
 
     Raises
     ------
     ValueError
-        Naming the packages that claim it.
+        If several packages register the name. The message lists them.
     """
     claims = {entry.value: owner for group in groups for owner, entry in _claims(group).get(name, ())}
     if len(claims) > 1:
@@ -92,18 +93,18 @@ def check_unique(name: str, groups: Iterable[str]) -> None:
 
 
 def load(group: str, name: str) -> Any:
-    """Return what a name stands for.
+    """Return the object that is registered under a name.
 
     Raises
     ------
     ValueError
-        If there is none of this name, or more than one.
+        If the name is not registered, or registered by several packages.
     """
     entry = entry_of(name, (group,))
     if entry is None or ":" in name:
-        listed = ", ".join(entries(group)) or "none: is the package installed?"
+        listed = ", ".join(entries(group)) or "none; install the package that registers it"
         raise ValueError(
-            f"{group.removesuffix('s')} must be one of those registered ({listed}), got {name!r}"
+            f"{group.removesuffix('s')} must be one of the registered {group} ({listed}), got {name!r}"
         )
     return entry.load()
 
@@ -114,7 +115,7 @@ def class_of(name: str, where: str) -> Any:
     Raises
     ------
     ValueError
-        If there is none, it cannot be imported, or several packages claim the name.
+        If the name is unknown, the class cannot be imported, or several packages register the name.
     """
     if ":" in name:
         return _own(name, where)
@@ -123,7 +124,7 @@ def class_of(name: str, where: str) -> Any:
         known = [name for group in CLASSES for name in entries(group)]
         raise ValueError(
             f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
-            ' a class of your own is "module:Class", or one once its package has an entry point in the group'
+            ' name your own class as "module:Class", or register its package by an entry point in the group'
             " cmab.plugins"
         )
     if name in FORMER:
@@ -135,14 +136,14 @@ def class_of(name: str, where: str) -> Any:
 
 
 def _own(name: str, where: str) -> Any:
-    """Return the class ``"module:Class"`` of a module that is imported.
+    """Return the class ``"module:Class"`` of a module that was imported before.
 
-    A file may come from anybody, so it imports nothing: who runs it says what it may use.
+    Study files are untrusted and must not import modules. The user imports the modules that a file may use.
     """
     home, _, inner = name.partition(":")
     if home not in sys.modules or home == "__main__":
         raise ValueError(
-            f"{where}.class must be of a module that was imported, got {name!r}: import it, or give"
+            f"{where}.class must be in a module that was imported, got {name!r}; import the module, or use"
             f" `cmab run --import {home}`"
         )
     found: Any = sys.modules[home]
@@ -157,7 +158,7 @@ def _own(name: str, where: str) -> Any:
 
 @cache
 def _claims(group: str) -> _Claims:
-    """Return all claims to things of a kind by name, cmab's own first; names stand in their order."""
+    """Return all entry points of a kind by name, sorted by name, with those of cmab first."""
     rows = [(owner, entry) for owner, plugin in _rows("plugins") for entry in _offered(plugin, group)]
     found: _Claims = {}
     for owner, entry in [*rows, *_rows(group)]:
@@ -166,10 +167,10 @@ def _claims(group: str) -> _Claims:
 
 
 def _offered(plugin: metadata.EntryPoint, group: str) -> list[metadata.EntryPoint]:
-    """Return what a plug-in offers of a kind; if it cannot be imported, itself, so that its name tells."""
+    """Return the entry points of a kind in a plug-in, or of the plug-in itself if it cannot be imported."""
     try:
         place, names = (_commands if group in _COMMANDS else _classes)(plugin, group)
-    except Exception:  # whatever somebody's module does when it is imported
+    except Exception:  # modules of plug-ins may raise anything during import
         return [metadata.EntryPoint(plugin.name, plugin.value, group)]
     spelt = {name: name.replace("_", "-") if group in _COMMANDS else name for name in names}
     return [metadata.EntryPoint(spelt[name], f"{place}:{name}", group) for name in names]
@@ -180,7 +181,7 @@ def _classes(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
     module = plugin.load()
     home = module.__name__.partition(".")[0]
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    # What it exports of another package, that package offers.
+    # A class that is imported from another package is registered by that package.
     return module.__name__, [
         name
         for name in names
@@ -192,7 +193,7 @@ def _classes(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
 
 
 def kind_of(thing: object) -> str | None:
-    """Return the group of a class; None of anything else."""
+    """Return the group of a class, or None for any other object."""
     if not isinstance(thing, type):
         return None
     if thing not in _kinds:
@@ -206,15 +207,15 @@ def _kind_of(thing: type) -> str | None:
     from cmab.oracle import Oracle
     from cmab.policy import Policy
 
-    # Explorers are policies too.
+    # Explorers are also policies, so they come first.
     kinds = {Oracle: "oracles", Environment: "instances", Explorer: "explorers", Policy: "policies"}
     return next((group for base, group in kinds.items() if issubclass(thing, base)), None)
 
 
 def _commands(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
-    """Return the module of a plug-in that lists its demos or experiments, and what it lists."""
+    """Return the name of the module that lists the demos or experiments of a plug-in, and their names."""
     folder = f"{plugin.module}.{group}"
-    # Only a package has parts, and it must be imported before they can be looked for.
+    # Only a package has submodules, and it must be imported before `find_spec` can find them.
     has_parts = hasattr(plugin.load(), "__path__") and util.find_spec(folder)
     if not has_parts or not util.find_spec(f"{folder}.commands"):
         return folder, []
@@ -222,10 +223,10 @@ def _commands(plugin: metadata.EntryPoint, group: str) -> tuple[str, list[str]]:
 
 
 def _rows(group: str) -> list[tuple[str, metadata.EntryPoint]]:
-    """Return the entry points of a group with their distributions; a checkout's own stand for cmab's."""
+    """Return (distribution, entry point) of a group. In a checkout, read pyproject.toml for cmab."""
     full = f"cmab.{group}"
     ours, others = _installed(full)
-    # In a checkout the installed table may be an old one, or none.
+    # In a checkout, the installed metadata may be outdated or missing.
     if project := _project():
         declared = project.get("entry-points", {}).get(full, {})
         ours = [metadata.EntryPoint(name, value, full) for name, value in declared.items()]
@@ -234,7 +235,7 @@ def _rows(group: str) -> list[tuple[str, metadata.EntryPoint]]:
 
 @cache
 def _installed(group: str) -> tuple[list[metadata.EntryPoint], list[tuple[str, metadata.EntryPoint]]]:
-    """Return cmab's own entry points and those of others; each name of an owner is read from a file."""
+    """Return the entry points of cmab, and those of other packages with the names of their distributions."""
     found = [
         ("cmab" if entry.dist is None else str(entry.dist.name), entry)
         for entry in metadata.entry_points(group=group)
@@ -247,7 +248,7 @@ def _installed(group: str) -> tuple[list[metadata.EntryPoint], list[tuple[str, m
 
 @cache
 def _project() -> dict[str, Any]:
-    """Return the checkout's own project table; empty where cmab is installed without it."""
+    """Return the project table of the checkout, or an empty dict if cmab does not run from a checkout."""
     if not _PYPROJECT.is_file():
         return {}
     project: dict[str, Any] = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8")).get("project", {})

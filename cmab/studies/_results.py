@@ -1,4 +1,4 @@
-"""From stored rows of a study to results and summaries."""
+"""Results and summaries from the stored rows of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
 
 Row = Mapping[str, Any]
-#: Columns with the last values of curves.
+#: Columns for the last values of curves, with the attribute of the curve.
 FINALS = {
     "final_expected_reward": "expected_rewards",
     "final_regret": "regret",
@@ -25,13 +25,13 @@ Pair = tuple[str, str]
 
 
 class Results(dict[Pair, Any]):
-    """Results by (instance, learner), which a notebook shows as a table."""
+    """A dict of results by (instance, learner), which a notebook shows as a table."""
 
     def __missing__(self, key: object) -> Any:
-        # A key of these results says more than a description of keys.
+        # Show an existing key as an example.
         first = next(iter(self), None)
-        example = f", such as {first!r}" if first else ", and there is none yet"
-        raise KeyError(f"results must be asked for by (instance, learner){example}; got {key!r}")
+        example = f", such as {first!r}" if first else "; there are no results yet"
+        raise KeyError(f"the key must be a pair (instance, learner){example}; got {key!r}")
 
     def _repr_html_(self) -> str:
         from cmab.results._html import table
@@ -45,16 +45,16 @@ class Results(dict[Pair, Any]):
 
 
 class Score(NamedTuple):
-    """What leaders are told by: mean regret, samples or cost (less is better), or reward (more is)."""
+    """The mean regret, samples or cost (less is better) or reward (more is better) of a learner."""
 
     measure: str
     value: float
 
 
 def score(result: Simulation | Identification) -> Score:
-    """Return the regret; where the optimum is unknown, the reward or cost; of an explorer, the samples."""
+    """Return the regret of a policy (reward or cost if the optimum is unknown), or samples of an explorer."""
     if isinstance(result, Identification):
-        # A run that was cut off would have taken more, nobody knows how many: it does not lead.
+        # A run that was cut off would need an unknown number of further samples, so it ranks last.
         return Score("samples", float(result.samples.mean()) if result.stopped.all() else math.inf)
     if not math.isnan(result.optimum):
         return Score("regret", float(result.exact_regret[:, -1].mean()))
@@ -63,29 +63,29 @@ def score(result: Simulation | Identification) -> Score:
 
 
 def simulation(learner: str, rows: Sequence[Row]) -> Simulation:
-    """Return the replications of a policy on an instance, by what was stored of them alone.
+    """Return the replications of a policy on an instance from their stored rows.
 
     Raises
     ------
     ValueError
-        If they were made for different optima: one mean of their regret would mean nothing.
+        If optimum, alpha, beta or sense differ, because then the mean regret has no meaning.
     """
     first, known = rows[0], [restored(SIMULATED, row) for row in rows]
     alike, common = ["optimum", "alpha", "beta", "sense"], {}
-    if first["optima"] is not None:  # each replication met rounds of its own
+    if first["optima"] is not None:  # each replication has its own rounds
         alike.remove("optimum")
         common["optimum"] = float(np.mean([row["optimum"] for row in known]))
     for name in alike:
         if len(told := {row[name] for row in rows}) > 1 and not _are_close(told):
             raise ValueError(
-                f"the replications of {learner} on {first['instance']} must have one {name}, got"
-                f" {sorted(map(str, told))} of different versions; do not accept versions here"
+                f"all replications of {learner} on {first['instance']} must have the same {name}, got"
+                f" {sorted(map(str, told))} from different versions; do not accept other versions"
             )
     return Simulation(policy=learner, **gathered(SIMULATED, known, **common))
 
 
 def _are_close(values: set[Any]) -> bool:
-    """Return whether all are numbers that differ by rounding at most, as those of two versions may."""
+    """Return whether all values are floats that differ at most by rounding, as two versions may."""
     numbers = [value for value in values if isinstance(value, float)]
     return len(numbers) == len(values) and math.isclose(min(numbers), max(numbers), rel_tol=1e-9)
 
@@ -102,7 +102,7 @@ def result_of(learner: str, rows: Sequence[Row]) -> Simulation | Identification:
 
 
 def finals(result: Simulation | Identification) -> dict[str, float]:
-    """Return the last values of the only replication's curves, as columns."""
+    """Return the last values of the curves of a single replication, as columns."""
     if isinstance(result, Identification):
         return {}
     return {name: float(getattr(result, curve)[0, -1]) for name, curve in FINALS.items()}
@@ -123,9 +123,10 @@ def regret_row(pair: Pair, result: Simulation) -> dict[str, Any]:
 
 
 def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
-    """Return the summary of an explorer on an instance; the last three counts are of replications.
+    """Return the summary of an explorer on an instance; the last three entries count replications.
 
-    A run that was cut off is neither right nor wrong; with one there is a median of the samples, and no mean.
+    A run that was cut off counts neither as correct nor as wrong. If a run was cut off, the summary has the
+    median of the samples, and None as their mean.
     """
     samples, is_whole = found.samples.astype(np.float64), bool(found.stopped.all())
     return {
@@ -143,7 +144,7 @@ def samples_row(pair: Pair, found: Identification) -> dict[str, Any]:
 
 
 def trial_row(pair: Pair, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return how often a trial was played; what it told is for its experiment to sum up."""
+    """Return the number of replications of a trial. The experiment summarises their results itself."""
     seconds = float(np.mean([row["seconds"] for row in rows]))
     return {"trial": pair[0], "experiment": pair[1], "replications": len(rows), "seconds": seconds}
 

@@ -1,4 +1,4 @@
-"""The content of packages: a hash of all their files, and which packages they import."""
+"""Hashes of all files of packages, and the packages that they import."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _LARGE = 2**26
 _INSTALLED = {"site-packages", "dist-packages"}
 _CODE = {".py", ".so", ".pyd", ".dll", ".dylib"}
 _NO_TEXTS = Texts(frozenset(), frozenset())
-#: A file of a package: its name there, its path, and its size, time and number.
+#: A file of a package: its name in the package, its path, and its size, time and inode.
 _File = tuple[str, Path, tuple[int, int, int]]
 _hashes: dict[tuple[_File, ...], str] = {}
 
 
 def content_of(package: str) -> str:
-    """Return a hash of all files of a package (or a single module); of a large installed one its version.
+    """Return a hash of all files of a package or single module, or the version of a large installed package.
 
-    Files that look the same are not read again.
+    Hashes are cached by size, time and inode of all files.
     """
     files = tuple(sorted(_files(package)))
     if not files:
@@ -44,9 +44,9 @@ def content_of(package: str) -> str:
 
 
 def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
-    """Return what packages import, and what that imports, and so on, but for the standard library.
+    """Return the packages that `packages` import, directly or indirectly, except the standard library.
 
-    What is installed is an end: its own imports are those of its version.
+    Imports of installed packages and of `ends` are not followed.
     """
     found: set[str] = set()
     waiting = list(packages)
@@ -54,14 +54,14 @@ def helpers_of(packages: Set[str], ends: Set[str]) -> set[str]:
         package = waiting.pop()
         for name in _imports_of(package) - found - packages - sys.stdlib_module_names:
             found.add(name)
-            # What an installed package imports is its own matter, told by its version.
+            # The version of an installed package determines its imports.
             if name not in ends and not is_installed(name):
                 waiting.append(name)
     return found
 
 
 def _places(package: str) -> list[Path]:
-    """Return the folders of a package, or the file of a single module; nothing if it cannot be found."""
+    """Return the folders of a package, the file of a single module, or an empty list if it is not found."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
@@ -73,7 +73,7 @@ def _places(package: str) -> list[Path]:
 
 
 def _files(package: str) -> list[_File]:
-    """Return the files of a package, but for what Python and numba write there."""
+    """Return the files of a package, except the cache files of Python and numba."""
     found: list[_File] = []
     for number, place in enumerate(_places(package)):
         if place.is_file():
@@ -108,7 +108,7 @@ def _facts(path: Path) -> tuple[int, int, int]:
 
 
 def _results_of(paths: list[Path]) -> frozenset[str]:
-    """Return the names of files that the modules of a package write."""
+    """Return the names of the files that modules of a package write."""
     texts = [
         _texts(path, *_facts(path)).written
         for path in paths
@@ -118,9 +118,9 @@ def _results_of(paths: list[Path]) -> frozenset[str]:
 
 
 def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files that a single module names in a text, as in ``with_name("data.json")``.
+    """Yield the files that a single module names in a string, as in ``with_name("data.json")``.
 
-    What the module writes is its result, and no part of its code.
+    Files that the module writes are results, so they are left out.
     """
     texts = _texts(module, *_facts(module))
     for name in sorted(texts.named - texts.written):
@@ -132,13 +132,13 @@ def _named_beside(module: Path) -> Iterator[tuple[str, Path]]:
 
 @lru_cache(maxsize=4096)
 def _texts(module: Path, *_facts: int) -> Texts:
-    """Return the texts in a module that may be relative names of files."""
+    """Return the strings in a module that may be relative names of files."""
     tree = _tree(module) if module.suffix == ".py" else None
     return _NO_TEXTS if tree is None else texts_of(tree)
 
 
 def _tree(path: Path) -> ast.Module | None:
-    """Return the syntax tree of a file; None of a template, or of a file meant for another Python."""
+    """Return the syntax tree of a file, or None if this version of Python cannot parse it."""
     try:
         return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
@@ -146,7 +146,7 @@ def _tree(path: Path) -> ast.Module | None:
 
 
 def _imports_of(package: str) -> frozenset[str]:
-    """Return the top names that the files of a package import, wherever in them."""
+    """Return the top-level names that the files of a package import, at module level or inside functions."""
     files = [file for file in _files(package) if file[1].suffix == ".py"]
     return frozenset[str]().union(*(_top_names(path, *facts) for _, path, facts in files)) - {package}
 
@@ -168,12 +168,12 @@ def _top_names(path: Path, *_facts: int) -> frozenset[str]:
 
 
 def _is_import(function: ast.expr) -> bool:
-    """Return whether `function` is ``__import__`` or ``importlib.import_module`` by its name."""
+    """Return whether the name of `function` is ``__import__`` or ``import_module``."""
     return getattr(function, "id", getattr(function, "attr", "")) in {"__import__", "import_module"}
 
 
 def is_installed(package: str) -> bool:
-    """Return whether a package lies in a folder of installed packages; one in a zip archive does not."""
+    """Return whether a package is in a folder of installed packages. A zip archive is not a folder."""
     return any(not _INSTALLED.isdisjoint(place.parts) and place.exists() for place in _places(package))
 
 

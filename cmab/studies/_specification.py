@@ -21,19 +21,19 @@ _MAKERS = ("class", "networkx", "file", "object")
 
 
 class Builder:
-    """Builds the objects that specifications describe, and notes the graphs among them.
+    """Builder of the objects that specifications describe, which records the graphs among them.
 
     Parameters
     ----------
     files : Path, optional
-        Folder below which the files are that specifications name.
+        Folder that contains the files that specifications name.
     objects : mapping, optional
-        What was given as an object, by the hash that stands for it.
+        Objects that were given in place of tables, by their hash in the specification.
 
     Attributes
     ----------
     graphs : list of str
-        A hash of each graph that was built, in order.
+        A hash of each built graph, in order.
     """
 
     def __init__(self, files: Path | None = None, objects: Mapping[str, Any] | None = None) -> None:
@@ -46,21 +46,22 @@ class Builder:
         Parameters
         ----------
         value : object
-            A table with ``class``, a registered name, is a call with the table's other entries; one with
-            ``networkx``, the name of one of networkx's generators, likewise; one with ``file`` is the graph
-            of an edge list; one for an argument whose default is a value object has the fields of that;
-            ``"$name"`` is one of `names`; lists are built entry by entry; everything else is itself.
+            A table with ``class``, a registered name, describes a call with the other entries of the table as
+            arguments. So does a table with ``networkx``, the name of a graph generator. A table with ``file``
+            describes the graph of an edge list. If the default of an argument is a dataclass, the table for
+            this argument holds its fields. ``"$name"`` refers to `names`. Lists are built entry by entry.
+            Every other value is returned unchanged.
         names : mapping
-            What ``$`` refers to.
+            The objects to which ``$`` refers.
         where : str
-            Place in the file, for messages.
+            Place in the specification, for error messages.
         **extra : object
             Further arguments of the outermost call.
 
         Raises
         ------
         ValueError
-            With the place, if something is unknown or refused, whatever it raises.
+            If an entry is unknown or a call raises any exception. The message begins with the place.
         """
         if isinstance(value, str) and value.startswith("$"):
             if value[1:] not in names:
@@ -74,13 +75,13 @@ class Builder:
         kinds = [kind for kind in _MAKERS if kind in value]
         if len(kinds) != 1 or not isinstance(value[kinds[0]], str):
             raise ValueError(
-                f"{where} must have one name as class, networkx or file, got {shown(dict(value))}"
+                f"{where} must have one of the entries class, networkx and file, got {shown(dict(value))}"
             )
         if kinds == ["file"]:
             return self._noted(read_graph(value, self.files, where))
         if kinds == ["object"]:
             if value["object"] not in self.objects:
-                raise ValueError(f"{where} must be given as an object, as it was: {shown(value.get('is'))}")
+                raise ValueError(f"{where} must be given as an object again: {shown(value.get('is'))}")
             return self.objects[value["object"]]
         given = {key: entry for key, entry in value.items() if key != kinds[0]}
         maker = class_of(value["class"], where) if kinds == ["class"] else None
@@ -101,7 +102,7 @@ class Builder:
 
 
 def _value_objects(maker: Any) -> dict[str, type]:
-    """Return the classes of the arguments whose defaults are value objects."""
+    """Return the classes of the arguments whose defaults are dataclass instances."""
     try:
         defaults = {p.name: p.default for p in inspect.signature(maker).parameters.values()}
     except (TypeError, ValueError):
@@ -110,21 +111,21 @@ def _value_objects(maker: Any) -> dict[str, type]:
 
 
 def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
-    """Return what a class or function makes of arguments that anybody may have written."""
+    """Return the result of a class or function for untrusted arguments, with the place in all errors."""
     try:
         parameters = inspect.signature(maker).parameters.values()
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        # networkx's generators take any keyword for their backends (`orig_func` is the plain one), so a
-        # misspelt argument would do nothing.
+        # Generators of networkx accept any keyword for their backends (`orig_func` is the undecorated
+        # function), so they would ignore a misspelt argument.
         known += former_arguments(maker)
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
         unknown = sorted(set(arguments) - set(known)) if not any_name else []
-    except (TypeError, ValueError):  # compiled ones may have no signature
+    except (TypeError, ValueError):  # compiled functions may have no signature
         unknown, known = [], []
     if unknown:
         hint = nearest(unknown[0], known)
         raise ValueError(
-            f"{where}: there must be no entries but {', '.join(known)}; got {', '.join(unknown)}{hint}"
+            f"{where} must only have the entries {', '.join(known)}; got {', '.join(unknown)}{hint}"
         )
     try:
         return maker(**arguments)
@@ -132,14 +133,12 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         raise ValueError(f"{where}: {error}") from error
     except MemoryError as error:
         raise ValueError(f"{where} must fit into memory, got {shown(dict(arguments))}") from error
-    except Exception as error:  # as of a list where an object belongs
-        raise ValueError(
-            f"{where} must have arguments that fit together, got {type(error).__name__}: {error}"
-        ) from error
+    except Exception as error:  # for example, a list in place of an object
+        raise ValueError(f"{where} must have valid arguments, got {type(error).__name__}: {error}") from error
 
 
 def packages_of(value: Any) -> Iterator[str]:
-    """Yield the packages of the objects in a specification."""
+    """Yield the packages of the given objects in a specification."""
     for entry in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from packages_of(entry)
     if isinstance(value, Mapping) and isinstance(value.get("object"), str):
@@ -159,9 +158,10 @@ def classes(value: Any) -> Iterator[str]:
 
 
 def unnamed(value: Any, key: str = "") -> Any:
-    """Return a specification without the names of files, and with the first names of classes and parameters.
+    """Return a specification without names of files, and with the original names of classes and parameters.
 
-    Graphs count, and not where they lie. A class that was renamed keeps its results.
+    The key contains hashes of the graphs, so the paths of their files do not matter. The results of a renamed
+    class remain valid.
     """
     if isinstance(value, Mapping):
         first = PARAMETERS.get(present_name(str(value.get("class"))), {})
@@ -173,7 +173,7 @@ def unnamed(value: Any, key: str = "") -> Any:
 
 
 def key_of(content: Mapping[str, Any]) -> str:
-    """Return a key that any change of the content changes, and the order of its entries does not."""
-    # One text for one content, for any other would be another key and play everything anew.
+    """Return a hash of the content that does not depend on the order of its entries."""
+    # Equal contents must give equal texts: another text is another key, and all pieces would run again.
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Names of files in the texts of a module: those that it may read, and those that it writes."""
+"""Names of files in the strings of a module, and the files among them that the module writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-# Functions and methods that write a file, or begin so.
+# Beginnings of the names of functions and methods that write a file.
 _WRITING = ("write", "to_", "save", "dump", "touch", "unlink", "imwrite")
 _HANDLERS = {
     "FileHandler",
@@ -16,28 +16,28 @@ _HANDLERS = {
     "WatchedFileHandler",
     "connect",
 }
-# Calls that make the path of a file out of texts.
+# Calls that build a path from strings.
 _PATHS = {"Path", "PurePath", "with_name", "joinpath", "join", "str", "fspath", "resolve", "absolute"}
 
 
 class Texts(NamedTuple):
-    """Texts of a module that may be names of files."""
+    """Strings of a module that may be names of files."""
 
-    #: All of them, but for those that only a module that is run as a script has.
+    #: All strings, except those in the block ``if __name__ == "__main__"``.
     named: frozenset[str]
-    #: Those to which the module itself writes.
+    #: The strings that name files which the module writes.
     written: frozenset[str]
 
 
 def texts_of(tree: ast.Module) -> Texts:
-    """Return the texts in a module that may be relative names of files.
+    """Return the strings in a module that may be relative names of files.
 
-    A file is written by the module if its name, or a variable or a default that was set to it, is given to
-    ``open`` with a mode to write, or to a function or method with a name such as ``write_text`` or ``save``.
+    The module writes a file if it passes the name, or a variable or default with this value, to ``open`` with
+    a writing mode, or to a function or method with a name such as ``write_text`` or ``save``.
     """
     nodes = list(_imported(tree))
     known: dict[str, set[str]] = {}
-    for _ in range(3):  # names of names of names
+    for _ in range(3):  # variables that are set to other variables
         for name, value in _bindings(nodes):
             known.setdefault(name, set()).update(_texts_in(value, known))
     written = {text for call in nodes if isinstance(call, ast.Call) for text in _written_by(call, known)}
@@ -46,7 +46,7 @@ def texts_of(tree: ast.Module) -> Texts:
 
 
 def _imported(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes of a module without those under ``if __name__ == "__main__"``."""
+    """Yield the nodes of a module, except those in the block ``if __name__ == "__main__"``."""
     for statement in tree.body:
         is_script = isinstance(statement, ast.If) and any(
             getattr(node, "id", "") == "__name__" for node in ast.walk(statement.test)
@@ -55,7 +55,7 @@ def _imported(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _bindings(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names of variables, attributes and parameters with what they are set to."""
+    """Yield the names of variables, attributes and parameters with the expressions assigned to them."""
     for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -77,7 +77,7 @@ def _names(target: ast.expr) -> Iterator[str]:
 
 
 def _texts_in(node: ast.AST, known: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield the texts that an expression for a path, or for an open file, is made of."""
+    """Yield the strings in an expression for a path or an open file."""
     if isinstance(node, ast.Constant):
         yield from (node.value,) if isinstance(node.value, str) else ()
     elif isinstance(node, ast.Name):
@@ -95,7 +95,7 @@ def _texts_in(node: ast.AST, known: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _written_by(call: ast.Call, known: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield the texts of files to which a call writes."""
+    """Yield the strings that name the files which a call writes."""
     name = _called(call)
     if _is_opened_to_write(call) or name.startswith(_WRITING) or name in _HANDLERS:
         owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []

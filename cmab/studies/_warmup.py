@@ -1,4 +1,4 @@
-"""Compiling ahead what the first run would compile: the rules of the demos and the usual explorers."""
+"""Compiling the rules of the demos and of common explorers before the first run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cmab.studies import _registry
 from cmab.studies.study import Study
 
 _ROUNDS = 20
-# Means that are far apart, so that every rule stops soon.
+# The means are far apart, so that each rule stops early.
 _EXPLORING = {"arms": {"environment": {"class": "BernoulliArms", "means": [0.05, 0.95, 0.05]}}}
 _EXPLORERS = ("LUCB1", "LilLUCB", "LUCBPlusPlus", "LilRandLUCB", "KLLUCB")
 
 
 def warm_up() -> Iterator[tuple[str, float]]:
-    """Yield what was compiled (or found compiled) and how many seconds that took."""
+    """Compile each rule, or load it from the cache, and yield its name and the seconds."""
     for name in _registry.entries("demos"):
         demo = getattr(_registry.load("demos", name), "demo", None)
         if demo is None:

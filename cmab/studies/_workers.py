@@ -1,4 +1,4 @@
-"""Where the pieces of a study are played: here, in processes of this machine, or on a cluster."""
+"""Playing the pieces of a study in this process, in other processes, or on a cluster."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Backend = Literal["loky", "dask", "ray"]
 Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
-# Ray's switch, read when it is imported, for clusters of more than this machine.
+# Environment variable that Ray reads during its import: whether to allow clusters of several machines.
 _RAY_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-# Solvers and numerical libraries are a process's own: the threads of a Dask worker must not share them.
+# The threads of a Dask worker must not use solvers and numerical libraries at the same time.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def spread(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int
 ) -> Generator[Result, None, None]:
-    """Yield the results of all tasks as they finish, by joblib and the back end that is configured.
+    """Yield the results of all tasks as they finish, by joblib and its configured back end.
 
     Raises
     ------
@@ -43,19 +43,19 @@ def spread(
     try:
         yield from in_workers(partial(_alone, function), tasks, n_jobs, interrupts=False)
     except ChildProcessError as error:
-        raise ChildProcessError(f"{error}; what was finished is kept") from None
+        raise ChildProcessError(f"{error}; finished pieces are stored") from None
 
 
 @contextmanager
 def backend(name: Backend, address: str | None = None) -> Iterator[None]:
-    """Have joblib use a cluster: the one at `address`, or one started on this machine for the time being.
+    """Run joblib on the cluster at `address`, or on a temporary cluster that is started on this machine.
 
     Raises
     ------
     ImportError
         If the package of the cluster is not installed.
     ConnectionError
-        If no cluster answers at the address.
+        If no cluster answers at `address`.
     """
     if name == "loky":
         yield
@@ -63,7 +63,7 @@ def backend(name: Backend, address: str | None = None) -> Iterator[None]:
     from joblib import parallel_config
 
     if name == "ray" and address is None:
-        os.environ.setdefault(_RAY_CLUSTERS, "0")  # else it listens on all interfaces, for nobody
+        os.environ.setdefault(_RAY_CLUSTERS, "0")  # otherwise Ray listens on all network interfaces
     connect, package = {"dask": (_dask, "distributed"), "ray": (_ray, "ray")}[name]
     try:
         importlib.import_module(package)
@@ -75,7 +75,7 @@ def backend(name: Backend, address: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def limited_threads() -> Iterator[None]:
-    """Give numerical libraries one thread, here, until the end."""
+    """Limit numerical libraries in this process to one thread, as a context manager."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -83,7 +83,7 @@ def limited_threads() -> Iterator[None]:
 
 
 def _alone(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
-    """Call a function with one thread for numerical libraries: neither do workers fight nor sums differ."""
+    """Call a function with one thread for numerical libraries, for equal sums and no oversubscription."""
     _limit_threads(len(sys.modules))
     follow_the_command()
     with _ONE_AT_A_TIME:
@@ -92,7 +92,7 @@ def _alone(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Resul
 
 @lru_cache(maxsize=1)
 def _limit_threads(_: int) -> None:
-    """Limit the libraries that are loaded, once for each number of modules: looking for them takes 1 ms."""
+    """Limit the loaded libraries, once for each number of modules, because the search takes 1 ms."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
@@ -122,7 +122,7 @@ def _ray(address: str | None) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse an address at which nothing listens: Ray itself tries again for many minutes."""
+    """Raise ``ConnectionError`` if nothing listens at an address. Ray would retry for many minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         try:

@@ -1,4 +1,4 @@
-"""What the file of a module defines: its functions, classes and constants, and what it changes as it runs."""
+"""The functions, classes and constants that the file of a module defines, and those that it changes."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _FILLING |= {"difference_update", "intersection_update", "symmetric_difference_u
 
 
 class Written(NamedTuple):
-    """What a file defines: its functions, and its names by scope.
+    """The functions of a file by qualified name, and its names by scope.
 
-    Functions are told by their qualified names, and scopes by the names of their classes ("" for the module).
+    The name of a scope is the qualified name of its class, or "" for the module.
     """
 
     functions: Mapping[str, list[types.CodeType]]
     scopes: Mapping[str, Mapping[str, Any]]
-    #: Names that the file assigns while it runs, as globals or as attributes.
+    #: Names that functions of the file assign as globals, and all attributes that the file assigns.
     assigned: frozenset[str] = frozenset()
-    #: Those of them that may be names of another file: attributes of other things than ``self``.
+    #: The assigned attributes of objects other than ``self``, which may belong to another file.
     assigned_elsewhere: frozenset[str] = frozenset()
-    #: Names of lists, dicts and sets that the file fills in place.
+    #: Names of lists, dicts and sets that the file changes in place.
     filled: frozenset[str] = frozenset()
-    #: Whether the file sets attributes of other things than ``self`` by names that are computed.
+    #: Whether the file sets attributes of objects other than ``self`` by computed names.
     sets_any: bool = False
 
 
 class FunctionEntry(NamedTuple):
     """A function that is defined once and without a decorator.
 
-    `name` is as in the file, without the name of a class in front of a private one. A default is None unless
-    it is a literal that cannot be changed in place.
+    `name` is the name in the file, before name mangling. A default is None unless it is a literal that cannot
+    be changed in place.
     """
 
     name: str
@@ -59,7 +59,7 @@ class LiteralEntry(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def written(file: Path, _time: int, _size: int) -> Written:
-    """Return what a file defines, read again if its time or size is another."""
+    """Return the definitions of a file. They are cached by its time and size."""
     try:
         source = file.read_bytes()
         tree = ast.parse(source)
@@ -83,7 +83,7 @@ def written(file: Path, _time: int, _size: int) -> Written:
 
 
 def _read_scope(body: list[ast.stmt], scope: str, scopes: dict[str, dict[str, Any]]) -> None:
-    """Note the names that a module or a class binds; None for those bound twice or in other ways."""
+    """Add the names that a module or class binds to `scopes`: None if bound twice or in another way."""
     names: dict[str, Any] = {}
     scopes[scope] = names
     for statement in body:
@@ -96,14 +96,14 @@ def _read_scope(body: list[ast.stmt], scope: str, scopes: dict[str, dict[str, An
 
 
 def _mangled(name: str, scope: str) -> str:
-    """Return a name as a class holds it: private ones begin with the name of the class."""
+    """Return a name after name mangling of private names in a class."""
     owner = scope.rpartition(".")[2].lstrip("_")
     is_private = name.startswith("__") and not name.endswith("__")
     return f"_{owner}{name}" if is_private and owner else name
 
 
 def _bound(statement: ast.stmt) -> Iterator[tuple[str, Any]]:
-    """Yield the names that a statement binds, with what is known of them."""
+    """Yield the names that a statement binds, with an entry or None for each."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         yield statement.name, None if statement.decorator_list else _function(statement)
     elif isinstance(statement, ast.ClassDef):
@@ -117,7 +117,7 @@ def _bound(statement: ast.stmt) -> Iterator[tuple[str, Any]]:
                     yield node.id, _literal(statement.value) if is_name else None
     else:
         for node in ast.walk(statement):
-            # A name that is deleted counts as bound a second time.
+            # A deleted name counts as bound a second time.
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 yield node.id, None
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -137,7 +137,7 @@ def _function(statement: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionEntr
 
 
 def _default(node: ast.expr) -> LiteralEntry | None:
-    """Return a default; None of a list, a dict or a set, which may be the memory of the function."""
+    """Return a default, or None for a list, dict or set, which the function may use as memory."""
     found = _literal(node)
     return None if found is not None and isinstance(found.value, dict | list | set) else found
 
@@ -149,15 +149,15 @@ def _literal(node: ast.expr | None) -> LiteralEntry | None:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, MemoryError, RecursionError):
         return None
-    # What is empty at first, and can be filled in place, is a cache.
+    # An empty list, dict or set may be a cache that functions fill.
     return None if isinstance(value, dict | list | set) and not value else LiteralEntry(value)
 
 
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names of globals and attributes that a file assigns as it runs, and of what they are one.
+    """Yield (name, owner) of the globals and attributes that a file assigns.
 
-    The name is "" where it is computed, and the owner is "" where it is no plain name. Globals are those of
-    this file, hence owned by ``self``.
+    A computed name is "". The owner is the name of the object whose attribute is assigned, or "" if the
+    object is not a plain name. The owner of globals is ``self``, because they belong to this file.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -170,7 +170,7 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _filled(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of containers that a file changes in place, by an item, an operator or a method."""
+    """Yield the names of containers that a file changes in place, by item, operator or method."""
     for node in ast.walk(tree):
         inner: ast.expr | None = None
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):

@@ -1,4 +1,4 @@
-"""A study and the folder of its results, whose store is opened once."""
+"""A study together with the open store of its results."""
 
 from __future__ import annotations
 
@@ -47,16 +47,18 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class StudyFolder:
-    """A study in a folder, as `Study.at` and `Study.last_at` give it: a context that closes the store.
+    """A study with the open store of a folder, as a context manager that closes the store.
+
+    `Study.at` and `Study.last_at` return it.
 
     Parameters
     ----------
     study : Study
-        What is run and read.
+        The study.
     folder : path-like
-        Holds the store.
+        The folder of the store.
     store : Store
-        Open.
+        The open store.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class StudyFolder:
         self.store.close()
 
     def missing(self) -> list[Piece]:
-        """Return the pieces that are not stored."""
+        """Return the pieces that are missing in the store."""
         study = self.study
         keys = {
             key
@@ -99,7 +101,7 @@ class StudyFolder:
         return [piece for piece in study.pieces if getattr(piece, study.by) in keys]
 
     def repair(self) -> int:
-        """Remove damaged pieces, as `run` does first; return their number."""
+        """Remove damaged pieces and return their number. `run` also does this."""
         return sum(self.store.remove_damaged(kind) for kind in KINDS)
 
     def run(
@@ -110,12 +112,12 @@ class StudyFolder:
         progress: bool | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
-        """Play what is missing, and store each piece as it finishes: see `Study.run`."""
+        """Play the missing pieces and store each piece as it finishes (see `Study.run`)."""
         if report is not None and progress is None:
-            progress = False  # who is told writes what is wanted
+            progress = False  # `report` writes its own output
         with closing(
             self.play(n_jobs=n_jobs, progress=progress, part=part)
-        ) as played:  # workers end with it, whatever `report` raises
+        ) as played:  # closing ends the workers, also if `report` raises
             for piece, found in played:
                 if report is not None:
                     report(piece, found)
@@ -123,9 +125,9 @@ class StudyFolder:
     def play(
         self, *, n_jobs: int = 1, progress: bool | None = False, part: tuple[int, int] = (1, 1)
     ) -> Generator[tuple[Piece, Score], None, None]:
-        """Yield each missing piece and its score once it is stored; raise what `Study.run` does.
+        """Yield each missing piece and its score after the piece is stored.
 
-        `progress` shows a bar as in `Study.run`.
+        The arguments and the exceptions are those of `Study.run`.
         """
         played = self._played(n_jobs, part)
         if not is_shown(progress):
@@ -143,16 +145,16 @@ class StudyFolder:
     def _played(self, n_jobs: int, part: tuple[int, int]) -> Iterator[tuple[Piece, Score]]:
         check_jobs(n_jobs)
         number, parts = integer("part[0]", part[0], 1, part[1]), integer("part[1]", part[1], 1)
-        # By their places in the study, whatever is stored already: the parts never meet.
+        # By position in the study, regardless of the stored pieces, so that parts never overlap.
         mine = set(self.study.pieces[number - 1 :: parts])
-        _ = self.study.plan  # which one opened from results has not
+        _ = self.study.plan  # raises if the study was opened from its results
         self.study.check_current()
         failures: dict[Piece, str] = {}
         with limited_threads():
             self._note()
             self.repair()
             missing = [piece for piece in self.missing() if piece in mine]
-            # Workers end here, not when Python collects what is left of them.
+            # End the workers here, not when Python collects the generator.
             with closing(self._outcomes(missing, n_jobs)) as outcomes:
                 for outcome in outcomes:
                     if outcome.interrupted:
@@ -161,18 +163,18 @@ class StudyFolder:
                         failures[outcome.piece] = outcome.failure
                         continue
                     values, found = self._finished(outcome)
-                    # Stored before it is told: who stops at what was told loses nothing.
+                    # Store the piece before yielding it, so that a caller who stops here loses nothing.
                     self.store.put(self.study.kind(outcome.piece), values)
                     yield outcome.piece, found
         if failures:
             raise StudyFailed([(piece, failures[piece]) for piece in self.study.pieces if piece in failures])
 
     def _note(self) -> None:
-        """Keep what `Study.open` needs: also what a report says of each pair, so that nothing is built."""
+        """Store the description of the study and of its pairs for `Study.open`, which builds no objects."""
         study = self.study
         specification, known = notes(study)
         key = key_of({"specification": specification, "pairs": known})
-        # What a report says takes the bounds, which may take long: told once for the same study.
+        # The description contains regret bounds, which may take long: compute it once per study.
         pairs = self.store.noted(key)
         if pairs is None:
             _, pairs = notes(study, {pair: describe(study.plan, pair) for pair in study.outline.pairs})
@@ -181,18 +183,18 @@ class StudyFolder:
     def _outcomes(self, pieces: list[Piece], n_jobs: int) -> Generator[Outcome, None, None]:
         study, plan = self.study, self.study.plan
         for instance in dict.fromkeys(p.instance for p in pieces if study.kind(p) == "simulations"):
-            _ = plan.problems[instance].optimum  # once here instead of in every worker
+            _ = plan.problems[instance].optimum  # compute it here once instead of in every worker
         tasks: dict[Pair, Any] = {}
         for pair in dict.fromkeys(piece.pair for piece in pieces):
             task = task_of(plan, pair, study.rounds, study.max_samples)
-            # Packed once a pair, not once a piece. Left to the back ends, large arrays would arrive
-            # read-only, and shared by the threads of a worker.
+            # Pickle once per pair, not once per piece. If the back ends pickled the tasks, large arrays would
+            # arrive read-only and be shared by the threads of a worker.
             tasks[pair] = task if n_jobs == 1 else pickled(task)
         calls = [(piece, tasks[piece.pair], study.seed, study.origins[piece.pair].code) for piece in pieces]
         return spread(play, calls, n_jobs)
 
     def _finished(self, outcome: Outcome) -> tuple[dict[str, Any], Score]:
-        """Return what to store of a piece, and its score."""
+        """Return the columns of a finished piece and its score."""
         study, pair = self.study, outcome.piece.pair
         values = row(outcome, study.outline.content(*pair), study.seed, study.origins[pair].code)
         if study.kind(outcome.piece) == "trials":
@@ -201,47 +203,47 @@ class StudyFolder:
         return values | finals(result), score(result)
 
     def results(self, *, learner: str | None = None) -> dict[Pair, Simulation]:
-        """Return the finished replications of policies, or of one, by (instance, learner)."""
+        """Return the finished replications of all policies, or of `learner`, by (instance, learner)."""
         stored = self.rows("simulations", learner=learner)
         return Results({pair: simulation(pair[1], rows) for pair, rows in stored.items()})
 
     def identifications(self) -> dict[Pair, Identification]:
-        """Return the finished replications of explorers by (instance, explorer), where there are any."""
+        """Return the finished replications of explorers, by (instance, explorer), as `Identification`."""
         stored = self.rows("identifications")
         return Results({pair: identification(pair[1], rows) for pair, rows in stored.items()})
 
     def comparisons(self) -> dict[str, PolicyComparison]:
-        """Return for each instance what `compare` would have found of its policies, where there are any."""
+        """Return a comparison of the finished replications of all policies for each instance."""
         return policy_comparisons(self.rows("simulations"), self.study.outline.learners)
 
     def explorer_comparisons(self) -> dict[str, ExplorerComparison]:
-        """Return likewise for each instance what was found of its explorers."""
+        """Return a comparison of the finished replications of all explorers for each instance."""
         return explorer_comparisons(self.rows("identifications"), self.study.outline.explorers)
 
     def by_parameter(self, parameter: str) -> dict[str, dict[str, dict[Any, Any]]]:
-        """Return by instance what `parameter_curves` draws against a parameter of grids: see `Study`."""
+        """Return for each instance the results by a parameter of a grid (see `Study.by_parameter`)."""
         return by_parameter(self.study.specification, self.results() | self.identifications(), parameter)
 
     def trials(self, *, trial: str | None = None) -> dict[str, list[Told]]:
-        """Return what the finished replications of all trials, or of one, told, where there are any."""
+        """Return the results of the finished replications of all trials, or of `trial`."""
         return {pair[0]: told_by(rows) for pair, rows in self.rows("trials", instance=trial).items()}
 
     def rows(
         self, kind: Kind, *, instance: str | None = None, learner: str | None = None
     ) -> dict[Pair, list[Row]]:
-        """Return what is stored of finished replications by (instance, learner), where there are any.
+        """Return the stored rows of finished replications by (instance, learner).
 
         Parameters
         ----------
         kind : {"simulations", "identifications", "trials"}
             The table.
         instance, learner : str, optional
-            Only those of this instance or trial, and of this learner or experiment.
+            If given, return only the rows of this instance or trial, and of this learner or experiment.
 
         Raises
         ------
         ValueError
-            If something stored is not what was written.
+            If the checksum of a stored piece is wrong.
         """
         study = self.study
         pieces = [
@@ -254,23 +256,23 @@ class StudyFolder:
         stored: dict[Pair, list[Row]] = {pair: [] for pair in study.outline.pairs}
         for piece in pieces:
             found = self.store.get(kind, piece.key)
-            # The very versions first; else what is alike but for them.
+            # First look for a piece of the same versions, then for a piece of any versions.
             if found is None and study.accept_versions:
                 found = self.store.get(kind, piece.alike, "alike")
             if found is not None:
                 stored[piece.pair].append(found)
         if sum(map(len, stored.values())) < len(pieces):
-            self.store.check(kind)  # a piece whose key was changed looks like one that is still to be played
+            self.store.check(kind)  # a damaged key makes a stored piece look like a missing one
         return {pair: rows for pair, rows in stored.items() if rows}
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each instance and learner that has finished replications."""
+        """Return a row for each instance and learner with finished replications."""
         return [regret_row(*item) for item in self.results().items()]
 
     def identification_table(self) -> list[dict[str, Any]]:
-        """Return a row for each instance and explorer that has finished replications."""
+        """Return a row for each instance and explorer with finished replications."""
         return [samples_row(*item) for item in self.identifications().items()]
 
     def trial_table(self) -> list[dict[str, Any]]:
-        """Return a row for each trial that has finished replications."""
+        """Return a row for each trial with finished replications."""
         return [trial_row(pair, rows) for pair, rows in self.rows("trials").items()]

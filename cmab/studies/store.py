@@ -1,4 +1,4 @@
-"""Results on disk: one SQLite file, one transaction a finished piece, keyed by content."""
+"""Results on disk: one SQLite file, with one transaction per finished piece, keyed by content."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ STORE = "results.sqlite"
 _ARRAYS = {name: np.int64 if dtype is None else np.float64 for name, sql, dtype in SIMULATED if sql == "BLOB"}
 _SHARED = (
     "key TEXT PRIMARY KEY",
-    "alike TEXT",  # the key but for versions
+    "alike TEXT",  # the key without the versions
     "instance TEXT",
     "learner TEXT",
     "replication INTEGER",
-    "seed TEXT",  # SQLite's integers end at 2**63, numpy's own seeds at 2**128
+    "seed TEXT",  # integers of SQLite are below 2**63, seeds of numpy below 2**128
     "specification TEXT",
     "sources TEXT",
     "finished TEXT",
@@ -41,7 +41,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "simulations": (
         *_SHARED,
         *(f"{name} {sql}" for name, sql, _ in SIMULATED),
-        # Told once more, for those who read the table without cmab.
+        # Redundant columns for readers of the table that do not use cmab.
         *(f"{name} REAL" for name in ("outside_seconds", "observed", *FINALS)),
         "checksum TEXT",
     ),
@@ -53,29 +53,30 @@ _INDEXES = {f"{kind}_alike": f"{kind} (alike)" for kind in get_args(Kind)}
 
 
 class Store:
-    """The finished pieces of studies, in ``results.sqlite`` of a folder.
+    """The finished pieces of studies, in the file ``results.sqlite`` of a folder.
 
-    A piece is there entirely or not at all, whatever kills the process, and several processes may use a
-    folder at once. Not for network drives: SQLite's write-ahead log needs memory shared by its users.
+    Each piece is stored completely or not at all, even if the process is killed. Several processes may use a
+    folder at the same time. Do not use a network drive, because the write-ahead log of SQLite requires shared
+    memory.
 
-    Table ``simulations`` has a row for each replication of a policy, ``identifications`` one for each
-    replication of an explorer, ``trials`` one for each replication of a cell of an experiment. Curves are
-    binary columns of 8-byte numbers; arms, and what trials told, are JSON lists.
+    The table ``simulations`` has a row for each replication of a policy, ``identifications`` a row for each
+    replication of an explorer, and ``trials`` a row for each replication of a cell of an experiment. Curves
+    are binary columns of 8-byte numbers. Arms and the results of trials are JSON lists.
 
     Parameters
     ----------
     folder : path-like
-        Made if it is missing.
+        The folder of the file. It is created if it is missing.
     reading : bool
-        Whether nothing is written: neither folder nor file is made, and they may be read-only. Where there
-        is none it is read as if it were empty.
+        If True, write nothing and create neither the folder nor the file. Both may be read-only. A missing
+        file is treated as an empty store.
 
     Raises
     ------
     ValueError
-        If another version, or another program, wrote the file there.
+        If another version of cmab or another program wrote the file.
     OSError
-        Here and later, if the file cannot be read or written or is damaged, with what to do about it.
+        Also from the methods: if the file is damaged or cannot be read or written. The message has a remedy.
 
     Examples
     --------
@@ -104,38 +105,38 @@ class Store:
         self._file.close()
 
     def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
-        """Write a finished piece in place of one with the same key, whose numbers are the same."""
+        """Write a finished piece, and replace a piece with the same key, whose numbers are equal."""
         stored = {name: _stored(value) for name, value in piece.items()}
-        # One statement, hence one transaction: a piece is there whole or not at all.
+        # One statement is one transaction, so a piece is stored completely or not at all.
         self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
 
     def missing(self, kind: Kind, keys: Iterable[str], by: By = "key") -> list[str]:
-        """Return the keys (or what is alike but for versions) that have no piece yet, in their order."""
+        """Return the keys, or keys without versions, that have no stored piece, in the given order."""
         stored = {row[by] for row in self._file.rows(f"SELECT {by} FROM {kind}")}
         return [key for key in keys if key not in stored]
 
     def remove_damaged(self, kind: Kind) -> int:
-        """Remove the pieces that are not what was written; return their number."""
+        """Remove the pieces whose checksum is wrong and return their number."""
         rows = self._file.rows(f"SELECT rowid AS place, * FROM {kind}")
         damaged = [row["place"] for row in rows if _is_damaged(kind, row)]
         with self._file.faults():
-            for place in damaged:  # not by their keys, which may be what is damaged
+            for place in damaged:  # not by their keys, which may be damaged as well
                 self._file.execute(f"DELETE FROM {kind} WHERE rowid = ?", (place,))
         return len(damaged)
 
     def check(self, kind: Kind) -> None:
-        """Raise ``ValueError`` if a piece is not what was written, whatever its key says now."""
+        """Raise ``ValueError`` if the checksum of a piece is wrong, even if its key has changed."""
         for row in self._file.rows(f"SELECT * FROM {kind}"):
             if _is_damaged(kind, row):
                 raise ValueError(f"{self.file}: {_damaged(row)}")
 
     def get(self, kind: Kind, key: str, by: By = "key") -> dict[str, Any] | None:
-        """Return a piece with its curves as arrays, the last one of those that are alike, or None.
+        """Return the piece that was stored last under a key, with its curves as arrays, or None.
 
         Raises
         ------
         ValueError
-            If it is not what was written.
+            If the checksum of the piece is wrong.
         """
         for piece in self._file.rows(f"SELECT * FROM {kind} WHERE {by} = ? ORDER BY rowid DESC LIMIT 1", key):
             if _is_damaged(kind, piece):
@@ -147,12 +148,12 @@ class Store:
         return None
 
     def take(self, other: Store) -> int:
-        """Write all that another store holds, and note its last study; return the number of its pieces.
+        """Copy all pieces and studies of another store into this one and return the number of its pieces.
 
         Raises
         ------
         ValueError
-            If a piece there is not what was written; nothing is taken then.
+            If the checksum of a row in the other store is wrong. Nothing is copied then.
         """
         count = 0
         with self._file.faults():
@@ -161,7 +162,7 @@ class Store:
             for table in _COLUMNS:
                 for row in other._file.rows(f"SELECT * FROM {table}"):
                     if _is_damaged(table, row):
-                        raise ValueError(f"{other.file} is damaged: run its study again, which mends it")
+                        raise ValueError(f"{other.file} is damaged; run its study again to repair it")
                     self._insert(table, row)
                     count += table != "studies"
         except BaseException:
@@ -172,27 +173,27 @@ class Store:
         return count
 
     def put_study(self, key: str, specification: str, pairs: str) -> None:
-        """Note that a study runs here, as the last one."""
+        """Store the description of the study that runs in this folder as the last one."""
         noted = {"key": key, "specification": specification, "pairs": pairs}
         self._insert("studies", noted | {"checksum": _checksum("studies", noted)})
 
     def noted(self, key: str) -> str | None:
-        """Return the pairs of a study that ran here, or None."""
+        """Return the stored pairs of a study that ran in this folder, or None."""
         for row in self._file.rows("SELECT * FROM studies WHERE key = ?", key):
             return None if _is_damaged("studies", row) else str(row["pairs"])
         return None
 
     def last_study(self) -> tuple[str, str] | None:
-        """Return specification and pairs of the study that ran last, or None.
+        """Return the specification and the pairs of the study that ran last, or None.
 
         Raises
         ------
         ValueError
-            If they are not what was written.
+            If their checksum is wrong.
         """
         for row in self._file.rows("SELECT * FROM studies ORDER BY rowid DESC LIMIT 1"):
             if _is_damaged("studies", row):
-                raise ValueError(f"{self.file}: the study noted there is damaged; run it again to mend that")
+                raise ValueError(f"{self.file}: the description of its study is damaged; run it again")
             return row["specification"], row["pairs"]
         return None
 
@@ -206,33 +207,33 @@ class Store:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder.
+    """Create a folder.
 
     Raises
     ------
     OSError
-        With the folder and what to do, in the subclass of the cause.
+        If that fails, with the folder and a remedy. The subclass is that of the cause.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise type(error)(
-            f"the folder {folder} cannot be made ({error.strerror}); choose another one, or allow writing"
+            f"the folder {folder} cannot be created ({error.strerror}); choose another one, or allow writing"
         ) from error
 
 
 def _stored(value: Any) -> Any:
-    """Return what SQLite gives back for a value: bytes of an array, and None where it has no nan."""
+    """Return a value as SQLite returns it: an array as bytes, and ``nan`` as None."""
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    # Checksums are taken of what comes back, so nan is None before they are.
+    # The checksum is computed from the values that SQLite returns, so nan is replaced first.
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _damaged(piece: Mapping[str, Any]) -> str:
     return (
         f"replication {piece['replication']} of {piece['learner']} on {piece['instance']} is damaged;"
-        " run the study again, which plays it anew"
+        " run the study again to replace it"
     )
 
 
@@ -241,12 +242,12 @@ def _is_damaged(kind: str, row: Mapping[str, Any]) -> bool:
 
 
 def _checksum(kind: str, values: Mapping[str, Any]) -> str:
-    """Return a hash of all columns; SQLite itself notices damage to its structure only."""
+    """Return a hash of all columns, because SQLite itself detects only damage to its structure."""
     names = [column.split()[0] for column in _COLUMNS[kind]]
     digest = hashlib.sha256()
     for name in names:
         if name != "checksum":
             value = values.get(name)
-            # repr tells text from numbers, and gives a float's digits in full.
+            # repr distinguishes text from numbers and has all digits of a float.
             digest.update((value if isinstance(value, bytes) else repr(value).encode()) + b"\0")
     return digest.hexdigest()[:16]

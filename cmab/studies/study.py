@@ -1,4 +1,4 @@
-"""Studies: instances times learners times replications, stored as they finish and resumed."""
+"""Studies: learners on instances, with replications that are stored as they finish and can be resumed."""
 
 from __future__ import annotations
 
@@ -25,46 +25,58 @@ from cmab.validation import check_flag
 
 
 class Study:
-    """A comparison described by plain data, so that its content can key what is stored.
+    """A comparison of learners or explorers on instances, described by plain data.
+
+    A study consists of pieces. A piece is one replication of one learner or explorer on one instance. Each
+    piece is stored under a hash of its specification, code and versions, so a later run plays only the
+    missing pieces.
 
     Parameters
     ----------
-    specification : mapping
-        ``replications`` (1), ``seed`` (0) and tables. ``instances``: by name, ``oracle`` and ``environment``;
-        the latter may refer to ``"$oracle"``. ``learners``: by name, ``class`` and parameters of a policy,
-        simulated for ``horizon`` rounds with ``checkpoints``, ``batch`` and ``delay`` (a number; all as for
-        `simulate`). ``explorers``: by name, ``class`` and parameters of an explorer, run until it stops or
-        ``max_samples`` are spent; arms and oracle of the instance are filled in. Without learners, instances
-        need no oracle.
+    specification : dict
+        A dict with ``replications`` (default 1), ``seed`` (default 0), and tables that map names to entries.
 
-        Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the truth, for a clairvoyant);
-        ``grid`` holds lists, and every combination of their entries is a learner or explorer.
-        An object is a table with ``class``, a name that ``cmab list`` shows, and its arguments. A graph may
-        be a table with ``networkx``, the name of one of networkx's generators, which needs a ``seed`` if it
-        takes one; or with ``file``, an edge list below `files`, and ``directed`` (false).
+        Each entry of ``instances`` has an ``oracle`` and an ``environment``, which may refer to
+        ``"$oracle"``. In a study without learners, the oracle may be omitted.
+
+        Each entry of ``learners`` has the ``class`` and the parameters of a policy, which is simulated for
+        ``horizon`` rounds. ``checkpoints``, ``batch`` and ``delay`` (a number) are those of `simulate`.
+
+        Each entry of ``explorers`` has the ``class`` and the parameters of an explorer, which runs until it
+        stops or reaches ``max_samples``. Its parameters ``n_arms`` and ``oracle`` are those of the instance.
+
+        Parameters may refer to ``"$oracle"``, ``"$n_arms"`` and ``"$means"`` (the true means, as for a
+        clairvoyant). ``grid`` maps parameters to lists, and each combination of their entries is a separate
+        learner or explorer.
+
+        An object is a table with ``class``, a name that ``cmab list`` shows, and the arguments. A graph may
+        be a table with ``networkx``, the name of a graph generator of networkx, and its arguments. The
+        ``seed`` is required if the generator takes one. A graph may also be a table with ``file``, an edge
+        list in the folder `files` or below, and ``directed`` (false).
     files : path-like, optional
         Folder of the files that the specification names.
     accept_versions : bool
-        Whether pieces count that were played by other versions of Python, cmab and its dependencies. Their
-        numbers may differ from those of today's versions; the report says which versions played what.
+        If True, also use stored pieces that other versions of Python, cmab or its dependencies played. Their
+        numbers may differ from those of the installed versions. The report lists the versions of all pieces.
 
     Attributes
     ----------
     specification : dict
-        As it was given: plain data.
+        A copy of the specification as plain data.
     objects : dict
-        What was given in the place of tables, by a hash of its content.
+        The objects that the specification holds in place of tables, by a hash of their content.
     outline : Outline
-        The tables by name, grids spread, and the numbers.
+        The tables by name, with a learner or explorer for each combination of a grid, and the numbers.
     origins : dict
-        The code, versions and graphs that make the numbers of each (instance, learner).
+        The code, versions and graphs that determine the numbers of each (instance, learner).
     about : dict
-        What a report says of each (instance, learner), where the study was read from its results.
+        The description of each (instance, learner) in a report, if the study was opened from its results.
 
     Raises
     ------
     ValueError
-        Naming every place that is wrong; or if code was changed after it was imported.
+        If the specification is invalid, or if code was changed after its import. The message lists all
+        invalid entries.
 
     Examples
     --------
@@ -108,7 +120,7 @@ class Study:
         self.about: dict[Pair, About] = {}
 
     def _describe(self, specification: Mapping[str, Any], accept_versions: bool) -> None:
-        """Take in all that needs no object."""
+        """Set all attributes that do not require building objects."""
         self.objects: dict[str, Any] = {}
         self.specification, self.accept_versions = plain(specification, self.objects), accept_versions
         self.outline = outline = Outline.of(self.specification)
@@ -117,12 +129,14 @@ class Study:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, accept_versions: bool = False) -> Study:
-        """Return the study that a TOML file describes; files that it names are looked for beside it.
+        """Return the study that a TOML file describes.
+
+        The files that it names must be in the folder of the TOML file or below.
 
         Raises
         ------
         ValueError
-            If it is no TOML, or describes no study.
+            If the file is not valid TOML or does not describe a study.
         """
         file = Path(path)
         try:
@@ -131,11 +145,11 @@ class Study:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         except (RecursionError, MemoryError):
-            raise ValueError(f"{path}: a study must not be nested so deeply, or be so large") from None
+            raise ValueError(f"{path} must be smaller or less deeply nested to be read as TOML") from None
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Study:
-        """Return the study that ran last in a folder, to read its results; see `last_at`."""
+        """Return the study that ran last in a folder, to read its results (see `last_at`)."""
         with cls.last_at(folder) as found:
             return found.study
 
@@ -143,13 +157,14 @@ class Study:
     def last_at(cls, folder: str | os.PathLike[str]) -> StudyFolder:
         """Return the study that ran last in a folder, with its store open for reading.
 
-        Nothing of it is built: all is told by what was stored, so results stay what they were when the code
-        has changed since, and a folder of somebody else's runs nothing. Going on with it needs `load`.
+        The method only reads the stored rows. It builds no objects and runs no code of the study. Therefore
+        results remain readable after the code has changed, and you can open folders of other people. Use
+        `load` to run the missing pieces.
 
         Raises
         ------
         ValueError
-            If no study ran there.
+            If no study ran in the folder.
         """
         if not Path(folder).is_dir():
             raise _no_study(folder)
@@ -158,14 +173,14 @@ class Study:
             last = store.last_study()
             if last is None:
                 raise _no_study(folder)
-            # Without building anything: the code of the study may be gone, and its results are still there.
+            # No objects are built, because the code of the study may be missing.
             study = cls.__new__(cls)
             study._plan = None
             try:
                 specification, accepts, study.origins, study.about = noted(*last)
                 study._describe(specification, accepts)
                 if not set(study.about) == set(study.origins) == set(study.outline.pairs):
-                    raise ValueError("the study noted in the store must be one, got parts of two")
+                    raise ValueError("the stored description of the study must have one list of pairs")
             except ValueError as error:
                 raise ValueError(f"{folder}: {error}") from None
         except BaseException:
@@ -175,26 +190,26 @@ class Study:
 
     @property
     def plan(self) -> Plan:
-        """The objects: environments, policies and explorers by name.
+        """The environments, policies and explorers of the study by name.
 
         Raises
         ------
         ValueError
-            If the study was opened from its results, for which nothing is built.
+            If the study was opened from its results, because its objects are not built then.
         """
         if self._plan is None:
             raise ValueError(
-                "a study must be made by Study or Study.load to run, got one opened from results"
+                "a study must be made by Study or Study.load to run, got one that was opened from its results"
             )
         return self._plan
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """All pieces; replications in the outer loop, so that early results show all learners."""
+        """All pieces. Replications are the outer loop, so early results include all learners."""
         outline = self.outline
         pairs = [(*pair, *self.origins[pair].keys(outline.content(*pair))) for pair in outline.pairs]
         in_order = [(replication, pair) for replication in range(self.replications) for pair in pairs]
-        if outline.trials:  # one after the other: a table needs all of a trial, and no other
+        if outline.trials:  # trial by trial, because a table needs all replications of one trial
             in_order = [(replication, pair) for pair in pairs for replication in range(self.replications)]
         return [
             Piece(f"{key}-{replication}", instance, learner, replication, f"{alike}-{replication}")
@@ -203,55 +218,55 @@ class Study:
 
     @property
     def by(self) -> By:
-        """Which key of a piece says whether a stored one is the same."""
+        """The column by which stored pieces are found: ``alike`` ignores the versions, ``key`` does not."""
         return "alike" if self.accept_versions else "key"
 
     def kind(self, piece: Piece) -> Kind:
-        """Return the table of the store in which a piece belongs."""
+        """Return the table of the store that holds a piece."""
         if self.outline.trials:
             return "trials"
         return "simulations" if piece.learner in self.outline.learners else "identifications"
 
     def check_current(self) -> None:
-        """Raise ``ValueError`` unless the code is still what the keys of the pieces say."""
-        # Numbers of the new code under keys of the old one would pass for the old code's.
+        """Raise ``ValueError`` if the code has changed since the keys of the pieces were computed."""
+        # Otherwise numbers of the new code would be stored under the keys of the old code.
         now = self._origins_now()
         if now != self.origins:
             names = {name for pair in now for name in now[pair].differences(self.origins[pair])}
             raise ValueError(
-                "a study must be made anew when its code has changed, got one made before; changed since:"
+                "a study must be created again after its code has changed; changed since then:"
                 f" {', '.join(sorted(names)) or 'graphs'}"
             )
 
     def at(self, folder: str | os.PathLike[str], *, reading: bool = False) -> StudyFolder:
-        """Return this study in a folder, with its store open: a context in which all is run and read.
+        """Return this study with the open store of a folder, as a context manager.
 
         Parameters
         ----------
         folder : path-like
-            Holds the store; made if it is missing.
+            The folder of the store. It is created if it is missing.
         reading : bool
-            Whether nothing is written, not even the folder, which may be read-only.
+            If True, write nothing and do not create the folder. The folder may be read-only.
 
         Returns
         -------
         StudyFolder
-            Its methods are those of the study without the folder.
+            An object with the methods of the study, without the argument `folder`.
 
         Raises
         ------
         ValueError, OSError
-            If the store there is none, as `Store` says.
+            If `Store` cannot open the store.
         """
         return StudyFolder(self, folder, Store(folder, reading=reading))
 
     def missing(self, folder: str | os.PathLike[str]) -> list[Piece]:
-        """Return the pieces that are not in the store of `folder`."""
+        """Return the pieces that are missing in the store of `folder`."""
         with self.at(folder, reading=True) as found:
             return found.missing()
 
     def repair(self, folder: str | os.PathLike[str]) -> int:
-        """Remove damaged pieces from the store of `folder`, as `run` does first; return their number."""
+        """Remove damaged pieces from the store of `folder` and return their number. `run` also does this."""
         with self.at(folder) as found:
             return found.repair()
 
@@ -265,69 +280,72 @@ class Study:
         progress: bool | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
-        """Play what is missing in `folder`, and store each piece as it finishes.
+        """Play the missing pieces of `folder` and store each piece as it finishes.
 
         Parameters
         ----------
         folder : path-like
-            Holds the store.
+            The folder of the store.
         n_jobs : int
-            Workers, by joblib and its configured back end (``joblib.parallel_config``); -1 for all cores, or
-            all workers of a cluster; 1 plays in this process. The numbers are the same.
+            Number of workers. They are started by joblib with its configured back end
+            (``joblib.parallel_config``). -1 uses all cores, or all workers of a cluster. 1 plays in this
+            process. The numbers do not depend on `n_jobs`.
         report : callable, optional
-            Called with each piece when it is stored, and its score: ``measure`` (regret; where the optimum is
-            unknown, reward or cost; samples of an explorer) and ``value``.
+            Function that is called with each piece and its score after the piece is stored. The score has a
+            ``measure`` and a ``value``. The measure is the regret for a policy (reward or cost if the optimum
+            is unknown) and the number of samples for an explorer.
         progress : bool, optional
-            Whether to show on standard error how many pieces are done, how long the others take and who
-            leads: a bar on a terminal and in a notebook, elsewhere a line a minute. By default only the bar,
-            and neither where `report` is given.
+            If True, show on standard error the finished pieces, the remaining time and the best learner: a
+            bar on a terminal or in a notebook, otherwise one line per minute. If omitted, show only the bar,
+            or nothing if `report` is given.
         part : (int, int)
-            Which of how many parts of the study to play, such as (2, 8): jobs of a cluster that have a folder
-            each; `Store.take` and ``cmab merge`` put them together.
+            The part to play and the number of parts, such as (2, 8). Use parts for jobs of a cluster that
+            have separate folders. `Store.take` and ``cmab merge`` merge the folders.
 
         Raises
         ------
         ValueError
-            If `n_jobs` is neither -1 nor positive, code has changed since the study was made, or the study
-            was opened from its results.
+            If `n_jobs` is neither -1 nor positive, if `part` is out of range, if code has changed since the
+            study was created, or if the study was opened from its results.
         StudyFailed
-            If pieces raised, once all others are stored.
+            If pieces raised exceptions. All other pieces are stored first.
         OSError
-            If the store cannot be written or a worker died; what was finished is stored.
+            If the store cannot be written or a worker died. Finished pieces are stored.
         KeyboardInterrupt
-            On Ctrl-C; what was finished is stored.
+            On Ctrl-C. Finished pieces are stored.
         """
-        _ = self.plan  # refused before a store is made
+        _ = self.plan  # raises before the store is created
         with self.at(folder) as found:
             found.run(n_jobs=n_jobs, report=report, progress=progress, part=part)
 
     def results(self, folder: str | os.PathLike[str]) -> dict[Pair, Simulation]:
-        """Return the finished replications of policies by (instance, learner), where there are any."""
+        """Return the finished replications of policies as a dict from (instance, learner) to `Simulation`."""
         with self._read(folder) as found:
             return found.results()
 
     def identifications(self, folder: str | os.PathLike[str]) -> dict[Pair, Identification]:
-        """Return the finished replications of explorers by (instance, explorer), where there are any."""
+        """Return the finished replications of explorers, by (instance, explorer), as `Identification`."""
         with self._read(folder) as found:
             return found.identifications()
 
     def comparisons(self, folder: str | os.PathLike[str]) -> dict[str, PolicyComparison]:
-        """Return for each instance what `cmab.compare` would have found of its policies, so far."""
+        """Return a comparison of the finished replications of all policies for each instance."""
         with self._read(folder) as found:
             return found.comparisons()
 
     def explorer_comparisons(self, folder: str | os.PathLike[str]) -> dict[str, ExplorerComparison]:
-        """Return for each instance what `cmab.compare` would have found of its explorers, so far."""
+        """Return a comparison of the finished replications of all explorers for each instance."""
         with self._read(folder) as found:
             return found.explorer_comparisons()
 
     def by_parameter(
         self, folder: str | os.PathLike[str], parameter: str
     ) -> dict[str, dict[str, dict[Any, Any]]]:
-        """Return for each instance what `cmab.plotting.parameter_curves` draws against a parameter of grids.
+        """Return for each instance the results by the value of a parameter of a grid.
 
-        These are the results of learners that differ in nothing else, by its value, under the name that they
-        have in common: ``parameter_curves(study.by_parameter(folder, "delta")["easy"], parameter="delta")``.
+        Learners that differ only in this parameter form one curve, under their common name. Plot the curves
+        with `cmab.plotting.parameter_curves`:
+        ``parameter_curves(study.by_parameter(folder, "delta")["easy"], parameter="delta")``.
 
         Raises
         ------
@@ -338,18 +356,18 @@ class Study:
             return found.by_parameter(parameter)
 
     def table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-        """Return a row for each instance and learner that has finished replications."""
+        """Return a row for each instance and learner with finished replications."""
         with self._read(folder) as found:
             return found.table()
 
     def identification_table(self, folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-        """Return a row for each instance and explorer that has finished replications."""
+        """Return a row for each instance and explorer with finished replications."""
         with self._read(folder) as found:
             return found.identification_table()
 
     def _read(self, folder: str | os.PathLike[str]) -> StudyFolder:
         if not Path(folder).is_dir():
-            raise ValueError(f"folder must be one in which the study ran, got {folder}")
+            raise ValueError(f"folder must be a folder in which the study ran, got {folder}")
         return self.at(folder, reading=True)
 
     def _origins_now(self) -> dict[Pair, Origin]:

@@ -1,10 +1,9 @@
-"""Conformance checks for oracles, policies, explorers and environments.
+"""Conformance checks for oracles, policies, explorers and environments, including those of this library.
 
-``check(oracle)`` runs all checks of an oracle, for example in a notebook. ``checks(oracle)`` lists the
-checks, and `parametrize_with_checks` makes one pytest item of each. The same functions accept policies,
-explorers and environments. If checks fail, ``check`` raises an ``AssertionError`` that lists all faults. Each
-fault has the name of its check, the expected and the actual result. If all checks pass, ``check`` returns a
-report on the number of trials and on the faults that these would detect.
+`check` runs all checks of an object. If checks fail, it raises one `ConformanceError` (an ``AssertionError``)
+that lists all faults. Each fault has a name, and states the expected and the actual result. Otherwise `check`
+returns a report of how much each check tried and which errors it would have detected. `checks` returns a list
+of the checks, and `parametrize_with_checks` makes one pytest item of each.
 """
 
 from cmab.testing._checks import Check, Finding, parametrize_with_checks
@@ -15,7 +14,7 @@ from cmab.testing.kinds import check, checks
 from cmab.testing.oracles import OracleReport, check_oracle
 from cmab.testing.policies import check_policy
 
-# Former names of `checks` for each kind of object.
+# The former names of `checks`, one for each kind of object.
 oracle_checks = policy_checks = explorer_checks = environment_checks = checks
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Named conformance checks; each is one function of a subject."""
+"""Named checks, their findings, and the pytest decorator that runs them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """The description of a check that passed.
+    """The result of a check that passed.
 
     Attributes
     ----------
     text : str
-        The number of trials, and the faults that they would detect.
+        How much the check tried, and which faults it would have detected.
     false_alarm : float
-        The probability, over the seeds, with which a correct object fails the check; 0 for exact checks.
+        Probability that an object without faults fails the check, over the seeds of the check; 0 for exact
+        checks.
 
     Examples
     --------
@@ -39,12 +40,12 @@ class Check:
     Attributes
     ----------
     name : str
-        The class and the property that is checked, such as ``"TopK-guarantee"``.
+        Class of the object and title of the check, for example ``"TopK-guarantee"``.
     examine : callable
-        The function of the check. It raises ``AssertionError`` if the check fails; otherwise it returns a
-        `Finding`, or None if there is nothing to describe.
+        Function that runs the check. It raises ``AssertionError`` if the object fails. Otherwise it returns
+        a `Finding`, or None if there is nothing to report.
     expected_failure : str
-        The reason for a known failure; empty if the check should pass.
+        Reason for which the check is known to fail; empty if it should pass.
 
     Examples
     --------
@@ -64,7 +65,8 @@ class Check:
         Raises
         ------
         AssertionError
-            If the check fails. Any other exception becomes an ``AssertionError`` with the name of the check.
+            If the object fails the check, or raises another exception during the check. The message begins
+            with the title of the check.
         """
         self.find()
 
@@ -72,22 +74,20 @@ class Check:
         """Run the check and return its finding; raise ``AssertionError`` as `run` does."""
         try:
             return self.examine() or Finding()
-        # A fault that the check found. Any other exception is not the subject of this check.
+        # The check found a fault. Any other exception comes from the object, and the check did not expect it.
         except AssertionError:
             raise
         except Exception as error:
-            raise UnfinishedCheck(
-                f"{self.title}: {self.name} did not finish, because it raised {error!r}"
-            ) from error
+            raise UnfinishedCheck(f"{self.title}: {self.name} did not finish because of {error!r}") from error
 
     @property
     def title(self) -> str:
-        """The name of the check without the class: a key of `expected_failures`."""
+        """The title of the check without the class, which is its key in `expected_failures`."""
         return self.name.rpartition("-")[2].replace("_", " ")
 
 
 class UnfinishedCheck(AssertionError):
-    """An error that interrupted a check. It is a fault by itself or follows from another fault."""
+    """The object raised an unexpected exception during a check, perhaps because of another fault."""
 
 
 def named_checks(
@@ -96,15 +96,17 @@ def named_checks(
     checks: Sequence[CheckFunction],
     expected_failures: Mapping[str, str] | None = None,
 ) -> list[Check]:
-    """Return one `Check` of `subject` for each function, with the name ``prefix-function``."""
+    """Return one `Check` of `subject` for each function, named ``prefix-function``."""
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     reasons = dict(expected_failures or {})
     titles = [name.replace("_", " ") for name in names]
-    # A misspelled title would have no effect, and its check would fail as if unexpected.
+    # A misspelt title would have no effect, and the failure of the check would be unexpected.
     if unknown := sorted(set(reasons) - set(titles)):
         raise ValueError(f"expected_failures must name checks from {titles}, got {unknown}")
     if silent := sorted(title for title, reason in reasons.items() if not reason):
-        raise ValueError(f"expected_failures must give a reason for each check, but has none for {silent}")
+        raise ValueError(
+            f"expected_failures must give a reason for each check, got an empty reason for {silent}"
+        )
     return [
         Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
         for name, title, check in zip(names, titles, checks, strict=True)
@@ -112,19 +114,20 @@ def named_checks(
 
 
 def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
-    # A separate function is needed, because a lambda in the loop would refer to the last check only.
+    # A separate function, because a lambda in a loop would refer to the last check.
     return lambda: check(subject)
 
 
 def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
-    """Return a pytest decorator that makes one item of each check, with a readable id.
+    """Return a pytest decorator that runs the test function once for each check.
 
-    A check that is expected to fail gets a strict ``xfail`` mark: if it passes, the test suite fails.
+    The id of each item is the name of the check. A check with an expected failure is marked as a strict
+    ``xfail``: its item fails as soon as the check passes.
 
     Parameters
     ----------
     *checks : iterable of Check
-        The lists of checks that `checks` returns.
+        Lists of checks, as returned by `checks`.
 
     Examples
     --------
@@ -138,7 +141,7 @@ def parametrize_with_checks(*checks: Iterable[Check]) -> Any:
 
     def item(check: Check) -> Any:
         reason = check.expected_failure
-        # The mark is strict, so that a repaired fault is removed from the list.
+        # Strict, so that an expected failure is removed from the list once the fault is mended.
         marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
         return pytest.param(check, id=check.name, marks=marks)
 

@@ -1,4 +1,4 @@
-"""The contents of objects as bytes, for comparisons and for other processes."""
+"""The contents of the attributes of objects as bytes, to compare objects before and after a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmab.saving._digest import content
 
 
 def parts(value: object) -> dict[str, bytes]:
-    """Return the `content` of each attribute by name; for a value without attributes, under an empty name."""
+    """Return the `content` of each attribute by name, or of the value itself if it has no attributes."""
     named = getattr(value, "__dict__", None)
     if named is None:
         return {"": content(value)}
@@ -18,7 +18,7 @@ def parts(value: object) -> dict[str, bytes]:
 
 
 def kept(value: object) -> dict[str, bytes]:
-    """Return the `content` of each attribute of `value` and its class that a pickle contains."""
+    """Return the `content` of the pickled attributes of `value` and the public attributes of its classes."""
     named: Any = value.__getstate__()
     named = dict(named) if isinstance(named, dict) else {"": named}
     for cls in type(value).__mro__:
@@ -27,13 +27,13 @@ def kept(value: object) -> dict[str, bytes]:
             named = {name: part for name, part in own.items() if name[:1] != "_"} | named
     found = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # iterators cannot be pickled any more in Python 3.14
+        warnings.simplefilter("ignore")  # Python 3.14 can no longer pickle iterators; earlier versions warn
         for name, part in named.items():
-            with suppress(Exception):  # for example, chains too long for Python's stack
+            with suppress(Exception):  # long linked structures exceed the recursion limit
                 found[name] = content(part, or_address=True)
     return found
 
 
 def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
-    """Return the names of the parts that differ, or that only one of the two has."""
+    """Return the sorted names of the parts that differ, or that only one of the two has."""
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))

@@ -1,4 +1,4 @@
-"""Checks of the errors of an explorer, in the given environment and with permuted arms."""
+"""Checks of how often the answers of an explorer are wrong, also if the arms are permuted."""
 
 from __future__ import annotations
 
@@ -25,21 +25,19 @@ _MOST_SAMPLES = 5000
 
 
 def check_errors(subject: Subject) -> Finding | None:
-    """Check that wrong answers and runs without an answer are at most as frequent as `delta` allows.
+    """Check that the rate of wrong answers and of runs that do not stop is at most `delta`.
 
-    The check is Wald's sequential test of `delta` against ``1.5 * delta``. By Ville's inequality, the
-    likelihood ratio of a correct explorer ever reaches ``1 / LEVEL`` with probability at most `LEVEL`. At
-    delta 0.1, an explorer without errors needs about 80 runs until an error rate of ``1.5 * delta`` would be
-    detected with probability .99. If there is time for fewer runs only, a binomial test ends the check, and
-    the report has the error rate that this test detects.
+    This is Wald's sequential test of `delta` against ``1.5 * delta``. If the error rate is `delta`, the
+    likelihood ratio ever reaches ``1 / LEVEL`` with probability at most `LEVEL`, by Ville's inequality. The
+    test also ends when an error rate of ``1.5 * delta`` would have been detected with probability .99. At
+    delta 0.1, an explorer that is never wrong needs 80 runs for this. If the time is over before, a binomial
+    test ends the check, and the report shows the error rate that would have been detected.
     """
     delta = subject.delta
     if delta is None or subject.explorer.goal is None:
         return None
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-    # Wald's sequential test of the guaranteed rate against 1.5 times this rate ends early if the answer is
-    # clear.
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
     watch = Stopwatch()
@@ -50,21 +48,20 @@ def check_errors(subject: Subject) -> Finding | None:
         runs += size
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
-        # By Ville's inequality, the likelihood ratio ever exceeds 1 / LEVEL with probability at most LEVEL,
-        # so the test can be evaluated after every batch.
+        # Ville's inequality holds for all batches together, so the test may be repeated after each of them.
         refused = doubt >= -math.log(LEVEL)
-        text = "{} of {} runs failed, but the explorer guarantees delta={:g}"
+        text = "{} of {} runs failed, which contradicts delta={:g}"
         require(not refused, "errors", text, errors, runs, delta)
-        # The first runs, and an explorer that errs more often than delta, get ten times as much time.
+        # The first runs, and explorers with a likelihood ratio above 1, get ten times as long.
         share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
         if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
             break
-    # At the end, use the exact distribution, which is sharper for few runs.
+    # Finally the exact binomial law, which is sharper for few runs.
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)
     seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
-    text = f"{errors} of {runs} runs failed; {delta:g} is allowed, and a rate of {seen:.2g} is detected"
-    return Finding(text + " with probability .99", 2 * LEVEL)
+    text = f"{errors} of {runs} runs failed; the permitted rate is {delta:g}, and a rate of {seen:.2g}"
+    return Finding(text + " would be rejected with probability .99", 2 * LEVEL)
 
 
 def _identify(
@@ -75,7 +72,7 @@ def _identify(
 
 
 class Moved(Environment):
-    """An environment with the arms of another one in permuted places."""
+    """The base arms of another environment in another order."""
 
     def __init__(self, environment: Environment, order: IntArray) -> None:
         self.environment = environment
@@ -104,11 +101,11 @@ class Moved(Environment):
 
 
 def check_places(subject: Subject) -> Finding | None:
-    """Check that an explorer follows the outcomes of the arms and not their numbers, with permuted arms.
+    """Check that the answers are right if the arms are permuted, so that they depend on the outcomes.
 
-    Permuted arms may be harder, so runs that do not stop are ignored. An explorer that guarantees `delta`
-    must not err more often than that. An explorer without a guarantee fails only if all its answers are
-    correct before and wrong after the permutation.
+    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is given, the
+    error rate must be at most `delta`. Otherwise the check fails only if all answers for permuted arms are
+    wrong.
     """
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
@@ -120,17 +117,16 @@ def check_places(subject: Subject) -> Finding | None:
     for run in range(runs):
         before = _identify(subject, environment, 1, most, (2, run))
         if not before.stopped.all() or not before.correct.all():
-            return Finding(f"not tried: the explorer does not always answer correctly within {most} samples")
+            return Finding(f"not tried: the explorer is not always right within {most} samples")
         usual.add(tuple(before.arms[0].tolist()))
         longest = max(longest, int(before.samples[0]))
-    # An explorer that answers by number stops as before, or is misled for a long time. It may use up to three
-    # times as many samples.
+    # An explorer that names arms by their numbers may be misled for long, so that the samples are limited.
     limit = min(subject.max_samples, 3 * longest)
     wrong, tried, watch = 0, 0, Stopwatch()
     for place in range(_PLACES):
         moved = Moved(environment, rng.permutation(environment.n_arms))
         if any(explorer.goal.is_correct(np.array(arms, np.int64), moved.means) for arms in usual):
-            continue  # the former answers are correct for the permuted arms as well
+            continue  # an earlier answer is also right for this order
         found = _identify(subject, moved, 1, limit, (3, place))
         wrong += int((found.stopped & ~found.correct).sum())
         tried += int(found.stopped.sum())
@@ -139,8 +135,8 @@ def check_places(subject: Subject) -> Finding | None:
     if subject.delta is not None:
         refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
     else:
-        # Without a guarantee, only an explorer that is always wrong fails.
+        # Without `delta`, only an explorer that is always wrong is rejected.
         refused = wrong == tried >= _AT_LEAST
-    text = "{} of {} answers are wrong for permuted arms; before, all answers were correct: {}"
+    text = "{} of {} answers are wrong after the arms were permuted; before, all answers were right: {}"
     require(not refused, "places", text, wrong, tried, sorted(usual))
     return Finding(f"{tried} runs with permuted arms, {wrong} of them wrong", LEVEL)

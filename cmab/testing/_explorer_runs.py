@@ -1,4 +1,4 @@
-"""Checks that an explorer's requests are valid and depend only on its state and generator."""
+"""Checks that the requests of an explorer are valid and depend only on its state and generator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUDGET_REQUESTS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An explorer, an environment to test it in, and the error probability that it guarantees."""
+    """An explorer, an environment in which it is tried, and its error probability."""
 
     explorer: AnyExplorer
     environment: Environment
@@ -37,12 +37,12 @@ class Subject:
 def requests(
     subject: Subject, steps: int, between: Callable[[Session[Any], int], Session[Any]]
 ) -> list[IntArray]:
-    """Play up to `steps` requests and return them; `between` can replace the session before each request."""
+    """Run up to `steps` requests and return their arms. `between` may replace the session before each."""
     session: Session[Any] = Session(subject.explorer, rng=subject.rng)
     coins, asked = np.random.default_rng(subject.rng), []
     for step in range(steps):
         session = between(session, step)
-        # Use the session that `between` returns, which may have been loaded from a file.
+        # Use the session that `between` returned, which may have been loaded from a file.
         if session.is_done:
             break
         ticket = session.ask()
@@ -52,7 +52,7 @@ def requests(
 
 
 def check_form(subject: Subject) -> None:
-    """Check that requests are distinct arms with at least one pull, and answers sorted distinct arms."""
+    """Check that requests are distinct arms with at least one pull, and answers are distinct sorted arms."""
     n_arms = subject.explorer.n_arms
 
     def look(session: Session[Any], step: int) -> Session[Any]:
@@ -64,7 +64,13 @@ def check_form(subject: Subject) -> None:
             sound = (
                 len(arms) > 0 and len(np.unique(arms)) == len(arms) and 0 <= min(arms) <= max(arms) < n_arms
             )
-            require(sound, "form", "select must return distinct arms of range({}), got {}", n_arms, arms)
+            require(
+                sound,
+                "form",
+                "select must return distinct arms in range({}), at least one, got {}",
+                n_arms,
+                arms,
+            )
             is_count = _is_integer(pulls) and pulls >= 1
             require(is_count, "form", "pulls must be a positive integer, got {!r}", pulls)
         return session
@@ -80,21 +86,25 @@ def require_answer(arms: IntArray, n_arms: int) -> None:
     in_order = len(arms) < 2 or (np.diff(arms) > 0).all()
     inside = len(arms) == 0 or (arms.min() >= 0 and arms.max() < n_arms)
     require(
-        in_order and inside, "form", "recommend must return arms of range({}) in order, got {}", n_arms, arms
+        in_order and inside,
+        "form",
+        "recommend must return distinct arms in range({}) in increasing order, got {}",
+        n_arms,
+        arms,
     )
 
 
 def check_determinism(subject: Subject) -> None:
     """Check that the same seed gives the same requests."""
     first, second = (requests(subject, 60, _unchanged) for _ in range(2))
-    require(len(first) == len(second), "determinism", "runs with the same seed stopped after different times")
+    require(len(first) == len(second), "determinism", "the same seed gave another number of requests")
     for a, b in zip(first, second, strict=True):
         require_same(a, b, "determinism", "the same seed")
 
 
 def check_state(subject: Subject) -> None:
-    """Check that `select`, `is_done` and `recommend` do not change the state, nor a run the explorer."""
-    requests(subject, 5, _unchanged)  # computes the parameters that are derived at first use
+    """Check that `select`, `is_done` and `recommend` keep the state unchanged, and a run the explorer."""
+    requests(subject, 5, _unchanged)  # computes parameters that are derived at the first use
     parameters = content(subject.explorer)
 
     def look(session: Session[Any], step: int) -> Session[Any]:
@@ -103,7 +113,8 @@ def check_state(subject: Subject) -> None:
             subject.explorer.select(session.state, np.random.default_rng(0))
         if step > 0:
             subject.explorer.recommend(session.state)
-        require(content(session.state) == before, "state", "select and recommend must not change the state")
+        text = "select, is_done and recommend must not change the state"
+        require(content(session.state) == before, "state", text)
         return session
 
     requests(subject, 40, look)
@@ -111,17 +122,19 @@ def check_state(subject: Subject) -> None:
 
 
 def check_resuming(subject: Subject) -> None:
-    """Check that a session that is saved and loaded in the middle makes the same requests."""
+    """Check that a session that is saved and loaded in the middle requests the same arms."""
     whole = requests(subject, 40, _unchanged)
     middle = len(whole) // 2
     again = requests(subject, 40, lambda session, step: resumed(session) if step == middle else session)
-    require(len(whole) == len(again), "resuming", "a saved and loaded session stopped after a different time")
+    require(
+        len(whole) == len(again), "resuming", "a saved and loaded session made another number of requests"
+    )
     for a, b in zip(whole, again, strict=True):
         require_same(a, b, "resuming", "a saved and loaded session")
 
 
 def check_memory(subject: Subject) -> Finding:
-    """Check that the explorer remembers only its state: alternating runs make the same requests as alone."""
+    """Check that two sessions that take turns request the same arms as each of them alone."""
     sessions: list[Session[Any]] = [Session(subject.explorer, rng=subject.rng + i) for i in range(2)]
     coins = [np.random.default_rng(subject.rng + i) for i in range(2)]
     alone = requests(subject, 60, _unchanged)
@@ -132,20 +145,22 @@ def check_memory(subject: Subject) -> Finding:
             ticket = session.ask()
             session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, rng))
             if session is sessions[0]:
-                # The other run has other outcomes, so memory of them would change the requests.
-                what = "alternating with another run, request {}"
+                # The other session has other outcomes. Data of it outside its state would show here.
+                what = "while another session took turns, request {}"
                 require_same(expected, ticket.super_arm, "memory", what, number)
     return Finding(f"{len(alone)} requests")
 
 
 def check_clock(subject: Subject) -> None:
-    """Check that requests do not depend on the time of day."""
+    """Check that requests do not depend on the time."""
     alone = requests(subject, 60, _unchanged)
     with later(subject.explorer):
         again = requests(subject, 60, _unchanged)
-    require(len(alone) == len(again), "clock", "hours later, the same seed stopped after a different time")
+    require(
+        len(alone) == len(again), "clock", "some hours later, the same seed gave another number of requests"
+    )
     for first, second in zip(alone, again, strict=True):
-        require_same(first, second, "clock", "hours later, the same seed")
+        require_same(first, second, "clock", "some hours later, the same seed")
 
 
 def check_global_randomness(subject: Subject) -> None:
@@ -156,14 +171,14 @@ def check_global_randomness(subject: Subject) -> None:
             seed_generators(seed)
             before = repr(global_state())
             asked.append(requests(subject, 60, _unchanged))
-            text = "a run drew from or seeded a global generator instead of using rng"
+            text = "a run used or seeded a global generator instead of rng"
             require(before == repr(global_state()), "global randomness", text)
     for first, second in zip(*asked, strict=False):
         require_same(first, second, "global randomness", "another seed of the global generators")
 
 
 def check_budget(subject: Subject) -> Finding | None:
-    """Check that an explorer with a `budget` requests at most this number of outcomes and then stops."""
+    """Check that an explorer with a `budget` requests no more outcomes than its budget, and then stops."""
     budget = getattr(subject.explorer, "budget", None)
     if not isinstance(budget, int | np.integer):
         return None
@@ -174,11 +189,19 @@ def check_budget(subject: Subject) -> Finding | None:
             break
         ticket = session.ask()
         drawn += len(ticket.super_arm) * ticket.pulls
-        require(drawn <= budget, "budget", "{} outcomes were requested, but the budget is {}", drawn, budget)
+        require(
+            drawn <= budget,
+            "budget",
+            "the explorer requested {} outcomes, but its budget is {}",
+            drawn,
+            budget,
+        )
         session.tell(subject.environment.sample(ticket.super_arm, ticket.pulls, coins))
     over = session.is_done or budget > _BUDGET_REQUESTS
-    require(over, "budget", "the explorer continues after {} outcomes, but the budget is {}", drawn, budget)
-    return Finding(f"{drawn} outcomes of {budget}")
+    require(
+        over, "budget", "the explorer did not stop after {} outcomes, but its budget is {}", drawn, budget
+    )
+    return Finding(f"{drawn} of {budget} outcomes")
 
 
 def _unchanged(session: Session[Any], step: int) -> Session[Any]:  # noqa: ARG001

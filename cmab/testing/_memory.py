@@ -1,4 +1,4 @@
-"""Measurement of the memory that an object accumulates over many calls."""
+"""Measure the memory that each of many calls leaves behind."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from pathlib import Path
 from cmab.testing._comparisons import Stopwatch
 
 _CALLS = 40
-# Bytes per call that are not a leak, in addition to a few numbers for each arm: records of a round.
+# Bytes per call that are no leak, in addition to a few numbers for each arm: the records of a round.
 _ALLOWED = 16_384
-# Together 20,000 calls. Caches of any usual size are full after this number.
+# Calls of each stage. After 20,000 calls, caches of any usual bound are full.
 _STAGES = (300, 300, 1_000, 3_000, 5_000, 10_400)
 
 
 def growth(call: Callable[[int], object], size: int) -> tuple[float, bool]:
-    """Return the bytes that each later call leaves behind, and whether the call leaks memory.
+    """Return the bytes that each call leaves behind, as Python and numpy count them, and whether it leaks.
 
-    The bytes are those that Python and NumPy count. A call on `size` numbers leaks if it leaves more behind
-    than a record of a round.
+    A call on `size` numbers leaks if it leaves more than 16 KiB and 64 bytes for each number.
     """
     allowed = _ALLOWED + 64 * size
     left = _measure(call, collect=False)
-    if left > allowed:  # collect cyclic garbage, which is slow, before the call is blamed
+    if left > allowed:  # perhaps reference cycles; collecting them takes time
         left = _measure(call, collect=True)
     return left, left > allowed
 
 
 def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | None:
-    """Return the bytes that each call leaves behind if memory grows steadily; otherwise None.
+    """Return the bytes that each of 20,000 calls leaves behind if the memory keeps growing, otherwise None.
 
-    This is more sensitive than `growth`: it detects one copy of `size` numbers per call. An object that keeps
-    its last thousand answers stops growing when its store is full. So the calls continue as long as memory
-    grows, and only growth in every stage of twenty thousand calls counts. Most objects stop growing after the
-    second stage. Slow calls are not judged.
+    This test is more sensitive than `growth`: it detects calls that leave more than 8 bytes for each of the
+    `size` numbers, that is one copy of the numbers. A bounded cache, for example of the last thousand
+    answers, stops growing. The test therefore continues only while every stage after the first grows, and
+    usually ends after the second stage. If the calls are too slow for the time limit, it returns None.
     """
     watch, number, held, left = Stopwatch(), 0, 0, 0.0
     tracemalloc.start()
@@ -45,7 +44,8 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
             for _ in range(calls):
                 call(number)
                 number += 1
-                # All objects get a short test. An object that grows is probably faulty and gets more time.
+                # The first two stages are short. Growth in both is usually a fault, so that the other
+                # stages may take longer.
                 if watch.seconds() > (3.0 if stage > 1 else 0.06) * seconds:
                     return None
             before, held = held, tracemalloc.get_traced_memory()[0]
@@ -61,7 +61,7 @@ def creeps(call: Callable[[int], object], size: int, seconds: float) -> float | 
 
 
 def _measure(call: Callable[[int], object], collect: bool) -> float:
-    """Return the smaller growth of two stages after a first one, which fills caches and lazy attributes."""
+    """Return the smaller growth of two stages in bytes per call, after a first stage that fills caches."""
     tracemalloc.start()
     try:
         held, number = [], 0
@@ -78,7 +78,7 @@ def _measure(call: Callable[[int], object], collect: bool) -> float:
 
 
 def resident() -> int:
-    """Return the resident memory of this process in bytes; 0 if the system does not provide it."""
+    """Return the resident memory of this process in bytes, or 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

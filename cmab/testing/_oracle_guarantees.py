@@ -1,4 +1,4 @@
-"""Checks of the values of an oracle's answers."""
+"""Checks of the rewards of the answers of an oracle."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from cmab.testing._comparisons import LEVEL, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
 from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 
-# The factor of more trials if failures are frequent; the largest number of new problems; the batch size.
+# Factor by which many failures prolong the count, maximal number of new problems, and the size of a block.
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
-_FORCED = "with {} included, {} excluded and means {}"
+_FORCED = "for include={}, exclude={} and means {}"
 
 
 def check_guarantee(subject: Subject) -> Finding:
-    """Check that answers reach alpha times the optimum with probability beta, in the declared sense."""
+    """Check that rewards are at least (costs: at most) alpha times the optimum with probability beta."""
     oracle, problems = subject.oracle, subject.some()
     if np.isnan(oracle.alpha):
-        return Finding("the oracle guarantees no ratio")
+        return Finding("not tried: alpha is nan")
     if oracle.beta < 1:
         return _check_probability(subject, problems)
-    # Each problem has its own generator state, because an oracle may fail in some states only.
+    # Each problem has its own seed, because an oracle may fail for some generator states only.
     tried = enumerate(subject.timed(problems))
     shortfalls = [_shortfall(subject, means, state) for state, means in tried]
     failed = [state for state, shortfall in enumerate(shortfalls) if shortfall > TOLERANCE]
     if failed:
         fails = problems[failed[0]]
-        # Simplify the means in the generator state of the failure, so that the random draws are the same.
+        # Use the seed for which the answer failed, so that simpler means are tried with the same draws.
         means = subject.shrink(fails, lambda means: _shortfall(subject, means, failed[0]) > TOLERANCE)
         share = f"{len(failed)} of {len(shortfalls)}"
         _accuse(subject, means, share, len(failed) > 0.75 * len(shortfalls), failed[0])
-    # With an approximation ratio, random means seldom show a violation. The search starts at the worst means.
+    # Random means seldom reveal that an approximate oracle misses its ratio, so that a search follows.
     if oracle.alpha != 1:
         hunted = _hunt(subject, [problems[i] for i in np.argsort(shortfalls, kind="stable")[-3:]])
         if hunted:
             _accuse(subject, hunted[0], "some", False)
     calls = len(shortfalls) + _check_many(subject)
-    known = "the optimum over all super arms" if subject.family is not None else "its other answers"
-    rate = f"a wrong answer in {1 / seen_rate(calls):.0f} is detected with probability .99"
+    known = "the optimum over all super arms" if subject.family is not None else "the other answers"
+    rate = f"one wrong answer in {1 / seen_rate(calls):.0f} would be detected with probability .99"
     return Finding(f"{calls} answers, compared with {known}; {rate}")
 
 
 def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
-    """Count failures, with a new generator state for each answer; if failures are frequent, count longer."""
+    """Count failures, with another seed for each answer. If failures are many, count longer."""
     failed: list[FloatArray] = []
     allowed, count = 1 - subject.oracle.beta, 0
     for length in (len(problems), _LONGER * len(problems)):
@@ -62,59 +62,61 @@ def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
             count += 1
         # Each of the two tests has half the level.
         if binomial_tail(len(failed), count, allowed) < LEVEL / 2:
-            # A single failure may be chance, so the means are not simplified.
+            # The means are not shrunk, because a single failure may be chance.
             _accuse(subject, failed[0], f"{len(failed)} of {count}", len(failed) > 0.75 * count)
         if len(failed) <= allowed * count:
             break
     rate = refused_rate(count, allowed, LEVEL / 2)
     text = (
-        f"{len(failed)} of {count} answers failed; {allowed:.3g} is allowed, and a rate of {rate:.2g} is"
-        " detected"
+        f"{len(failed)} of {count} answers failed; the permitted rate is {allowed:.3g}, and a rate of"
+        f" {rate:.2g} would be rejected with probability .99"
     )
-    return Finding(text + " with probability .99", LEVEL)
+    return Finding(text, LEVEL)
 
 
 def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool, state: int = 7) -> None:
-    """Raise ``AssertionError`` with the probable fault."""
+    """Raise ``AssertionError`` with the likely fault."""
     oracle, rivals = subject.oracle, subject.rivals
     answer = subject.solve(means, state)
     values = [oracle.expected_reward(arm, means) for arm in rivals]
     best, worst = (max(values), min(values)) if oracle.sense == "max" else (min(values), max(values))
     value = oracle.expected_reward(answer, means)
     text = (
-        f"{share} answers violate alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
-        f" sense={oracle.sense!r}); for means {means} the answer {answer} has value {value:.6g},"
-        f" but {rivals[values.index(best)]} has value {best:.6g}"
+        f"{share} answers miss alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
+        f" sense={oracle.sense!r}); for means {means} the answer {answer} has reward {value:.6g},"
+        f" but {rivals[values.index(best)]} has reward {best:.6g}"
     )
-    # The most probable faults first: an answer that never changes, then one that is best in the other sense.
+    # The likeliest faults first: a constant answer, then the best answer for the opposite sense.
     if len({key(subject.answer(other)) for other in subject.timed(subject.problems)}) == 1:
-        raise AssertionError(f"guarantee: {text}; the answer ignores the means")
+        raise AssertionError(
+            f"guarantee: {text}; solve seems to ignore its means, because all answers are equal"
+        )
     if abs(value - worst) <= TOLERANCE < abs(best - worst) and mostly:
-        raise AssertionError(f"sense: {text}; the oracle seems to optimise in the opposite sense")
+        raise AssertionError(f"sense: {text}; solve seems to optimise in the opposite direction")
     raise AssertionError(f"guarantee: {text}")
 
 
 def _missed(oracle: Oracle, value: float, best: float) -> float:
-    """Return the relative violation of alpha times the best value; negative if there is none."""
+    """Return by how much `value` misses alpha times `best`, relative to ``1 + abs(value)``."""
     missed = oracle.alpha * best - value if oracle.sense == "max" else value - oracle.alpha * best
     return float(missed / (1.0 + abs(value)))
 
 
 def _best(oracle: Oracle, values: AnyArray) -> AnyArray:
-    """Return the best values along the last axis."""
+    """Return the best value along the last axis, according to the sense of the oracle."""
     best: AnyArray = values.max(axis=-1) if oracle.sense == "max" else values.min(axis=-1)
     return best
 
 
 def _shortfall(subject: Subject, means: FloatArray, state: int = 7) -> float:
-    """Return the relative violation of alpha times the best rival; negative if there is none."""
+    """Return by how much the answer misses alpha times the reward of the best rival, as `_missed` does."""
     oracle = subject.oracle
     value = oracle.expected_reward(subject.solve(means, state), means)
     return _missed(oracle, value, float(_best(oracle, subject.worths(means))))
 
 
 def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
-    """Return means that violate the guarantee, found by local search from `starts`; or an empty list."""
+    """Search for means that miss the guarantee: change the worst ones entry by entry. Return at most one."""
     rng, middle = np.random.default_rng(subject.rng), (subject.low + subject.high) / 2
     moves = (
         (start, arm)
@@ -125,7 +127,7 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
     for start, arm in subject.timed(moves):
         means = starts[start]
         nudge = 0.01 * (subject.high - subject.low)
-        # Values just above and below another mean, where approximations change their answer.
+        # Values just above and below other means, where approximation algorithms change their choice.
         near = np.add.outer(rng.choice(means, 2), (-nudge, nudge)).ravel()
         for value in (subject.low, subject.high, middle, *np.clip(near, subject.low, subject.high)):
             moved = np.where(np.arange(len(means)) == arm, value, means)
@@ -138,30 +140,32 @@ def _hunt(subject: Subject, starts: list[FloatArray]) -> list[FloatArray]:
 
 
 def _check_many(subject: Subject) -> int:
-    """Solve many new problems, each in a new generator state, and return their number."""
+    """Check the answers to many new problems with one generator, and return the number of answers."""
     oracle, rng, calls = subject.oracle, np.random.default_rng((subject.rng, 1)), 0
     for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
         answer = oracle.solve(means.copy(), rng)
         value = oracle.expected_reward(answer, means)
         calls += 1
         if _missed(oracle, value, best) > TOLERANCE:
-            if _shortfall(subject, means) > TOLERANCE:  # also in the generator state that `shrink` uses
+            if _shortfall(subject, means) > TOLERANCE:  # also for the seed that `shrink` uses
                 means = subject.shrink(means, lambda tried: _shortfall(subject, tried) > TOLERANCE)
                 _accuse(subject, means, f"1 of the first {calls} new", False)
             text = (
-                "answer {} violates alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the answer {} has"
-                " value {:.6g}, but another {:.6g}; other calls with these means are correct: the oracle is"
-                " random, or changes between calls"
+                "answer {} of a long run misses alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the"
+                " answer {} has reward {:.6g}, but another super arm {:.6g}; another call with these means"
+                " was correct, so that the fault depends on rng or on earlier calls"
             )
             promise = (oracle.alpha, oracle.beta, oracle.sense)
             require(False, "guarantee", text, calls, *promise, means, answer, value, best)
         known = subject.family is None or key(answer) in subject.members
-        require(known, "guarantee", "answer {}, {}, is not one of the super arms", calls, answer)
+        require(
+            known, "guarantee", "answer {} of a long run, {}, is not one of the super arms", calls, answer
+        )
     return calls
 
 
 def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
-    """Yield random means with the value of the best rival; sums are computed for many means at once."""
+    """Yield random means with the reward of the best rival; for linear oracles, compute many at once."""
     oracle, rivals = subject.oracle, subject.rivals
     drawn = subject.random_means(stream=2)
     if not oracle.is_linear:
@@ -174,17 +178,20 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
     membership = _membership(oracle.n_arms, rivals)
     while True:
         rows = np.array(list(islice(drawn, _CHUNK)))
-        # The sum over the arms of each rival is a product with its row of zeros and ones.
+        # The sum of the means of a super arm is a product with its row of zeros and ones.
         yield from zip(rows, _best(oracle, rows @ membership.T).tolist(), strict=True)
 
 
 def check_neighbours(subject: Subject) -> Finding | None:
-    """Check that no feasible set near an answer, and no random feasible set, is better than the answer."""
+    """Check that no feasible set near an answer, and no random feasible set, is better than alpha permits.
+
+    A set near an answer differs from it in one or two entries.
+    """
     oracle = subject.oracle
     if subject.family is not None or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
     if not oracle.has_membership:
-        return Finding("not tried: without super_arms or is_feasible, the feasible sets are unknown")
+        return Finding("not tried: feasible sets are unknown; pass super_arms or override is_feasible")
     rng, tried = np.random.default_rng(subject.rng), 0
     for means, arms in subject.timed(_tempting(subject, rng)):
         answer = subject.answer(means)
@@ -195,24 +202,24 @@ def check_neighbours(subject: Subject) -> Finding | None:
             tried += 1
             worth = oracle.expected_reward(other, means)
             text = (
-                "for means {} the answer {} has value {:.6g}, but the feasible set {} has {:.6g}: this"
-                " violates alpha={:g}"
+                "for means {} the answer {} has reward {:.6g}, but the feasible super arm {} has {:.6g};"
+                " the answer misses alpha={:g}"
             )
             good = _missed(oracle, value, worth) <= TOLERANCE
             require(good, "neighbours", text, means, answer, value, other, worth, oracle.alpha)
-    return Finding(f"{tried} feasible sets near the answers")
+    return Finding(f"{tried} feasible super arms near the answers")
 
 
 def _tempting(subject: Subject, rng: np.random.Generator) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Yield means, and entries that an answer may lack: the best ones, or one whose mean was raised."""
+    """Yield means, and entries that should perhaps be in the answer: the best ones, or a raised one."""
     n_arms, n_choices = subject.oracle.n_arms, subject.oracle.n_choices
     drawn = subject.problems[1::2]
     if n_arms == n_choices:
         middle = (subject.low + subject.high) / 2
         for number, arm in enumerate(rng.permutation(n_arms)):
-            others = (drawn[number % len(drawn)] + middle) / 2  # no other mean ties with the raised one
+            others = (drawn[number % len(drawn)] + middle) / 2  # strictly inside the range, without ties
             raised = np.where(np.arange(n_arms) == arm, best_end(subject), others)
-            # If an arm is best by far and not in the answer, sets with this arm are tried first.
+            # The answer lacks the best arm, so that sets with this arm are tried first.
             if arm not in subject.answer(raised):
                 yield raised, np.array([arm])
     for means in drawn:
@@ -233,7 +240,7 @@ def _neighbours(
 
 
 def check_scale(subject: Subject) -> Finding | None:
-    """Check that a LinearOracle solves tiny and huge means, as indices can be, or raises ``ValueError``."""
+    """Check that a LinearOracle solves or rejects very small and large means, as indices exceed the range."""
     oracle = subject.oracle
     if not oracle.is_linear or oracle.beta < 1 or np.isnan(oracle.alpha):
         return None
@@ -243,7 +250,7 @@ def check_scale(subject: Subject) -> Finding | None:
             scaled = factor * means
             try:
                 answer = subject.solve(scaled)
-            except ValueError:  # the oracle rejects these means
+            except ValueError:  # the oracle rejects such means
                 if factor < 1:
                     raise
                 break
@@ -252,15 +259,17 @@ def check_scale(subject: Subject) -> Finding | None:
             slack = TOLERANCE * max(abs(value), factor)
             limit = oracle.alpha * best
             good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
-            text = "for means {}, {:g} times means in range, {} has value {:.6g}, but another {:.6g}: this"
-            advice = " violates alpha={:.6g}; solve for such means or raise ValueError"
+            text = "for means {} ({:g} times means in the range) the answer {} has reward {:.6g}, but another"
+            advice = (
+                " super arm {:.6g}; the answer misses alpha={:.6g}; solve such problems or raise ValueError"
+            )
             told = (scaled, factor, answer, value, best, oracle.alpha)
             require(good, "scale", text + advice, *told)
     return Finding(f"factors {', '.join(f'{factor:g}' for factor in factors)}" if factors else "")
 
 
 def check_constraints(subject: Subject) -> None:
-    """Check that a LinearOracle that can include or exclude arms finds the best of the remaining sets."""
+    """Check that `solve_constrained` finds the best super arm with some arms included and some excluded."""
     if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
         return
     oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
@@ -275,29 +284,40 @@ def check_constraints(subject: Subject) -> None:
         except TypeError:  # the oracle cannot include arms
             continue
         same = (answer is None) == (not left)
-        require(same, "constraints", "got {}, but {} super arms remain " + _FORCED, answer, len(left), *told)
+        require(
+            same,
+            "constraints",
+            "solve_constrained returned {}, but {} super arms remain " + _FORCED,
+            answer,
+            len(left),
+            *told,
+        )
         if answer is None:
             continue
         fits = frozenset(answer.tolist()) in left
         require(
-            fits, "constraints", "{} violates the constraints or is not a super arm " + _FORCED, answer, *told
+            fits,
+            "constraints",
+            "the answer {} is not one of the remaining super arms " + _FORCED,
+            answer,
+            *told,
         )
         values = [oracle.expected_reward(arm, means) for arm in left.values()]
         best = max(values) if oracle.sense == "max" else min(values)
         value = oracle.expected_reward(answer, means)
         good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (1 + abs(best))
-        text = "{} has value {:.6g}, but the optimum is {:.6g} " + _FORCED
+        text = "the answer {} has reward {:.6g}, but the optimum is {:.6g} " + _FORCED
         require(good, "constraints", text, answer, value, best, *told)
 
 
 def check_root(subject: Subject) -> Finding | None:
-    """Check that `solve_root` finds the best sum plus square root, within the tolerance."""
+    """Check that `solve_root` maximises a sum of means plus the root of a sum, up to the tolerance."""
     if subject.family is None or not subject.oracle.can_solve_root:
         return None
     oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng), 0
     membership = _membership(oracle.n_arms, subject.family)
     for means in subject.timed(subject.problems):
-        # Squared widths that dominate the means, that hardly matter, and that are partly 0.
+        # The roots dominate the sums or hardly matter, and about a tenth of the squares are 0.
         squares = (
             rng.choice((0.01, 1.0, 100.0)) * rng.random(oracle.n_arms) * (rng.random(oracle.n_arms) < 0.9)
         )
@@ -305,21 +325,23 @@ def check_root(subject: Subject) -> Finding | None:
         given = (means.copy(), squares.copy())
         answer = oracle.solve_root(*given, np.random.default_rng(7), tolerance=tolerance)
         same = np.array_equal(given[0], means) and np.array_equal(given[1], squares)
-        require(same, "root", "solve_root must leave means {} and squares {} unchanged", means, squares)
+        require(same, "root", "solve_root must not modify means {} and squares {}", means, squares)
         told = (answer, means, squares)
         known = key(answer) in subject.members
-        require(known, "root", "{} is not one of the super arms (means {}, squares {})", *told)
+        require(
+            known, "root", "the answer {} for means {} and squares {} is not one of the super arms", *told
+        )
         values = oracle.sign * (membership @ means) + np.sqrt(membership @ squares)
         value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
         good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
-        text = "{} for means {} and squares {} has value {:.6g}, but the best is {:.6g}, at tolerance {:g}"
+        text = "the answer {} for means {} and squares {} has value {:.6g}, the best {:.6g}; tolerance={:g}"
         require(good, "root", text, *told, value, values.max(), tolerance)
         tried += 1
     return Finding(f"{tried} of {len(subject.problems)} problems")
 
 
 def _membership(n_arms: int, super_arms: list[IntArray]) -> FloatArray:
-    """Return a row of zeros and ones for each super arm."""
+    """Return a matrix with one row of zeros and ones for each super arm."""
     membership = np.zeros((len(super_arms), n_arms))
     for row, arm in zip(membership, super_arms, strict=True):
         row[arm] = 1.0

@@ -1,4 +1,4 @@
-"""Calls in another process, which has another order of sets of strings, or which a call may crash."""
+"""Run an oracle in another process, with other hashes of strings, and protected against crashes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ T = TypeVar("T")
 THREADS = 4
 _AT_LEAST = 8
 _IDLE_SECONDS = 60
-# The output of an oracle must not reach the pipe of the answers. The process ends if it has no requests.
+# The program redirects standard output, so that the output of an oracle does not reach the pipe of the
+# answers. It ends after some idle time.
 _PROGRAM = """
 import os, pickle, sys, threading
 answers = os.fdopen(os.dup(1), "wb")
@@ -51,14 +52,14 @@ while True:
 
 
 class _Helper:
-    """A new interpreter that serves several oracles, because starting one takes a second."""
+    """Another interpreter that serves one oracle after the other, because its start takes a second."""
 
     def __init__(self) -> None:
-        # Two different seeds give almost all sets a different order; one of them differs from this process.
+        # Another hash seed than that of this process, so that almost all sets have another order.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        # A forked process inherits the pipes, but must not use them. A process that is older than the sources
-        # runs old code.
+        # A fork of this process inherits the pipes, but must not use them. A helper that is older than the
+        # sources runs old code.
         self._owner, self._newest = os.getpid(), _newest_source()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -70,12 +71,12 @@ class _Helper:
         )
 
     def is_current(self) -> bool:
-        """Return whether the process runs, belongs to this process and has the present sources."""
+        """Return whether the helper runs, belongs to this process and has the current sources."""
         mine = self._owner == os.getpid() and self._process.poll() is None
         return mine and _newest_source() <= self._newest
 
     def ask(self, question: bytes) -> bytes | str:
-        """Return the pickled answer, or a description of the failure."""
+        """Return the pickled answers as bytes, or an error message as a string."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             pickle.dump((sys.path, question), self._process.stdin)
@@ -85,11 +86,11 @@ class _Helper:
             self._process.wait()
             self._said.seek(0)
             last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
-            return f"it ended with status {self._process.returncode} and the message {last}"
+            return f"the process ended with status {self._process.returncode}, its last output was {last}"
         return answer
 
     def stop(self) -> None:
-        """End the process if it is a child of this one."""
+        """End the helper if it is a child of this process."""
         if self._owner != os.getpid():
             return
         self._process.terminate()
@@ -104,31 +105,32 @@ _lock = threading.Lock()
 
 
 def in_another_process(fault: str, function: Callable[..., T], *arguments: object) -> T:
-    """Return the result of `function`, from an importable module, in another process, or raise the fault."""
+    """Call an importable `function` in another interpreter and return its result, or raise the fault."""
     question = pickled((function, arguments))
     with _lock:
         answer: bytes | str = "no process was running"
         if _helpers and _helpers[-1].is_current():
             answer = _helpers[-1].ask(question)
-        if isinstance(answer, str):  # try again in a new process, because earlier calls may have caused it
+        # A helper that served other oracles may be the cause of an error. Try again with a new one.
+        if isinstance(answer, str):
             _stop()
             _helpers.append(_Helper())
             answer = _helpers[-1].ask(question)
     if isinstance(answer, str):
-        raise AssertionError(f"{fault}: the oracle cannot be used in another process: {answer}")
+        raise AssertionError(f"{fault}: the oracle could not be used in another process: {answer}")
     result: T = pickle.loads(answer)
     return result
 
 
 def solve_all(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:
-    """Return the answers in the generator state of `Subject.solve`."""
+    """Return the answers for the seed that `Subject.solve` uses."""
     return [oracle.solve(means, np.random.default_rng(7)) for means in problems]
 
 
 def share(
     oracle: Oracle, problems: list[FloatArray], answers: list[IntArray], rounds: int, seconds: float
 ) -> tuple[int, str]:
-    """Solve all problems `rounds` times in each thread; return the number of calls and the first fault."""
+    """Let threads solve all problems `rounds` times. Return the number of calls and the first fault or ''."""
     watch = Stopwatch()
 
     def work(thread: int) -> tuple[int, str]:
@@ -138,7 +140,7 @@ def share(
                 break
             try:
                 answer = oracle.solve(problems[position].copy(), np.random.default_rng(7))
-            except RuntimeError:  # the oracle rejects calls from several threads at the same time
+            except RuntimeError:  # the oracle rejects the call because another thread uses it
                 continue
             except Exception as error:
                 return calls, f"solve raised {error!r} for means {problems[position]}"
@@ -147,9 +149,9 @@ def share(
                 return calls, f"means {problems[position]} gave {answer} instead of {answers[position]}"
         return calls, ""
 
-    # The usual interval of 5 ms is longer than a call, so that calls would rarely overlap.
+    # The default interval of 5 ms is longer than most calls, so that calls would seldom overlap.
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # Python switches between threads far more often
+    sys.setswitchinterval(1e-5)  # switch threads far more often than by default
     try:
         with ThreadPoolExecutor(THREADS) as pool:
             ends = list(pool.map(work, range(THREADS)))
@@ -165,10 +167,11 @@ def _stop() -> None:
 
 
 def _newest_source() -> float:
-    """Return the time of the newest source file of this process."""
+    """Return the modification time of the newest source file that this process has imported."""
     newest = 0.0
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # other attributes can trigger imports
+        # Read the dictionary, because other attribute accesses make lazy modules load.
+        file = getattr(module, "__dict__", {}).get("__file__")
         if isinstance(file, str):
             with suppress(OSError):
                 newest = max(newest, Path(file).stat().st_mtime)

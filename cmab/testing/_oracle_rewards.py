@@ -1,4 +1,4 @@
-"""Checks of the reward function of an oracle, by random search for a counterexample."""
+"""Checks of the reward function of an oracle, by a random search for counterexamples."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
 
 
 def check_monotonicity(subject: Subject) -> None:
-    """Check that larger means never lower the reward of a super arm, or, for some families, the optimum."""
+    """Check that the reward of a super arm does not decrease when means increase.
+
+    If `is_monotone` is False, only the reward of the best super arm must not decrease.
+    """
     if not subject.oracle.is_monotone:
         _check_best_is_monotone(subject)
         return
     rng, reward = np.random.default_rng(subject.rng), subject.oracle.expected_reward
     for arm, means in _super_arms(subject):
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
-        # Both means are in one array, so that `shrink` simplifies them together.
+        # Both vectors of means in one array, so that `shrink` can simplify them together.
         both = np.concatenate((means, means + rise * (subject.high - means)))
 
         def fails(both: FloatArray, arm: IntArray = arm) -> bool:
@@ -43,12 +46,13 @@ def check_monotonicity(subject: Subject) -> None:
             lower, raised = np.split(subject.shrink(both, fails), 2)
             worth, after = reward(arm, lower), reward(arm, raised)
             raise AssertionError(
-                f"monotonicity: {arm} has value {worth:.6g} at {lower}, but only {after:.6g} at {raised}"
+                f"monotonicity: the reward of {arm} is {worth:.6g} for means {lower}, but only {after:.6g}"
+                f" for the larger means {raised}"
             )
 
 
 def _check_best_is_monotone(subject: Subject) -> None:
-    """Check that larger means never lower the reward of an exact answer."""
+    """Check that the reward (or cost) of an exact answer does not decrease when means increase."""
     if not subject.oracle.is_exact:
         return
     rng, oracle = np.random.default_rng(subject.rng), subject.oracle
@@ -58,26 +62,26 @@ def _check_best_is_monotone(subject: Subject) -> None:
         require(
             low <= high + TOLERANCE * (1 + abs(high)),
             "monotonicity",
-            "the optimum is {:.6g} at {}, but only {:.6g} at {}",
+            "the best super arm has reward {:.6g} for means {}, but only {:.6g} for the larger means {}",
             *(low, means, high, raised),
         )
 
 
 def check_smoothness(subject: Subject) -> None:
-    """Check that a change of all means by at most x changes the reward by at most f(x).
+    """Check that a change of the means by at most x changes the reward by at most f(x).
 
-    If the constant modulated by triggering is declared, its bound is checked as well. Without a declared
-    smoothness, the check only searches for jumps of the reward.
+    If the constant modulated by triggering probabilities is declared too, the reward must satisfy this bound
+    as well. If no smoothness is declared, the check only requires that the reward has no jumps.
     """
     rng, width = np.random.default_rng(subject.rng), subject.high - subject.low
     if subject.smoothness is None:
-        # Try fewer jumps, because each takes many rewards, which may be simulated.
+        # Fewer super arms, because each search computes many rewards, which may be simulated.
         for arm, means in islice(_super_arms(subject), _JUMPS):
             other = rng.uniform(subject.low, subject.high, means.shape)
             _refuse_jump(subject, arm, np.minimum(means, other), np.maximum(means, other))
         return
     for arm, means in _super_arms(subject):
-        # Changes up, down and in mixed directions, because the worst direction depends on the reward.
+        # All means up, all down, and mixed: the reward decides which of these is the worst case.
         for size in width * np.array([1e-3, 0.1, 1.0]):
             mixed = rng.choice([-1.0, 1.0], means.shape)
             for signs in (1.0, -1.0, mixed, rng.uniform(-1.0, 1.0, means.shape)):
@@ -88,7 +92,7 @@ def check_smoothness(subject: Subject) -> None:
 
 
 def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, both: FloatArray) -> None:
-    """Compare the change of the reward between two means with f of the largest change of a triggered mean."""
+    """Compare the change of the reward with f(x), where x is the largest change of a triggered mean."""
     reward, triggered = subject.oracle.expected_reward, subject.oracle.triggered_arms(arm)
 
     def compare(both: FloatArray) -> tuple[float, float, float]:
@@ -102,14 +106,14 @@ def _require_smooth(subject: Subject, smoothness: Smoothness, arm: IntArray, bot
     both = subject.shrink(both, lambda tried: compare(tried)[2] > 0)
     (first, second), (change, distance, _) = np.split(both, 2), compare(both)
     raise AssertionError(
-        f"smoothness: {arm} has value {reward(arm, first):.6g} at {first} and {reward(arm, second):.6g} at"
-        f" {second}. The difference is {change:.6g}, but no triggered mean moved by more than {distance:.6g},"
-        f" for which {smoothness} allows {smoothness(distance):.6g}"
+        f"smoothness: the reward of {arm} is {reward(arm, first):.6g} for means {first} and"
+        f" {reward(arm, second):.6g} for means {second}; it changed by {change:.6g}, although no triggered"
+        f" mean moved by more than {distance:.6g}, for which {smoothness} permits {smoothness(distance):.6g}"
     )
 
 
 def _require_modulated(subject: Subject, constant: float | None, arm: IntArray, both: FloatArray) -> None:
-    """Compare the change of the reward with the changes of the means times triggering probabilities."""
+    """Compare the change of the reward with the changes of means, weighted by triggering probabilities."""
     oracle = subject.oracle
 
     def excess(both: FloatArray) -> tuple[float, float]:
@@ -126,25 +130,25 @@ def _require_modulated(subject: Subject, constant: float | None, arm: IntArray, 
     both = subject.shrink(both, lambda tried: excess(tried)[0] > 0)
     first, second = np.split(both, 2)
     raise AssertionError(
-        f"smoothness: {arm} has value {oracle.expected_reward(arm, first):.6g} at {first} and"
-        f" {oracle.expected_reward(arm, second):.6g} at {second}, but {constant:g} times the sum of the"
-        f" changes of the means, each times the triggering probability of its arm, is"
-        f" only {excess(both)[1]:.6g}"
+        f"smoothness: the reward of {arm} is {oracle.expected_reward(arm, first):.6g} for means {first} and"
+        f" {oracle.expected_reward(arm, second):.6g} for means {second}; the modulated constant {constant:g}"
+        " times the sum of the changes of the means, each weighted by the triggering probability of its arm,"
+        f" permits only {excess(both)[1]:.6g}"
     )
 
 
 def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: FloatArray) -> None:
-    """Raise ``AssertionError`` if the reward jumps between two means, found by bisection.
+    """Check that the reward does not jump between two vectors of means, by bisection.
 
-    Each step keeps the half with the larger change of the reward. All means increase on the way, and so does
-    the reward. If the change becomes small, there is no jump.
+    Each step keeps the half with the larger change of the reward, and this change must vanish. All means
+    increase from `first` to `second`, and so does the reward: if its change is small, there is no jump.
     """
     reward = subject.oracle.expected_reward
     values = reward(arm, first), reward(arm, second)
     start = abs(values[0] - values[1])
-    # A reward that is estimated with common random numbers changes in small steps, which are not jumps.
+    # A reward that is estimated from fixed random numbers has small steps, which are permitted.
     allowed = max(0.01 * start, 0.003 * (1 + min(map(abs, values))))
-    # Bisection keeps at least half of the change. After 40 steps, the ends are within 1e-12 of each other.
+    # Bisection keeps at least half of the change; 40 halvings bring the ends within 1e-12 of each other.
     for _ in range(40):
         if abs(values[0] - values[1]) <= allowed:
             return
@@ -158,7 +162,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
     require(
         not jumps,
         "smoothness",
-        "the reward of {} jumps from {:.6g} to {:.6g} at means {}, which move by {:.3g}",
+        "the reward of {} jumps from {:.6g} to {:.6g} at means {}, which change by only {:.3g}",
         arm,
         values[0],
         values[1],
@@ -168,7 +172,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
 
 
 def check_triggering(subject: Subject) -> None:
-    """Check that the reward depends only on the means of the arms that the super arm can trigger."""
+    """Check that the reward depends only on the means of base arms that the super arm may trigger."""
     oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
     for means in subject.timed(subject.problems[1::2]):
         arm = subject.answer(means)
@@ -180,7 +184,7 @@ def check_triggering(subject: Subject) -> None:
         require(
             equal,
             "triggering",
-            "the reward of {} changed from {:.6g} to {:.6g} with the means of other arms",
+            "the reward of {} changed from {:.6g} to {:.6g} with the means of arms that it does not trigger",
             arm,
             first,
             second,
@@ -189,7 +193,7 @@ def check_triggering(subject: Subject) -> None:
         require(
             additive,
             "triggering",
-            "the reward of a LinearOracle must be a sum of means, got {} for {}",
+            "the reward of a LinearOracle must be the sum of the means, got {} for {}",
             first,
             arm,
         )

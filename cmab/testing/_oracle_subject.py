@@ -1,4 +1,4 @@
-"""The data that the checks of oracles share: problems, and simpler problems with the same fault."""
+"""The subject of the checks of oracles: the oracle, its problems, and a search for simpler failing means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from cmab.testing._comparisons import Stopwatch
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
-# The largest numbers of entries for all subsets and of arms raised alone; the fewest items of a timed loop.
+# Maximal number of entries whose subsets are enumerated, maximal number of arms that are raised alone, and
+# minimal number of items of a timed loop.
 _ENUMERABLE = 12
 _ALONE = 12
 _AT_LEAST = 8
@@ -27,7 +28,7 @@ _AT_LEAST = 8
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An oracle and the problems to test it with."""
+    """An oracle and the problems on which it is tried. A problem is a vector of means."""
 
     oracle: Oracle
     family: list[IntArray] | None
@@ -42,18 +43,18 @@ class Subject:
 
     @cached_property
     def rivals(self) -> list[IntArray]:
-        """The family if it is known; otherwise all answers, because each is a rival of the others."""
+        """The super arms that are compared with each answer: the family if known, otherwise all answers."""
         if self.family is not None:
             return self.family
         return list({key(answer): answer for answer in map(self.answer, self._rival_means())}.values())
 
     @cached_property
     def members(self) -> set[tuple[int, ...]]:
-        """The super arms of the family as sorted tuples."""
+        """The family as sorted tuples."""
         return {key(arm) for arm in self.family or ()}
 
     def _rival_means(self) -> Iterator[FloatArray]:
-        """Yield the problems, and problems with one mean raised, whose answers are often second best."""
+        """Yield the problems, and some with one arm raised: their answers beat second-best answers."""
         rng = np.random.default_rng(self.rng)
         yield from self.timed(self.problems)
         raised = (
@@ -64,24 +65,24 @@ class Subject:
         yield from self.timed(raised)
 
     def degenerate_means(self) -> Iterator[tuple[str, FloatArray]]:
-        """Yield means that often cause errors: all high, all low, all tied, one arm apart from the others."""
+        """Yield means that often reveal faults: all high, all low, all equal, or one unlike the others."""
         n_arms = self.oracle.n_arms
-        yield "all means at the top", np.full(n_arms, self.high)
-        yield "all means at the bottom", np.full(n_arms, self.low)
-        yield "tied means", np.full(n_arms, (self.low + self.high) / 2)
+        yield "means that are all at the upper end", np.full(n_arms, self.high)
+        yield "means that are all at the lower end", np.full(n_arms, self.low)
+        yield "means that are all equal", np.full(n_arms, (self.low + self.high) / 2)
         for arm in np.random.default_rng(self.rng).permutation(n_arms)[:_ALONE]:
             is_alone = np.arange(n_arms) == arm
-            yield f"arm {arm} alone at the top", np.where(is_alone, self.high, self.low)
-            yield f"arm {arm} alone at the bottom", np.where(is_alone, self.low, self.high)
+            yield f"means with only arm {arm} at the upper end", np.where(is_alone, self.high, self.low)
+            yield f"means with only arm {arm} at the lower end", np.where(is_alone, self.low, self.high)
 
     def random_means(self, stream: int = 0) -> Iterator[FloatArray]:
-        """Yield means with many ties, alternating with nearly tied means and with means far apart."""
+        """Yield means with many ties, alternately with means that are far apart or almost tied."""
         rng = np.random.default_rng(self.rng if stream == 0 else (self.rng, stream))
         low, high = self.low, self.high
         for trial in count():
             ties = rng.choice(np.linspace(low, high, 4), self.oracle.n_arms)
             anywhere = rng.uniform(low, high, self.oracle.n_arms)
-            # Alternate between differences that single precision can represent, and smaller ones.
+            # Alternately differences above and below the resolution of single precision.
             closeness = 1e-3 if trial % 2 else 3e-8
             near = np.clip(ties + closeness * (anywhere - (low + high) / 2), low, high)
             yield ties
@@ -89,7 +90,7 @@ class Subject:
 
     @cached_property
     def problems(self) -> list[FloatArray]:
-        """The degenerate and the random means, alternating, so that a short test has means of both kinds."""
+        """The degenerate and the random means in turn, so that a slow oracle is tried on both kinds."""
         degenerate = [means for _, means in self.degenerate_means()]
         drawn = list(islice(self.random_means(), 2 * self.trials))
         mixed = chain.from_iterable(zip_longest(degenerate, drawn))
@@ -97,7 +98,7 @@ class Subject:
 
     @cached_property
     def cost(self) -> float:
-        """The time of a call in seconds: the smallest of several, because the first call may compile."""
+        """The seconds of the fastest of a few calls, because the others may have waited or compiled code."""
         seconds = []
         for means in self.problems[:5]:
             started = time.perf_counter()
@@ -106,11 +107,11 @@ class Subject:
         return min(seconds)
 
     def some(self, share: float = 0.1) -> list[FloatArray]:
-        """Return as many problems as can be solved in a share of the time limit."""
+        """Return as many problems as can be solved in `share` of the total seconds."""
         return self.problems[: max(_AT_LEAST, int(share * self.seconds / max(self.cost, 1e-9)))]
 
     def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
-        """Yield items until a share of the time limit is over, except for the longest, which may compile."""
+        """Yield items for `share` of the seconds, without the longest item, which may have compiled code."""
         spent, longest = 0.0, 0.0
         for number, item in enumerate(items):
             if number >= _AT_LEAST and spent - longest > share * self.seconds:
@@ -121,12 +122,12 @@ class Subject:
             spent, longest = spent + step, max(longest, step)
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
-        """Return the oracle's answer in the generator state with seed `state`."""
+        """Return the answer of the oracle for a generator with seed `state`."""
         return self.oracle.solve(means.copy(), np.random.default_rng(state))
 
     def answer(self, means: FloatArray) -> IntArray:
-        """Return a copy of the first answer of `solve` for these means, which most checks need."""
-        # The key is the content, because equal means come in different arrays.
+        """Return a copy of the first answer of `solve` for these means, which most checks use."""
+        # The key is the content, because checks pass the same means in different arrays.
         known = self._answers.get(means.tobytes())
         if known is None:
             known = np.array(self.solve(means))
@@ -135,18 +136,18 @@ class Subject:
 
     @cached_property
     def draws(self) -> bool:
-        """Whether `solve` draws from its generator, or spawns others, for any of the problems."""
+        """Whether `solve` draws from its generator, or spawns generators from it, for any of the problems."""
         rng = np.random.default_rng(7)
         before = _position(rng)
         for means in self.timed(self.problems):
             self.oracle.solve(means.copy(), rng)
-            # Spawning does not change the state, so the number of spawned generators is compared as well.
+            # Spawning does not change the bit generator, so the number of children is compared as well.
             if _position(rng) != before:
                 return True
         return False
 
     def worths(self, means: FloatArray) -> FloatArray:
-        """Return the rewards of the rivals, cached for later checks."""
+        """Return the rewards of the rivals, which are kept for other checks."""
         known = self._rewards.get(means.tobytes())
         if known is None:
             known = np.array([self.oracle.expected_reward(arm, means) for arm in self.rivals])
@@ -154,10 +155,10 @@ class Subject:
         return known
 
     def shrink(self, entries: FloatArray, fails: Callable[[FloatArray], bool]) -> FloatArray:
-        """Return simpler numbers that still fail, with entries at an end or in the middle of the range."""
+        """Return simpler numbers that still fail: the ends or the middle of the range where possible."""
         simple = (self.low, self.high, (self.low + self.high) / 2)
         watch = Stopwatch()
-        for _ in range(3):  # an entry may become simple after the others
+        for _ in range(3):  # other entries may have to become simple first
             for position in np.flatnonzero(~np.isin(entries, simple)):
                 for value in simple:
                     if watch.seconds() > self.seconds:
@@ -175,12 +176,12 @@ def _position(rng: np.random.Generator) -> tuple[Any, int]:
 
 
 def best_end(subject: Subject) -> float:
-    """Return the end of the range at which a mean is best."""
+    """Return the best mean in the range: the largest for rewards, the smallest for costs."""
     return subject.high if subject.oracle.sense == "max" else subject.low
 
 
 def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Subject], Finding]:
-    """Return a check of all problems from a check of one; it fails for the simplest means found."""
+    """Turn a check of one vector of means into a check of all problems that shows a simple failing one."""
 
     @wraps(check)
     def check_all(subject: Subject) -> Finding:
@@ -192,7 +193,7 @@ def on_each_means(check: Callable[[Subject, FloatArray], None]) -> Callable[[Sub
             except AssertionError as error:
                 fails = partial(_fails, check, subject, str(error).partition(":")[0])
                 check(subject, subject.shrink(means, fails))
-                raise  # the simple means did not fail again, because of randomness or of earlier calls
+                raise  # the simpler means did not fail again: the fault is random or depends on earlier calls
         return Finding(f"{tried} of {len(subject.problems)} problems")
 
     return check_all
@@ -209,7 +210,7 @@ def _fails(
 
 
 def key(super_arm: IntArray) -> tuple[int, ...]:
-    """Return the sorted entries, which are equal for all orders of a super arm."""
+    """Return the sorted entries of a super arm as a tuple."""
     return tuple(sorted(super_arm.tolist()))
 
 
@@ -221,7 +222,7 @@ def subject_of(
     smoothness: Smoothness | None = None,
     **settings: Any,
 ) -> Subject:
-    """Return the subject of an oracle, with its family if it is listed or can be enumerated."""
+    """Return the subject of an oracle, with the family if it is given or can be enumerated."""
     family = None
     if super_arms is not None:
         family = [np.array(list(arm), np.int64) for arm in super_arms]  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A check of an oracle's answers if some entries are unavailable."""
+"""The check of `solve_within`, for problems in which some entries are not available."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._oracle_subject import Subject, key
 
-# The share of available entries; the fewest problems; the share of the time limit.
+# Share of the entries that are available, minimal number of problems, and share of the seconds.
 _ENTRIES = 0.75
 _AT_LEAST, _SHARE = 3, 0.05
 _SLACK = 1e-9
 
 
 def check_availability(subject: Subject) -> Finding:
-    """Check that `solve_within` returns super arms of available entries that satisfy the guarantee."""
+    """Check that `solve_within` returns an available super arm that is at least alpha times the best one."""
     rng, oracle = np.random.default_rng((31, subject.rng)), subject.oracle
     answered, empty = 0, 0
     watch = Stopwatch()
@@ -33,35 +33,37 @@ def check_availability(subject: Subject) -> Finding:
         try:
             chosen = oracle.solve_within(means.copy(), available.copy(), np.random.default_rng(7))
         except TypeError:
-            return Finding("not tried: the oracle does not support unavailable entries")
+            return Finding("not tried: solve_within raised TypeError, so that it is not supported")
         except ValueError as error:
-            text = "solve_within raised {!r} for means {}, although {} is available"
+            text = "solve_within raised {!r} for means {}, although the super arm {} is available"
             require(not left, "availability", text, error, means, left[0] if left else None)
             empty += 1
             continue
         gone = np.flatnonzero(~available)
-        text = "{} was returned for means {}, although {} are not available"
+        text = "the answer {} to means {} has entries that are not available ({})"
         require(not np.isin(chosen, gone).any(), "availability", text, chosen, means, gone)
         if left is not None:
             is_one = key(chosen) in {key(member) for member in left}
-            text = "{} was returned for means {} without entries {}, but is not a super arm"
+            text = "the answer {} to means {}, when {} are not available, is not one of the super arms"
             require(is_one, "availability", text, chosen, means, gone)
             if oracle.beta == 1.0:
                 _require_ratio(subject, means, chosen, left)
         answered += 1
-    return Finding(f"{answered} answers with some unavailable entries, and {empty} without a super arm")
+    return Finding(f"{answered} answers with some entries not available, and {empty} rejections")
 
 
 def _require_ratio(subject: Subject, means: FloatArray, chosen: IntArray, left: list[IntArray]) -> None:
     oracle = subject.oracle
-    if oracle.alpha != oracle.alpha:  # nan: the oracle guarantees no ratio
+    if oracle.alpha != oracle.alpha:  # nan: the oracle has no guarantee
         return
     values = np.array([oracle.expected_reward(member, means) for member in left])
     best = float(values.max() if oracle.sense == "max" else values.min())
     value = oracle.expected_reward(chosen, means)
     slack = _SLACK * (1.0 + float(np.abs(values).max()))
-    # A ratio is a bound for values of one sign only.
+    # If the best reward is negative or the best cost is positive, only alpha = 1 is checked.
     bound = best if best * oracle.sign < 0 else oracle.alpha * best
-    text = "{} has value {:.6g} for means {}, but the best available is {:.6g}: this violates alpha={:.6g}"
+    text = (
+        "the answer {} has reward {:.6g} for means {}, the best available one {:.6g}; it misses alpha={:.6g}"
+    )
     is_good = oracle.sign * (value - bound) >= -slack or (best * oracle.sign < 0 and oracle.alpha != 1.0)
     require(is_good, "availability", text, chosen, value, means, best, oracle.alpha)

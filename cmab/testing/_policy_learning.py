@@ -1,4 +1,4 @@
-"""Checks that a policy learns: it credits outcomes to their arms, prefers good arms and explores."""
+"""Checks that a policy learns: it credits outcomes to arms, comes to prefer good arms, and explores."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._policy_subject import Subject, World
 
-# Rounds of a first and a second test, rounds of the check of credit, and the smallest share to be learned.
+# Numbers of rounds of a first and a second attempt and of the check of credit, and the minimal share gained.
 _FIRST = 300
 _ROUNDS = 3000
 _CREDITED = 60
 _LEAST = 0.05
-_BASELINE = Finding("not tried: the policy declares by learns=False that it does not learn")
-_CONTEXTUAL = Finding("not tried: the policy needs a context, and artificial problems have none")
+_BASELINE = Finding("not tried: the policy declares learns=False")
+_CONTEXTUAL = Finding("not tried: the policy needs a context, which artificial worlds do not have")
 
 
 def check_credit(subject: Subject) -> Finding:
-    """Check that an outcome counts for its arm only: the arm's count rises, and its mean follows."""
+    """Check that an outcome changes the count and the mean of its base arm, and of no other."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     if not isinstance(policy.initial_state(), ArmStatistics):
         return Finding("not tried: the state is not an ArmStatistics")
@@ -38,17 +38,19 @@ def check_credit(subject: Subject) -> Finding:
         before, other = copy.deepcopy(state), copy.deepcopy(state)
         subject.learn(state, super_arm, feedback, rng)
         if not len(feedback.arms) or state.counters.sum() < before.counters.sum():
-            continue  # there is nothing to credit, or the policy forgot on purpose
+            continue  # nothing to credit, or the policy has discarded statistics on purpose
         if np.array_equal(state.counters, before.counters):
             ignored = number if ignored < 0 else ignored
             continue
-        # A policy may stop learning for ever, but it must not skip single rounds.
-        text = "the feedback of round {} was ignored, but that of round {} was not"
+        # A policy may stop learning for good, but it must not ignore single rounds.
+        text = "the feedback of round {} was ignored, but not that of round {}"
         require(ignored < 0, "credit", text, ignored, number)
         expected = before.counts.copy()
-        # Count triggered arms only. A usual fault is to count arms of the super arm that were not observed.
+        # Only observed arms count. A usual fault is to count all arms of the super arm.
         expected[feedback.arms] += 1
-        text = "after outcomes of arms {}, the counts {} became {}"
+        text = (
+            "feedback of arms {} changed the counts from {} to {}, but must add 1 to each of these arms only"
+        )
         counted = np.array_equal(state.counts, expected)
         require(counted, "credit", text, feedback.arms, before.counts, state.counts)
         _check_mean(subject, (state, other), super_arm, feedback, int(rng.integers(len(feedback.arms))))
@@ -62,10 +64,10 @@ def _check_mean(
     feedback: Feedback,
     position: int,
 ) -> None:
-    """Update the second state with the same feedback, but one outcome at the other end of the support."""
+    """Update the second state with the same feedback, except for one outcome, and compare the means."""
     (state, other), (low, high) = states, subject.support
     arm, told = int(feedback.arms[position]), float(feedback.outcomes[position])
-    # The end of the support that is further from the reported outcome.
+    # As far from the outcome as the support allows.
     instead = low if told > (low + high) / 2 else high
     outcomes = feedback.outcomes.copy()
     outcomes[position] = instead
@@ -73,7 +75,10 @@ def _check_mean(
     subject.learn(other, super_arm, changed, rng)
     change = other.means - state.means
     follows = change[arm] * (instead - told) > 0
-    text = "outcome {} instead of {} of arm {} moved its mean from {:.6g} to {:.6g}"
+    text = (
+        "an outcome {} instead of {} of arm {} changed its mean from {:.6g} to {:.6g}, but the mean must move"
+        " in the direction of the outcome"
+    )
     require(follows, "credit", text, instead, told, arm, state.means[arm], other.means[arm])
     change[arm] = 0.0
     text = "the outcome of arm {} changed the means of arms {}"
@@ -81,34 +86,39 @@ def _check_mean(
 
 
 def check_learning(subject: Subject) -> Finding:
-    """Check that in two problems with different optimal super arms, the policy learns to play those."""
+    """Check that, in two worlds, the policy comes to select super arms that are better in that world."""
     if not subject.policy.learns:
         return _BASELINE
     if subject.needs_context:
         return _CONTEXTUAL
     if subject.worlds is None:
-        return Finding("not tried: the oracle has one super arm")
+        return Finding("not tried: one super arm is best in all worlds")
     games = [subject.game(subject.policy, world, subject.rng, rounds=_ROUNDS) for world in subject.worlds]
     played: list[list[IntArray]] = [[], []]
     share = 0.0
-    # Some policies explore for a long time first. They get more time before the check fails.
+    # Some policies explore for long before they use their statistics, so that there is a second attempt.
     for rounds, seconds in ((_FIRST, 0.1), (_ROUNDS, 2.0)):
         for arms, game in zip(played, games, strict=True):
             more = islice(game, rounds - len(arms))
             arms.extend(arm for arm, _, _ in subject.timed(more, seconds))
         share = _learned(subject.worlds, played)
         if share > _LEAST:
-            return Finding(f"{share:.0%} of the difference between two worlds after {len(played[0])} rounds")
+            return Finding(
+                f"gain of {share:.0%} of the difference between two worlds after {len(played[0])} rounds"
+            )
     text = (
-        "after {} rounds in each of two problems, the policy had learned {:.0%} of their difference (-100 %"
-        " is the play of the other problem); a policy that does not learn must declare learns=False"
+        "after {} rounds in each of two worlds, the policy gains {:.0%} of the difference between their best"
+        " super arms (-100 %: it selects that of the other world); declare learns=False if it does not learn"
     )
     require(False, "learning", text, len(played[0]), share)
     return Finding()
 
 
 def _learned(worlds: tuple[World, World], played: list[list[IntArray]]) -> float:
-    """Return the gain of each problem's own play in the later half, as a share of the possible gain."""
+    """Return the gain of the own super arms of each world over those of the other, as a share of the maximum.
+
+    Only the second half of the rounds counts.
+    """
     first, second = worlds
     rounds = min(map(len, played))
     here, there = (arms[rounds // 2 : rounds] for arms in played)
@@ -121,7 +131,7 @@ def _worth(world: World, super_arms: list[IntArray]) -> float:
 
 
 def _difference(world: World, other: World) -> float:
-    """Return the loss in `world` of the best super arm for `other`."""
+    """Return the loss in `world` of the super arm that is best in the other world."""
     own, foreign = (
         place.oracle.solve(place.means.copy(), np.random.default_rng(7)) for place in (world, other)
     )
@@ -129,36 +139,36 @@ def _difference(world: World, other: World) -> float:
 
 
 def check_exploration(subject: Subject) -> Finding:
-    """Check that the policy tries each arm that the oracle can choose, even if all outcomes are the worst."""
+    """Check that the policy observes every arm that the oracle can select if all outcomes are the worst."""
     policy, oracle = subject.policy, subject.policy.oracle
     if not policy.learns:
         return _BASELINE
     if subject.needs_context:
         return _CONTEXTUAL
-    # Policies that explore one arm at a time need about thirty rounds per arm.
+    # Policies that explore one arm after the other need about thirty rounds per arm.
     if 30 * oracle.n_arms > _ROUNDS:
         return Finding("not tried: too many arms")
     worst, best = (0.0, 1.0) if oracle.sense == "max" else (1.0, 0.0)
     is_alone = np.eye(oracle.n_arms, dtype=bool)
-    # Arms that the oracle does not choose even if they alone are good need not be tried.
+    # Arms that the oracle does not select even if they alone are good need not be observed.
     leads = [subject.world(np.where(row, best, worst)).means for row in is_alone]
     answers = [oracle.solve(means, np.random.default_rng(7)) for means in leads]
     missing = {arm for arm, answer in enumerate(answers) if arm in oracle.triggered_arms(answer)}
     bleak, rounds = subject.world(np.full(oracle.n_arms, worst)), 0
-    for seed in range(3):  # policies that explore at random may miss an arm once
+    for seed in range(3):  # a policy that explores at random may miss an arm once
         game = subject.game(policy, bleak, subject.rng + seed, rounds=_ROUNDS)
         for _, feedback, _ in subject.timed(game, 0.05):
             missing -= set(feedback.arms.tolist())
             rounds += 1
             if not missing:
-                return Finding(f"all arms after {rounds} rounds with the worst outcomes")
-    text = "arms {} were never observed in {} rounds in which all others had the worst outcomes"
+                return Finding(f"all arms observed after {rounds} rounds with the worst outcomes")
+    text = "arms {} were never observed in {} rounds in which all outcomes were the worst"
     require(False, "exploration", text, sorted(missing), rounds)
     return Finding()
 
 
 def check_optimism(subject: Subject) -> Finding:
-    """Check that an arm with 2 outcomes is not always rejected for an equal arm with 1000 outcomes."""
+    """Check that arms with many observations are not always preferred to arms with few and the same mean."""
     policy, oracle = subject.policy, subject.policy.oracle
     if not policy.learns:
         return _BASELINE
@@ -166,25 +176,25 @@ def check_optimism(subject: Subject) -> Finding:
         return _CONTEXTUAL
     state = policy.initial_state()
     if not isinstance(state, ArmStatistics) or subject.worlds is None:
-        return Finding("not tried: the state is not an ArmStatistics")
+        return Finding("not tried: the state is not an ArmStatistics, or one super arm is best in all worlds")
     answers = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in subject.worlds]
     first, second = (oracle.triggered_arms(answer) for answer in answers)
     only = np.setdiff1d(first, second), np.setdiff1d(second, first)
     if not len(only[0]) or not len(only[1]):
-        return Finding("not tried: super arms trigger the same arms")
+        return Finding("not tried: all arms of one super arm are triggered by the other too")
     shared = np.intersect1d(first, second)
     passed_over = [
         _preference(subject, rare, often, shared, mean) < -0.95
         for rare, often in (only, only[::-1])
         for mean in (0.1, 0.3, 0.5, 0.7, 0.9)
     ]
-    text = "arms with 2 outcomes are rejected for arms with 1000 outcomes and the same mean, for all means"
+    text = "arms with 1000 observations are always preferred to arms with 2 observations and the same mean"
     require(not all(passed_over), "optimism", text)
-    return Finding("10 pairs of arms with 2 and 1000 outcomes")
+    return Finding("10 comparisons of arms with 2 and with 1000 observations")
 
 
 def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntArray, mean: float) -> float:
-    """Return the mean preference for the arms with few outcomes: 1 if always, -1 if never chosen instead."""
+    """Return how often the arms with few observations are preferred, from 1 (always) to -1 (never)."""
     policy, oracle = subject.policy, subject.policy.oracle
     state: Any = policy.initial_state(np.random.default_rng(subject.rng))
     low, high = subject.support
@@ -194,7 +204,7 @@ def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntAr
     state.means[:] = low + (high - low) * fractions
     state.counters[:] = 1000
     state.counters[rare] = 2
-    # The sums of squares of outcomes at the ends of the support, as in artificial problems.
+    # The sums of squares that outcomes at the two ends of the support have.
     state.deviations[:] = state.counters * fractions * (1 - fractions) * (high - low) ** 2
     state.rounds = int(state.counters.sum())
     signs = []

@@ -1,4 +1,4 @@
-"""Checks of a policy in rounds with unavailable entries, and of its use of tickets."""
+"""Checks of policies in rounds that differ: entries that are not available, and tickets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDS = 30
 
 
 def check_availability(subject: Subject) -> Finding:
-    """Check that the policy never chooses unavailable entries; it may raise an error instead."""
+    """Check that the policy selects available entries only, or raises an exception."""
     policy, rng = subject.policy, np.random.default_rng((21, subject.rng))
     known = subject.place.context or Context()
     state, refused, chosen = policy.initial_state(rng), 0, 0
@@ -32,24 +32,24 @@ def check_availability(subject: Subject) -> Finding:
         before = content(state)
         try:
             super_arm = np.array(policy.select(state, np.random.default_rng(number), context))
-        except (ValueError, TypeError):  # not supported, or no super arm is left
+        except (ValueError, TypeError):  # from the policy, or from an oracle that cannot solve it
             refused += 1
         else:
             gone = np.flatnonzero(~available)
-            text = "{} was chosen in round {}, although {} were not available"
+            text = "super arm {} in round {} has entries that are not available ({})"
             require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
-            text = "{} was chosen among {} in round {}, but is not a super arm"
+            text = "selection {} of {} in round {} is not a super arm"
             rests = policy.may_rest and not len(super_arm)
             is_one = rests or _is_super_arm(policy.oracle, super_arm)
             require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
             chosen += 1
-        require(content(state) == before, "availability", "select must leave the state unchanged")
+        require(content(state) == before, "availability", "select must not change the state")
         subject.learn(state, usual, subject.place.play(usual, rng), rng)
-    return Finding(f"{chosen} rounds with some entries not available, {refused} more refused")
+    return Finding(f"{chosen} rounds with some entries not available, and {refused} rejections")
 
 
 def _without_some(usual: np.ndarray, n_choices: int, rng: np.random.Generator) -> BoolArray:
-    """Return flags in which at least one entry of the usual choice, and some others, are unavailable."""
+    """Return a random availability without at least one entry of `usual`."""
     available: BoolArray = rng.random(n_choices) < 0.8
     if len(usual):
         available[rng.choice(usual)] = False
@@ -65,7 +65,7 @@ def _is_super_arm(oracle: Oracle, super_arm: np.ndarray) -> bool:
 
 
 def check_tickets(subject: Subject) -> Finding:
-    """Check that `learn` does not change the ticket, its super arm or its context."""
+    """Check that `update` does not modify the ticket, and that the state does not refer to its arrays."""
     policy, oracle = subject.policy, subject.policy.oracle
     rng = np.random.default_rng((22, subject.rng))
     state = policy.initial_state(rng)
@@ -74,30 +74,30 @@ def check_tickets(subject: Subject) -> Finding:
         known = subject.place.context
         available = rng.random(oracle.n_choices) < 0.5
         available[super_arm] = True
-        # Features are short enough for all learners, and have the dimension that the policy declares.
+        # Features with small norms, which every learner accepts, and as many columns as the policy declares.
         d = getattr(policy, "dimension", None) or 2
         features, values = rng.random((oracle.n_arms, d)) / d, rng.random(oracle.n_arms)
         context = Context(available, features, values=values, costs=values / 2)
         if known is not None:
             context = replace(context, **{part: getattr(known, part) for part in known.parts})
-        for part in context.parts:  # writeable, so that a fault is reported here and not as a NumPy error
+        for part in context.parts:  # writeable, so that this check and not numpy reports a fault
             array = np.array(getattr(context, part))
             object.__setattr__(context, part, array)
         ticket = Ticket(number, super_arm.copy(), context=context)
         feedback = subject.place.play(super_arm.copy(), rng)
         before = content(ticket)
         policy.update(state, feedback, ticket, rng)
-        what = "learn must not change the super arm and the context of the ticket, but did in round {}"
+        what = "update must not modify the super arm and context of the ticket, but did in round {}"
         require(content(ticket) == before, "tickets", what, number)
         told = content(state)
         _write_over(ticket)
-        what = "the state changed when the arrays of a reported ticket were changed; learn must copy them"
+        what = "the state refers to the arrays of the ticket; update must copy them"
         require(content(state) == told, "tickets", what)
     return Finding(f"{_ROUNDS} rounds")
 
 
 def _write_over(ticket: Ticket) -> None:
-    """Overwrite the arrays of a ticket, as their owner may."""
+    """Overwrite the arrays of a ticket, as the caller may."""
     context = ticket.context
     assert context is not None
     ticket.super_arm[...] += 1

@@ -1,4 +1,4 @@
-"""Checks that the play of a policy depends only on its state, the feedback and the generator."""
+"""Checks that the super arms of a policy depend only on its state, the feedback and the generator."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _play(subject: Subject) -> list[IntArray]:
 def _require_same_games(first: list[IntArray], second: list[IntArray], fault: str, what: str) -> None:
     for number, (one, other) in enumerate(
         zip(first, second, strict=False)
-    ):  # either may have run out of time
+    ):  # either run may be shorter because of the time limit
         require_same(one, other, fault, what + " in round {}", number)
 
 
 def check_determinism(subject: Subject) -> Finding:
     """Check that the same seed gives the same run, whatever was played before."""
-    assert subject.untouched  # stored before the first round
+    assert subject.untouched  # pickles the policy before its first round
     for first, second in zip(_play(subject), _play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
     game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
@@ -55,13 +55,20 @@ def check_determinism(subject: Subject) -> Finding:
 
 
 def check_feasibility(subject: Subject) -> Finding:
-    """Check that every super arm that the policy plays is feasible."""
+    """Check that every super arm is feasible."""
     oracle = subject.policy.oracle
     for number, super_arm in enumerate(subject.long_game):
         distinct = len(np.unique(super_arm)) == len(super_arm)
         inside = len(super_arm) == 0 or 0 <= super_arm.min() <= super_arm.max() < oracle.n_choices
         feasible = distinct and inside and subject.is_super_arm(super_arm)
-        require(feasible, "feasibility", "{} in round {} is not feasible for {!r}", super_arm, number, oracle)
+        require(
+            feasible,
+            "feasibility",
+            "super arm {} in round {} is not feasible for {!r}",
+            super_arm,
+            number,
+            oracle,
+        )
     return Finding(f"{len(subject.long_game)} rounds")
 
 
@@ -70,25 +77,25 @@ def check_state(subject: Subject) -> Finding:
     session, context = Session(subject.policy, rng=subject.rng), subject.place.context
     coins = np.random.default_rng(subject.rng)
     parameters = content(subject.policy)
-    # Some objects have a different pickle each time. Such parts cannot be compared.
+    # Parts that are pickled into other bytes each time cannot be compared.
     strange = set(differing(parts(session.state), parts(session.state)))
     for _ in range(subject.rounds):
-        # Compare the pickles of the same object, because equal objects can have different pickles.
+        # Compare the object with itself, because an equal copy may be pickled into other bytes.
         before = parts(session.state)
         subject.policy.select(session.state, copy.deepcopy(session.rng), context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]
-        text = "select must leave the state unchanged, but pickled before and after it, {} differ"
+        text = "select must leave the state unchanged, but pickled contents differ after the call: {}"
         require(not changed, "state", text, ", ".join(f"state{name}" for name in changed))
         ticket = session.ask(context)
         session.tell(subject.place.play(ticket.super_arm, coins))
-    require(content(subject.policy) == parameters, "state", "a run must leave the policy unchanged")
+    require(content(subject.policy) == parameters, "state", "a run must not change the policy")
     skipped = ", ".join(f"state{name}" for name in sorted(strange))
-    unsaid = f"; not compared, because each pickle differs: {skipped}" if skipped else ""
+    unsaid = f"; not compared, because every pickle differs: {skipped}" if skipped else ""
     return Finding(f"{subject.rounds} rounds{unsaid}")
 
 
 def check_resuming(subject: Subject) -> None:
-    """Check that a session that is saved and loaded in the middle continues identically."""
+    """Check that a session that is saved and loaded in the middle selects the same super arms."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for step, expected in enumerate(_play(subject)):
         if step == subject.rounds // 2:
@@ -99,7 +106,7 @@ def check_resuming(subject: Subject) -> None:
 
 
 def resumed(session: Session[Any]) -> Session[Any]:
-    """Return the session after it was saved to a file and loaded."""
+    """Save the session to a file, load it, and return it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.npz"
         session.save(file)
@@ -107,7 +114,7 @@ def resumed(session: Session[Any]) -> Session[Any]:
 
 
 def check_late_feedback(subject: Subject) -> None:
-    """Check that the policy learns as much from late feedback in reverse order as from feedback in order."""
+    """Check that feedback in reverse order is accepted, and changes the state as often as in order."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
@@ -121,13 +128,13 @@ def check_late_feedback(subject: Subject) -> None:
             _changes(session.state, partial(session.tell, feedback, ticket))
             for ticket, feedback in batch[::-1]
         )
-        text = "of 4 tickets, {} changed the statistics if reported in reverse order, but {} if in order"
+        text = "of 4 tickets, {} changed the statistics when told in reverse order, but {} when told in order"
         require(late >= in_order, "late feedback", text, late, in_order)
-    require(not session.pending, "late feedback", "every ticket was reported, so none may be pending")
+    require(not session.pending, "late feedback", "all tickets were told, but some are still pending")
 
 
 def _changes(state: Any, tell: Callable[[], None]) -> bool:
-    """Call `tell` and return whether it changed more than the number of rounds."""
+    """Call `tell` and return whether it changed the state (of `ArmStatistics`: the counters)."""
 
     def known() -> bytes:
         return content(state.counters if isinstance(state, ArmStatistics) else state)
@@ -138,15 +145,15 @@ def _changes(state: Any, tell: Callable[[], None]) -> bool:
 
 
 def check_memory(subject: Subject) -> Finding:
-    """Check that the state has all that was learned: the policy remembers no other game."""
+    """Check that the policy keeps no data of a run outside the state."""
     seed, rounds = subject.rng, min(len(subject.long_game), 200)
-    # Two games alternate with one policy. Memory outside the states would mix them up.
+    # Two runs take turns with one policy. Data outside their states would make them depend on each other.
     first, other = (
         subject.game(subject.policy, subject.environment, s, rounds=rounds) for s in (seed, seed + 1)
     )
     mixed = [arm for (arm, _, _), _ in zip(first, other, strict=True)]
-    _require_same_games(subject.long_game, mixed, "memory", "alternating with another game, the policy")
-    # A copy of the policy from before the first round continues with a state from the middle of a game.
+    _require_same_games(subject.long_game, mixed, "memory", "while another run took turns, the policy")
+    # A copy of the policy from before the first round continues with a state from the middle of a run.
     for number, (_, _, state) in enumerate(
         subject.game(subject.policy, subject.environment, seed, rounds=rounds)
     ):
@@ -157,18 +164,18 @@ def check_memory(subject: Subject) -> Finding:
             subject.select(policy, pickle.loads(known), np.random.default_rng(rng))
             for policy in (subject.policy, subject.copy)
         )
-        what = "a new copy of the policy with the same state after round {}"
+        what = "a new copy of the policy, with the same state after round {},"
         require_same(np.array(here), np.array(there), "memory", what, number)
     return Finding(f"{rounds} rounds")
 
 
 def check_clock(subject: Subject) -> Finding:
-    """Check that the play does not depend on the time of day."""
+    """Check that the super arms do not depend on the time."""
     with later(subject.policy, subject.policy.oracle):
         played = [
             arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
         ]
-    _require_same_games(subject.long_game, played, "clock", "hours later, the same seed")
+    _require_same_games(subject.long_game, played, "clock", "some hours later, the same seed")
     return Finding(f"{len(played)} rounds")
 
 
@@ -182,14 +189,14 @@ def check_global_randomness(subject: Subject) -> Finding:
             game = subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
             games.append([arm for arm, _, _ in game])
             touched = before != pickle.dumps(global_state())
-            text = "game {} drew from or seeded a global generator instead of using rng"
+            text = "run {} used or seeded a global generator instead of rng"
             require(not touched, "global randomness", text, games_before + 1)
     _require_same_games(games[0], games[1], "global randomness", "another seed of the global generators")
-    return Finding("2 games of 100 rounds")
+    return Finding("2 runs of 100 rounds")
 
 
 def check_feedback(subject: Subject) -> None:
-    """Check that an update does not change the feedback and keeps none of its arrays."""
+    """Check that `update` does not modify the feedback, and that the state does not refer to its arrays."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
     for _ in range(30):
@@ -201,18 +208,18 @@ def check_feedback(subject: Subject) -> None:
         subject.learn(tried, super_arm.copy(), given, np.random.default_rng(subject.rng))
         subject.learn(state, super_arm, feedback, rng)
         same = np.array_equal(given.arms, arms) and np.array_equal(given.outcomes, outcomes)
-        text = "update must leave {} and {} unchanged, but changed them to {} and {}"
+        text = "update must not modify the feedback, but changed {} and {} to {} and {}"
         require(same, "feedback", text, arms, outcomes, given.arms, given.outcomes)
         learned = content(tried)
         given.arms[...], given.outcomes[...] = 0, subject.support[1]
         kept = content(tried) != learned
-        require(not kept, "feedback", "the state changed with the reported arrays; update must copy them")
+        require(not kept, "feedback", "the state refers to the arrays of the feedback; update must copy them")
 
 
 def check_empty_feedback(subject: Subject) -> None:
-    """Check that a round without outcomes raises no error, and that the next super arm is feasible."""
+    """Check that `update` accepts feedback without arms, and that the next super arm is feasible."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
-    # For example, if no edge of a seed is tried.
+    # An example is a seed set without outgoing edges.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.initial_state(rng)
@@ -221,14 +228,19 @@ def check_empty_feedback(subject: Subject) -> None:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
         except Exception as error:
-            text = f"empty feedback: after {rounds} rounds, a round without outcomes raised {error!r}"
+            text = f"empty feedback: after {rounds} rounds, feedback without arms caused {error!r}"
             raise AssertionError(text) from error
         feasible = subject.is_super_arm(super_arm)
-        require(feasible, "empty feedback", "the next super arm, {}, is not feasible", super_arm)
+        require(
+            feasible,
+            "empty feedback",
+            "the super arm {} after feedback without arms is not feasible",
+            super_arm,
+        )
 
 
 def check_growth(subject: Subject) -> Finding:
-    """Check that rounds leave no more memory behind than a small record each."""
+    """Check that a round leaves no more memory than a record of it needs."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
 
@@ -237,5 +249,5 @@ def check_growth(subject: Subject) -> Finding:
         subject.learn(state, super_arm, subject.place.play(super_arm, rng), rng)
 
     left, leak = growth(play_round, policy.oracle.n_arms)
-    require(not leak, "growth", "each round leaves {:.0f} bytes behind", left)
+    require(not leak, "growth", "each round leaves {:.0f} bytes in memory", left)
     return Finding(f"{left:.0f} bytes per round")

@@ -1,4 +1,4 @@
-"""The data that the checks of policies share: games in the environment and in artificial problems."""
+"""The subject of the checks of policies: runs in the environment and in artificial worlds."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cmab.testing._comparisons import Stopwatch
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
-# The number of rounds of a long game, and the number that even a slow policy plays.
+# Number of rounds of a long run, and the minimal number for a slow policy.
 _LONG = 250
 _AT_LEAST = 150
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """An artificial problem with given means, in which all outcomes are at the ends of the support."""
+    """Base arms with given means, whose outcomes are the two ends of the support."""
 
     oracle: Oracle
     means: FloatArray
@@ -35,7 +35,7 @@ class World:
     _values: dict[bytes, float] = field(default_factory=dict)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Return the outcomes of all arms that `super_arm` can trigger."""
+        """Return the outcomes of all arms that `super_arm` may trigger."""
         low, high = self.support
         arms = np.sort(self.oracle.triggered_arms(super_arm))
         chances = (self.means[arms] - low) / (high - low)
@@ -44,7 +44,7 @@ class World:
         return Feedback(arms, outcomes, reward=reward)
 
     def value(self, super_arm: IntArray) -> float:
-        """Return the expected reward; for costs, its negative."""
+        """Return the expected reward, or the negative expected cost."""
         name = np.sort(super_arm).tobytes()
         if name not in self._values:
             self._values[name] = self.oracle.sign * self.oracle.expected_reward(super_arm, self.means)
@@ -53,7 +53,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A policy and an environment to test it in."""
+    """A policy and an environment in which it is tried."""
 
     policy: AnyPolicy
     environment: Environment
@@ -62,7 +62,7 @@ class Subject:
     rng: int = 0
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
-        """Return whether a super arm is feasible, or is empty while the policy may rest."""
+        """Return whether a super arm is feasible, or is empty and the policy has `may_rest`."""
         rests = self.policy.may_rest and len(super_arm) == 0
         return rests or self.policy.oracle.is_feasible(np.sort(super_arm))
 
@@ -79,55 +79,55 @@ class Subject:
 
     @cached_property
     def place(self) -> Environment:
-        """The environment of the first round; the environment itself if all rounds are the same."""
+        """The environment of round 1, which is the environment itself if all rounds are alike."""
         return self.environment.in_round(1, np.random.default_rng(self.rng))
 
     @cached_property
     def needs_context(self) -> bool:
-        """Whether the policy cannot choose without the context of the environment's rounds."""
+        """Whether `select` raises an exception without the context that the environment provides."""
         if self.place.context is None:
             return False
         rng = np.random.default_rng(self.rng)
         try:
             self.policy.select(self.policy.initial_state(rng), rng)
-        except Exception:  # any error shows that the policy needs the context
+        except Exception:  # the type depends on the policy
             return True
         return False
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
-        """Return the policy's choice in the first round of the environment."""
+        """Return the super arm that a policy selects in round 1 of the environment."""
         return np.array(policy.select(state, rng, self.place.context))
 
     def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
-        """Update the policy with its super arm of that round and the feedback."""
+        """Update the state with the feedback of a super arm in round 1."""
         self.policy.update(state, feedback, Ticket(0, super_arm, context=self.place.context), rng)
 
     @property
     def support(self) -> tuple[float, float]:
-        """The interval of artificial outcomes: a bounded support of the policy or environment, or (0, 1)."""
+        """The two outcomes of artificial worlds: the ends of the support, or 0 and 1 if it is unbounded."""
         low, high = self.policy.support or self.environment.support
         return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
 
     def world(self, means: FloatArray) -> World:
-        """Return an artificial problem whose means are given as fractions of the support."""
+        """Return the world whose means are `means`, given as fractions of the support."""
         low, high = self.support
         return World(self.policy.oracle, low + (high - low) * means, self.support)
 
     @cached_property
     def worlds(self) -> tuple[World, World] | None:
-        """Two problems whose best super arms differ much in value; None if there is only one super arm."""
+        """Two worlds with very different best super arms, or None if one super arm is best in all worlds."""
         rng, oracle = np.random.default_rng(self.rng), self.policy.oracle
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
         best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
-        # lost[i, j] is the loss in world i of the best answer for world j. The pair of largest sum is taken.
+        # lost[i, j] is the loss in world i of the best super arm of world j. Take the pair with most loss.
         lost = np.diag(values)[:, None] - values
         first, second = np.unravel_index(np.argmax(lost + lost.T), lost.shape)
         apart = (lost + lost.T)[first, second] > 1e-6 * np.abs(values).max()
         return (worlds[first], worlds[second]) if apart else None
 
     def timed(self, items: Iterable[T], share: float = 0.1) -> Iterator[T]:
-        """Yield items until a share of the time limit is over."""
+        """Yield items for `share` of the seconds, and at least `_AT_LEAST` items."""
         watch = Stopwatch()
         for number, item in enumerate(items):
             if number >= _AT_LEAST and watch.seconds() > share * self.seconds:
@@ -137,8 +137,8 @@ class Subject:
     def game(
         self, policy: AnyPolicy, place: Any, seed: int, state: Any = None, rounds: int = _LONG
     ) -> Iterator[tuple[IntArray, Feedback, Any]]:
-        """Yield the super arm, the feedback and the updated state of each round."""
-        # The policy, the outcomes and the rounds have separate generators, so that none affects the others.
+        """Yield the super arm, the feedback and the updated state of each round of a run."""
+        # Policy, outcomes and rounds have separate generators, so that the draws of one affect no other.
         rng, coins = np.random.default_rng(seed), np.random.default_rng((seed, 1))
         state = policy.initial_state(rng) if state is None else state
         drawn = np.random.default_rng((seed, 2))
@@ -152,5 +152,5 @@ class Subject:
 
     @cached_property
     def long_game(self) -> list[IntArray]:
-        """The super arms of a long game in the environment."""
+        """The super arms of a long run in the environment."""
         return [arm for arm, _, _ in self.timed(self.game(self.policy, self.environment, self.rng))]

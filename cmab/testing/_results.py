@@ -1,4 +1,4 @@
-"""The results of a list of checks."""
+"""Run a list of checks and collect their results."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class CheckResult:
     Attributes
     ----------
     name : str
-        The name of the check without the class, as in `expected_failures`.
+        Title of the check without the class, as in `expected_failures`.
     text : str
-        The trials of the check and the faults that they would detect. If the check failed as expected, its
-        fault.
+        How much the check tried, and which faults it would have detected. If the check failed as expected,
+        the fault.
     false_alarm : float
-        The probability with which a correct object fails the check.
+        Probability that an object without faults fails the check.
     seconds : float
-        The wall-clock time in seconds.
+        Duration of the check in wall-clock seconds.
     expected_failure : str
-        The given reason if the check failed as expected; otherwise empty.
+        Reason given in `expected_failures`; empty if the check passed.
 
     Examples
     --------
@@ -46,14 +46,14 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Report:
-    """A report on the checks that an object passed: their trials, and the faults that they would detect.
+    """The results of all checks of an object that passed them.
 
     Attributes
     ----------
     subject : str
-        The name of the class.
+        Name of the class of the object.
     results : tuple of CheckResult
-        One result for each check, in order.
+        One result for each check, in the order in which the checks ran.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class Report:
 
     @property
     def false_alarm(self) -> float:
-        """An upper bound on the probability with which a correct object fails any of the checks."""
+        """Upper bound on the probability that an object without faults fails at least one check."""
         return sum(result.false_alarm for result in self.results)
 
     def __str__(self) -> str:
         passed = [result for result in self.results if not result.expected_failure]
         lines = [
             f"{self.subject}: {len(passed)} of {len(self.results)} checks passed in"
-            f" {sum(result.seconds for result in self.results):.1f} s; a correct one fails with probability"
+            f" {sum(result.seconds for result in self.results):.1f} s; the probability of a false alarm is"
             f" below {max(self.false_alarm, 1e-12):.0e}"
         ]
         for result in self.results:
@@ -91,12 +91,12 @@ class Report:
 
 
 class ConformanceError(AssertionError):
-    """An error with all faults of an object. Its text starts with the name of the first fault.
+    """All faults that the checks of one object found. The message begins with the first fault.
 
     Attributes
     ----------
     faults : dict of str to str
-        The message of each failed check, by the name of the check.
+        Message of each failed check, by the title of the check.
 
     Examples
     --------
@@ -122,12 +122,12 @@ class ConformanceError(AssertionError):
             names = f"{', '.join(faults)}; the first fault may have caused the others"
             lines.append(f"({len(faults)} of {total} checks of {subject} failed: {names})")
         if unfinished:
-            lines.append(f"(not finished, because {subject} raised an error: {', '.join(unfinished)})")
+            lines.append(f"(not finished because {subject} raised an exception: {', '.join(unfinished)})")
         super().__init__("\n".join(lines))
 
 
 def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]:
-    """Run all checks; return their results, or raise one `ConformanceError` with all faults."""
+    """Run all checks. Return their results, or raise one `ConformanceError` with all faults."""
     results: list[CheckResult] = []
     faults: dict[str, str] = {}
     unfinished: dict[str, str] = {}
@@ -138,7 +138,7 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
             finding = check.find()
         except UnfinishedCheck as error:
             if not expected:
-                # Do not repeat a fault that another check has named already.
+                # An earlier fault is the likely cause of the exception, so that only the title is listed.
                 (unfinished if faults else faults)[check.title] = str(error)
             text = str(error)
         except AssertionError as error:
@@ -149,8 +149,8 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
             text, false_alarm = finding.text, finding.false_alarm
             if expected:
                 faults[check.title] = (
-                    f"expected failures: {check.title} passed, but its failure was expected ({expected});"
-                    " remove it from expected_failures"
+                    f"expected failures: {check.title} passed, although expected_failures lists it"
+                    f" ({expected}); remove it from expected_failures"
                 )
         seconds = perf_counter() - started
         results.append(CheckResult(check.title, text, false_alarm, seconds, expected))
@@ -164,7 +164,7 @@ def _plain(name: str, results: tuple[CheckResult, ...], _: object) -> Report:
 
 
 class Kind(NamedTuple):
-    """A class of objects to check: the constructor of the subject, the checks, and the form of the report."""
+    """A kind of object: its class, the maker of the subject of the checks, the checks and the report."""
 
     of: type
     subject: Callable[..., Any]
@@ -179,11 +179,11 @@ class Kind(NamedTuple):
         expected_failures: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> tuple[Any, list[Check]]:
-        """Return the subject and its checks."""
+        """Return the subject of `thing` and its checks."""
         subject = self.subject(thing, *arguments, **settings)
         return subject, named_checks(name or type(thing).__name__, subject, self.checks, expected_failures)
 
     def check(self, thing: object, *arguments: Any, **settings: Any) -> Report:
-        """Run all checks and return the report."""
+        """Run all checks of `thing` and return the report."""
         (subject, checks), name = self.list(thing, *arguments, **settings), type(thing).__name__
         return self.report(name, run_checks(name, checks), subject)

@@ -1,4 +1,4 @@
-"""The surroundings of a call that must not affect its answer: the clock and the global generators."""
+"""The surroundings of a call that must not change its answer: the clock and the global generators."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LATER = 12_345.678_9
 
 @contextmanager
 def later(*subjects: object) -> Iterator[None]:
-    """Run the block with all clocks set forward by some hours.
+    """Run the block as if it were some hours later, by replacing the functions of `time`.
 
-    This affects the module `time`, and the modules of `subjects`, which may have imported the clocks by name.
-    The clocks continue to run.
+    The functions are also replaced in the modules of the classes of `subjects`, which may have imported them
+    by name. All clocks continue at their own pace.
     """
     true = {name: getattr(time, name) for name in (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS))}
     false = {name: _shifted(clock, name.endswith("_ns")) for name, clock in true.items()}
@@ -33,7 +33,7 @@ def later(*subjects: object) -> Iterator[None]:
         for place in places
         for name, value in list(place.items())
         for clock in true
-        # This includes other names in a module, as in `from time import monotonic as now`.
+        # A module may import a function under another name: `from time import monotonic as now`.
         if value is true[clock]
     ]
     try:
@@ -51,13 +51,13 @@ def _shifted(clock: Callable[[], Any], in_nanoseconds: bool) -> Callable[[], Any
 
 
 def global_state() -> tuple[Any, Any]:
-    """Return the states of both global generators."""
+    """Return the states of the global generators of numpy and of `random`."""
     return np.random.get_state(), random.getstate()  # noqa: NPY002
 
 
 @contextmanager
 def kept_generators() -> Iterator[None]:
-    """Restore the global generators after the block."""
+    """Restore the states of the global generators after the block."""
     kept = global_state()
     try:
         yield
@@ -67,6 +67,6 @@ def kept_generators() -> Iterator[None]:
 
 
 def seed_generators(seed: int) -> None:
-    """Seed both global generators."""
+    """Seed the global generators of numpy and of `random`."""
     np.random.seed(seed)  # noqa: NPY002
     random.seed(seed)

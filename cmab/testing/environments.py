@@ -1,4 +1,4 @@
-"""Checks of environments."""
+"""The checks of environments, and `check_environment`, which runs them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.testing._environment_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # The order matters: an early check names the fault that can cause failures of later checks.
+    # The order matters: a fault that an early check finds may make later checks fail.
     rounds.check_determinism,
     rounds.check_coins,
     rounds.check_support,
@@ -44,7 +44,7 @@ def check_environment(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that the feedback of an environment has the means and rewards that the environment declares.
+    """Check that the feedback of an environment agrees with its declared means, rewards and optimum.
 
     All checks run, and one error lists all faults. The outcomes of one round may be dependent or constant.
     Single pulls must be independent.
@@ -54,36 +54,58 @@ def check_environment(
     environment : Environment
         The environment to check.
     super_arms : iterable of array_like
-        Some feasible super arms.
+        Feasible super arms with which the environment is played.
     draws : int
-        The number of rounds for each super arm. If a mean looks wrong, the check plays many more.
+        Number of rounds for each super arm. A base arm whose average outcome is two standard errors from its
+        mean gets more rounds.
     seconds : float
-        The approximate time limit for the trials beyond these rounds.
+        Approximate limit of the time of everything else.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        The seed.
+        Seed of the rounds and pulls.
 
     Returns
     -------
     Report
-        A report that describes the trials of each check and the faults that they would detect.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one. The possible
-        faults are ``determinism`` (the same generator state gives different feedback), ``coins`` (an arm has
-        two outcomes in one round), ``support``, ``outcomes`` (their means), ``triggers`` (compared with
-        `triggered_arms` of the oracle, and with `Environment.triggering_probabilities` if they are declared),
-        ``rewards``, ``optimum``, ``rounds`` (`in_round` changes the environment, returns different results
-        for one round, or returns an invalid environment), ``optima`` (the optimum of a round),
-        ``played rounds`` (the feedback of a round does not have its means), ``pulls``, ``squares``,
-        ``independence`` (of pulls), ``stationarity`` (a round depends on earlier rounds), ``clock``,
-        ``global randomness`` or ``pickling``. If the declarations are true, all statistical tests together
-        fail with probability below 1e-6.
+        If checks fail. The message lists all faults. An environment without faults fails with probability
+        below 1e-6.
     ValueError
-        If `expected_failures` has a name that is not a check, or an empty reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``determinism``: the same generator state gives different rounds or pulls.
+    - ``coins``: two super arms observe different outcomes of the same base arm for the same generator state.
+    - ``support``: an outcome is outside the support, or a base arm is not in ``range(n_arms)``.
+    - ``outcomes``: the average outcome of an arm is not its mean.
+    - ``triggers``: a round shows an arm that is not in `triggered_arms` of the oracle, or the frequency of an
+      observation is not that of `Environment.triggering_probabilities`.
+    - ``rewards``: the average reward is not the expected reward, or a reward that is a sum is not the sum of
+      the outcomes.
+    - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
+    - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
+      returns an instance that cannot be played.
+    - ``optima``: as ``optimum``, for the instances that `in_round` returns.
+    - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
+      instances.
+    - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.
+    - ``squares``: the sums of squares of `pull_many` do not agree with the sums, the support or the single
+      pulls.
+    - ``independence``: pulls of one arm or of two arms are correlated.
+    - ``stationarity``: rounds, pulls, means, expected rewards, the optimum or attributes change while the
+      environment is played.
+    - ``clock``: rounds or pulls depend on the time.
+    - ``global randomness``: rounds or pulls use or seed a global random generator.
+    - ``pickling``: the environment cannot be pickled, or a pickled copy gives other rounds or pulls.
 
     Examples
     --------

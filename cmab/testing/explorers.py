@@ -1,4 +1,4 @@
-"""Checks of explorers."""
+"""The checks of explorers, and `check_explorer`, which runs them all."""
 
 from __future__ import annotations
 
@@ -37,49 +37,59 @@ def check_explorer(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that an explorer stops, returns valid answers, errs rarely, and can be saved and resumed.
+    """Check that an explorer stops, returns valid answers, is seldom wrong, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. A sequential test compares the error rate with `delta`: it
-    counts errors until they are evidence for `delta` or for ``1.5 * delta``. Another check permutes the arms.
+    All checks run, and one error lists all faults. A sequential test compares the error rate with `delta` and
+    with ``1.5 * delta``; its number of runs depends on the errors. Further runs permute the arms.
 
     Parameters
     ----------
     explorer : Explorer
         The explorer to check. Its errors are counted only if it has a `goal`.
     environment : Environment
-        An environment whose gaps are large enough for the explorer to stop within `max_samples` samples.
+        Base arms whose gaps are so large that the explorer stops within `max_samples` samples.
     delta : float, optional
-        The error probability that the explorer guarantees. If omitted, errors are not counted.
+        Error probability that the explorer guarantees. If omitted, its error rate is not tested.
     replications : int
-        The smallest number of runs for the error rate, unless they take four times as long as `seconds`.
+        Minimal number of runs for the error rate, unless these runs take longer than ``4 * seconds``.
     max_samples : int
-        The largest number of samples of a run. A run that reaches it counts as an error.
+        Maximal number of samples of a run. A run that reaches it counts as an error.
     seconds : float
-        The approximate time limit of all checks together, apart from these runs. The report has the error
-        rate that would be detected.
+        Approximate limit of the time of all checks beyond these runs. The report shows which error rate would
+        have been detected.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        The seed.
+        Seed of the runs.
 
     Returns
     -------
     Report
-        A report that describes the trials of each check and the faults that they would detect.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one. The possible
-        faults are ``form`` (of selected or recommended arms), ``determinism`` (the same seed gives a
-        different run), ``state`` (`select`, `is_done` or `recommend` changes it), ``resuming`` (a session
-        that was saved and loaded continues differently), ``memory`` (the explorer remembers data outside the
-        state), ``clock`` (the requests depend on the time), ``global randomness`` (a global generator is
-        used), ``budget`` (more outcomes than its `budget`), ``errors`` (more than `delta` allows), or
-        ``places`` (wrong answers if the arms are permuted). A correct explorer fails with probability below
+        If checks fail. The message lists all faults. An explorer without faults fails with probability below
         1e-6.
     ValueError
-        If `expected_failures` has a name that is not a check, or an empty reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``form``: the arms of `select` or `recommend`, or the number of `pulls`, are invalid.
+    - ``determinism``: the same seed gives different requests.
+    - ``state``: `select`, `is_done` or `recommend` changes the state, or a run changes the explorer.
+    - ``resuming``: a session that was saved and loaded requests other arms.
+    - ``memory``: the explorer depends on data outside the state.
+    - ``clock``: the requests depend on the time.
+    - ``global randomness``: the explorer uses or seeds a global random generator.
+    - ``budget``: the explorer requests more outcomes than its `budget`, or does not stop.
+    - ``errors``: the error rate is larger than `delta`.
+    - ``places``: the answers are wrong if the arms are permuted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions that check an oracle, a policy, an explorer or an environment."""
+"""Check an object of any kind: an oracle, a policy, an explorer or an environment."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from cmab.testing.oracles import ORACLES
 from cmab.testing.policies import POLICIES
 from cmab.validation import shown
 
-_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # an explorer is a policy as well, so it comes first
+_KINDS = (ORACLES, ENVIRONMENTS, EXPLORERS, POLICIES)  # explorers before policies: an explorer is a policy
 
 
 def check(
     thing: Any, *arguments: Any, expected_failures: Mapping[str, str] | None = None, **settings: Any
 ) -> Report:
-    """Check an oracle, a policy, an explorer or an environment.
-
-    All checks run, and one error lists all faults.
+    """Run all checks of an oracle, a policy, an explorer or an environment, and list all faults together.
 
     Parameters
     ----------
     thing : Oracle, Policy, Explorer or Environment
         The object to check.
     *arguments, **settings
-        The arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
+        Further arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`,
+        according to the kind of the object.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
 
     Returns
     -------
     Report
-        A report that describes the trials of each check.
+        How much each check tried, and which faults it would have detected.
 
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one.
+        If checks fail. The message lists all faults.
     TypeError
-        If `thing` is not an object of these classes.
+        If `thing` is not an oracle, a policy, an explorer or an environment.
     ValueError
-        If `expected_failures` has a name that is not a check, or an empty reason.
+        If `expected_failures` names an unknown check or has an empty reason.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def checks(
     expected_failures: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> list[Check]:
-    """Return the list of checks that `check` runs, for `parametrize_with_checks`.
+    """Return a list of the checks that `check` runs, for `parametrize_with_checks`.
 
     Parameters
     ----------
     thing, *arguments, expected_failures, **settings
-        As in `check`.
+        As for `check`.
     name : str, optional
-        The first part of the name of each check. By default, the name of the class.
+        First part of the name of each check. The default is the name of the class.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Checks of oracles."""
+"""The checks of oracles, and `check_oracle`, which runs them all."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,
-    answers.check_hashing,  # this check and the next one may start a process
+    answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
 )
 
 
 @dataclass(frozen=True)
 class OracleReport(Report):
-    """A report on the checks of an oracle, with the time and memory of its calls.
+    """The results of all checks of an oracle that passed them, and the time and memory of one call.
 
     Attributes
     ----------
     subject, results
         As in `Report`.
     seconds_per_call : float
-        The median wall-clock time of `solve` in seconds.
+        Median duration of a call of `solve`, in wall-clock seconds.
     bytes_per_call : int
-        The largest amount of memory in bytes that Python and NumPy allocated during one call.
+        Peak memory that Python and numpy allocated during one call of `solve`, in bytes.
     exhaustive : bool
-        Whether the guarantee was compared with the optimum over all super arms.
+        If True, the answers were compared with the optimum over all super arms.
 
     Examples
     --------
@@ -95,59 +95,81 @@ def check_oracle(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
-    """Check that an oracle keeps its guarantees on random, tied and degenerate means.
-
-    All checks run, and one error lists all faults.
+    """Run all checks of an oracle on random, tied and degenerate means, and list all faults together.
 
     Parameters
     ----------
     oracle : Oracle
         The oracle to check.
     super_arms : iterable of array_like, optional
-        All feasible super arms. The checks then compare ``alpha`` and ``beta`` with the exact optimum.
+        All feasible super arms. The answers are compared with the optimum over these super arms.
     is_feasible : callable, optional
-        A function that returns whether a sorted super arm is feasible. With at most 12 choices, it serves to
-        enumerate the family of super arms. If neither `super_arms` nor `is_feasible` is given, the oracle's
-        own `is_feasible` is used if the oracle overrides it. Answers for larger families are compared with
-        all super arms that the oracle itself returned.
+        Function that returns whether a sorted super arm is feasible. If `super_arms` is omitted and the
+        oracle has at most 12 choices, the feasible super arms are enumerated with this function, by default
+        with the method `is_feasible` of the oracle if its class overrides it. Otherwise the answers are only
+        compared with other answers of the oracle and, if its class overrides `is_feasible`, with feasible
+        super arms near them.
     low, high : float
-        The range of the means that the oracle accepts.
+        Range of the means that the oracle accepts.
     smoothness : Smoothness, optional
-        The bounded smoothness of the reward. By default, ``oracle.smoothness()``. If there is neither, the
-        check only searches for jumps of the reward.
+        Bounded smoothness of the reward. The default is ``oracle.smoothness()``. If both are None, the check
+        only searches for jumps of the reward.
     trials : int
-        The number of random means. Each is used with ties and without ties.
+        Number of random means with many ties, and of random means with few ties or none.
     seconds : float
-        The approximate time limit of all checks together. Each check takes at most a tenth of it; the two
-        checks that search for rare faults take at most a fifth. With a slow oracle, the checks try fewer
-        problems, and the report has their number.
+        Approximate limit of the total time. Each check takes at most about a tenth of it, and the two checks
+        that search for rare faults take a fifth. A slow oracle is tried on fewer problems; the report shows
+        their number.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        The seed.
+        Seed of the random means.
 
     Returns
     -------
     OracleReport
-        A report that describes the trials of each check and the faults that they would detect, and the time
-        and memory of a call.
+        How much each check tried, which faults it would have detected, and the time and memory of one call.
 
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one. The possible
-        faults are ``declaration``, ``ties``, ``errors``, ``form``, ``feasibility``, ``input``,
-        ``global randomness``, ``determinism``, ``memory``, ``layout`` (strided, read-only or memory-mapped
-        means), ``clock``, ``pickling``, ``buffer`` (answers share memory), ``batch``, ``compiled`` (`kernel`
-        and `solve` differ), ``guarantee`` (or ``sense``), ``neighbours`` (a feasible set near the answer is
-        better), ``scale`` (tiny and huge means), ``membership`` (`is_feasible` and the family differ),
-        ``monotonicity``, ``triggering``, ``smoothness``, ``constraints``, ``root`` (`solve_root`),
-        ``availability`` (`solve_within`), ``growth`` (of memory), ``hashing`` (a process with another order
-        of sets gives different answers) or ``threads`` (which share the oracle). The message of each fault
-        has the simplest means that show it. An oracle that keeps its guarantees fails with probability below
-        1e-6.
+        If checks fail. The message lists all faults, most of them with the simplest means found. An oracle
+        without faults fails with probability below 1e-6.
     ValueError
-        If `expected_failures` has a name that is not a check, or an empty reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``declaration``: `n_arms`, `n_choices`, `max_size`, `sense`, `alpha` or `beta` is invalid.
+    - ``ties``, ``errors``: `solve` raises an exception for tied means, or for other means in the range.
+    - ``form``: an answer is not a 1-D array of distinct integers in ``range(n_choices)``.
+    - ``feasibility``: an answer is not a feasible super arm.
+    - ``input``: `solve` or `expected_reward` modifies its arguments.
+    - ``global randomness``: `solve` uses or seeds a global random generator.
+    - ``determinism``: the same means and generator state give different answers or rewards.
+    - ``memory``: an answer depends on earlier calls.
+    - ``layout``: means that are strided, read-only or memory-mapped give another answer.
+    - ``clock``: an answer depends on the time.
+    - ``pickling``: the oracle cannot be pickled, or a pickled copy gives other answers.
+    - ``buffer``: an answer shares memory with a later answer or with the oracle.
+    - ``batch``, ``compiled``: `solve_batch` or `kernel` gives other answers than `solve`.
+    - ``guarantee``: the answers miss ``alpha`` and ``beta``. The fault is named ``sense`` if the oracle seems
+      to minimise rewards or maximise costs.
+    - ``neighbours``: a feasible super arm near an answer is better than ``alpha`` permits.
+    - ``scale``: a `LinearOracle` misses ``alpha`` for very small or very large means.
+    - ``membership``: `is_feasible` accepts other super arms than the given or enumerated ones.
+    - ``monotonicity``: the reward of a super arm (if `is_monotone` is False, of the best super arm) decreases
+      when means increase.
+    - ``triggering``: the reward depends on base arms that the super arm cannot trigger.
+    - ``smoothness``: the reward changes by more than `smoothness` permits.
+    - ``constraints``, ``root``, ``availability``: `solve_constrained`, `solve_root` or `solve_within` gives a
+      wrong answer.
+    - ``growth``: memory grows with the number of calls.
+    - ``hashing``: another process, in which strings have other hashes, gives other answers.
+    - ``threads``: threads that share the oracle get wrong answers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of policies."""
+"""The checks of policies, and `check_policy`, which runs them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
-    # The order matters: an early check names the fault that can cause failures of later checks.
+    # The order matters: a fault that an early check finds may make later checks fail.
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
@@ -44,49 +44,62 @@ def check_policy(
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
-    """Check that a policy learns, keeps its state separate from its parameters, and can be saved and resumed.
+    """Check that a policy learns, keeps no data outside its state, and can be saved and resumed.
 
-    All checks run, and one error lists all faults. The checks of learning use artificial problems with
-    outcomes at the two ends of the environment's support (0 and 1 if the support is unbounded).
+    All checks run, and one error lists all faults. The checks of learning use artificial environments. Their
+    outcomes are the two ends of the support of the policy or of the environment (0 and 1 if this support is
+    unbounded).
 
     Parameters
     ----------
     policy : Policy
         The policy to check.
     environment : Environment
-        The environment to play in.
+        An environment in which the policy can be run.
     rounds : int
-        The number of rounds in a `Session`. Other games are longer.
+        Number of rounds of each run in a `Session`. Other runs are longer.
     seconds : float
-        The approximate time limit of all checks together. Each game has at least 150 rounds, which can exceed
-        the limit.
+        Approximate limit of the total time. The first 150 rounds of each run do not count.
     expected_failures : mapping of str to str, optional
-        The names of checks that are known to fail, with a reason for each. Such a check must not pass.
+        Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
+        passes, this is a fault.
     rng : int
-        The seed.
+        Seed of the runs.
 
     Returns
     -------
     Report
-        A report that describes the trials of each check.
+        How much each check tried.
 
     Raises
     ------
     ConformanceError
-        If a check fails. The error lists all faults and starts with the name of the first one. The possible
-        faults are ``determinism`` (the same seed gives a different run, or a new state remembers an old one),
-        ``feasibility`` (a super arm is not feasible), ``state`` (`select` changes it), ``resuming`` (a
-        session that was saved and loaded continues differently), ``late feedback`` (feedback in another order
-        raises an error or is learned less), ``memory`` (the policy remembers data outside the state),
-        ``clock`` (the choice depends on the time), ``global randomness`` (a global generator is used),
-        ``feedback`` (`learn` changes the feedback or keeps its arrays), ``empty feedback`` (a round without
-        outcomes raises an error), ``availability`` (an unavailable entry is chosen), ``tickets`` (`learn`
-        changes the super arm or the context of the ticket, or keeps their arrays), ``credit`` (an outcome
-        does not count for its arm, or counts for another), ``learning`` (play does not improve with
-        feedback), ``exploration`` (some arms are never observed), ``optimism`` (of equal arms, those with
-        more observations are always preferred), or ``growth`` (memory grows in each round).
+        If checks fail. The message lists all faults.
     ValueError
-        If `expected_failures` has a name that is not a check, or an empty reason.
+        If `expected_failures` names an unknown check or has an empty reason.
+
+    Notes
+    -----
+    A check fails under its title, in this order, if:
+
+    - ``determinism``: the same seed gives different runs, or a new state depends on an earlier run.
+    - ``feasibility``: a super arm is not feasible.
+    - ``state``: `select` changes the state, or a run changes the policy.
+    - ``resuming``: a session that was saved and loaded selects other super arms.
+    - ``late feedback``: feedback in another order than that of the tickets is rejected, or changes the state
+      in fewer rounds.
+    - ``memory``: the policy depends on data outside the state.
+    - ``clock``: the super arms depend on the time.
+    - ``global randomness``: the policy uses or seeds a global random generator.
+    - ``feedback``: `update` modifies the arrays of the feedback, or the state refers to them.
+    - ``empty feedback``: a round without observed arms causes an exception or an infeasible super arm.
+    - ``availability``: the policy selects entries that are not available according to the context.
+    - ``tickets``: `update` modifies the super arm or the context of the ticket, or the state refers to them.
+    - ``credit``: an outcome changes the statistics of another arm, or is ignored.
+    - ``learning``: the policy does not use the feedback to select better super arms.
+    - ``exploration``: some arms are never observed.
+    - ``optimism``: the policy always prefers arms with many observations to arms with few and the same mean.
+    - ``growth``: memory grows with the number of rounds.
 
     Examples
     --------

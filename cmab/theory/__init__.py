@@ -1,4 +1,4 @@
-"""Regret theory: smoothness of rewards, gaps of small instances, regret bounds, what budgets allow."""
+"""Regret theory: smoothness of rewards, gaps of small instances, regret bounds, mixtures within budgets."""
 
 from cmab.smoothness import Smoothness
 from cmab.theory.gaps import RewardGaps, reward_gaps

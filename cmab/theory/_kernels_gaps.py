@@ -1,4 +1,4 @@
-"""Gaps of the k best, and the hardness that they make."""
+"""Gaps of the k best values, and the hardness from gaps."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from cmab.compiled._kernels_select import mark_best
 
 @kernel
 def gaps_of_best(values, k, out):
-    """Write how far each value is from changing its side of the `k` largest, fewer than there are."""
+    """Write the gap of each value to the border of the `k` largest; `k` is less than the number of values."""
     is_top = np.empty(values.shape[0], np.bool_)
     mark_best(values, k, is_top)
     kth, following = np.inf, -np.inf

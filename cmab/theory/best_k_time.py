@@ -21,33 +21,33 @@ def best_k_time(
 ) -> tuple[FloatArray, float]:
     """Return nearly optimal proportions w of samples and the characteristic time T* of the best k arms.
 
-    ``1 / T*`` is the largest least evidence of a sample, over proportions w, that tells one of the k best
-    arms from one of the others. The evidence of a pair is concave and lies below its tangents, so a linear
-    programme over tangents bounds it; they are added until the bound is met.
+    ``1 / T*`` is the maximum over proportions w of the least evidence per sample, over all pairs of one of
+    the k best arms and one of the others. The evidence of a pair is concave in w and lies below its tangents,
+    so a linear program over tangents is an upper bound. Tangents are added until the bound is attained.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        True means; the k-th and the next must differ.
+        True means; the k-th largest and the next one must differ.
     k : int
-        Size of the best set, in ``[1, n_arms - 1]``.
+        Number of the best arms, in ``[1, n_arms - 1]``.
     divergence : callable
-        Relative entropy of the distributions with two given means, of an exponential family.
+        Relative entropy of the distributions with two given means, in an exponential family.
 
     Returns
     -------
     FloatArray, shape (n_arms,)
-        Proportions, at which a sample's evidence is within 0.01 % of ``1 / T*``.
+        Proportions with an evidence per sample within 0.01 % of ``1 / T*``.
     float
-        T* from below, within 0.01 %: any rule that errs with probability at most delta takes at least
+        A lower bound on T*, within 0.01 %. Any rule that errs with probability at most delta needs at least
         ``T* kl(delta, 1 - delta)`` samples on average.
 
     Raises
     ------
     ValueError
-        If the k-th and the next mean are equal, or a parameter is out of its range.
+        If the k-th largest mean and the next one are equal, or if a parameter is out of its range.
     RuntimeError
-        If 200 rounds of tangents were not enough.
+        If 200 iterations are not enough.
 
     Examples
     --------
@@ -59,21 +59,21 @@ def best_k_time(
     References
     ----------
     A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1,
-    for the alternatives of the best k arms.
+    with the alternatives of the best k arms.
     """
     values = vector("means", means)
     k = integer("k", k, 1, len(values) - 1)
     order = np.argsort(-values, kind="stable")
     if values[order[k - 1]] == values[order[k]]:
-        raise ValueError(f"means must have a k-th that is larger than the next, got {values.tolist()}")
+        raise ValueError(f"means must have a k-th largest above the next one, got {values.tolist()}")
     pairs = [(int(i), int(j)) for i in order[:k] for j in order[k:]]
 
     def tangents(w: FloatArray) -> FloatArray:
-        """The gradient of each pair's evidence at `w`, which is its evidence when multiplied with `w`."""
+        """Return the gradient of each pair's evidence at `w`; its product with `w` is the evidence."""
         slopes = np.zeros((len(pairs), len(values)))
         for row, (i, j) in zip(slopes, pairs, strict=True):
-            # The nearest alternative gives both arms their pooled mean; by the envelope theorem the gradient
-            # needs no derivative of it.
+            # The closest alternative gives both arms their pooled mean. By the envelope theorem, the gradient
+            # does not need the derivative of the pooled mean.
             mid = (w[i] * values[i] + w[j] * values[j]) / (w[i] + w[j])
             row[i], row[j] = divergence(float(values[i]), mid), divergence(float(values[j]), mid)
         return slopes
@@ -89,20 +89,20 @@ def best_k_time(
         corner, most = largest_least(cuts, least)
         if most <= least * (1.0 + _TOLERANCE):
             return best, 1.0 / most
-        trial = (best + corner) / 2.0  # inside: tangents at corners zigzag
+        trial = (best + corner) / 2.0  # an interior point, because tangents at corners zigzag
     raise RuntimeError(f"no proportions within {_TOLERANCE:g} of the optimum after {_CUTS} rounds")
 
 
 def largest_least(cuts: FloatArray, scale: float) -> tuple[FloatArray, float]:
-    """Return the proportions of largest least value of `cuts`, and that value, of the order of `scale`."""
+    """Return the proportions that maximise the minimum over `cuts`, and this minimum, of order `scale`."""
     from scipy.optimize import linprog
 
     n_cuts, n_arms = cuts.shape
-    # Solvers take coefficients above 1e15 for infinite ones. Cuts as steep as this bind at shares below 1e-8
-    # only, so that the optimum changes by less than what is allowed by far.
+    # Solvers treat coefficients above 1e15 as infinite. Cuts as steep as the limit bind only at shares below
+    # 1e-8, so the optimum changes by much less than the tolerance.
     slopes = np.minimum(cuts / scale, _STEEPEST)
     result: Any = linprog(
-        # Variables are the proportions and the least value t: maximise t, with t at most each cut.
+        # Variables are the proportions and the minimum t: maximise t with t at most each cut.
         c=np.append(np.zeros(n_arms), -1.0),
         A_ub=np.hstack([-slopes, np.ones((n_cuts, 1))]),
         b_ub=np.zeros(n_cuts),

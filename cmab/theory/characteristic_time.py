@@ -1,4 +1,4 @@
-"""The characteristic time of identifying the best arm: what no sound rule can beat."""
+"""The characteristic time of best-arm identification: a lower bound on samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Divergence = Callable[[float, float], float]
 
 
 def gaussian_divergence(p: float, q: float) -> float:
-    """Return the relative entropy of Normal(p, 1) to Normal(q, 1); divide by sigma^2 for other variances.
+    """Return the relative entropy of Normal(p, 1) and Normal(q, 1); divide by sigma^2 for other variances.
 
     Examples
     --------
@@ -28,30 +28,30 @@ def gaussian_divergence(p: float, q: float) -> float:
 def characteristic_time(
     means: ArrayLike, *, divergence: Divergence = bernoulli_divergence, beta: float | None = None
 ) -> tuple[FloatArray, float]:
-    """Return the optimal proportions w* of samples and the characteristic time T*, for the best arm.
+    """Return the optimal proportions w* of samples and the characteristic time T* for the best arm.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        True means, at least two, the largest of them unique.
+        True means, at least two; the largest one must be unique.
     divergence : callable
         Relative entropy of the distributions with two given means.
     beta : float, optional
-        Share of the best arm, in (0, 1), where a rule fixes it as top-two rules do; the optimal one if left
-        out. At 1/2 the time is at most twice the least one.
+        Share of the samples for the best arm, in (0, 1), for rules that fix it, such as top-two rules. If
+        omitted, the optimal share. With 1/2, the time is at most twice the optimal one.
 
     Returns
     -------
     FloatArray, shape (n_arms,)
-        Proportions.
+        The proportions of samples.
     float
-        Any rule that errs with probability at most delta takes at least ``T* kl(delta, 1 - delta)`` samples
-        on average.
+        The characteristic time T*. Any rule that errs with probability at most delta needs at least
+        ``T* kl(delta, 1 - delta)`` samples on average.
 
     Raises
     ------
     ValueError
-        If the best arm is not unique, or `beta` is out of its range.
+        If the largest mean is not unique, or if `beta` is out of its range.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def characteristic_time(
     best = int(np.argmax(values)) if len(values) else 0
     others = np.delete(values, best)
     if not (len(others) and others.max() < values[best]):
-        raise ValueError(f"means must have a unique largest of at least two, got {values.tolist()}")
+        raise ValueError(f"means must be at least two with a unique largest one, got {values.tolist()}")
     top = float(values[best])
 
     def weights(y: float) -> FloatArray:
@@ -78,15 +78,15 @@ def characteristic_time(
 
     def excess(y: float) -> float:
         if beta is not None:
-            # The others share 1 - beta, in units of the best arm's beta.
+            # The other arms share 1 - beta, in units of the best arm's beta.
             return float(weights(y).sum()) - (1.0 - beta) / beta
         # F(y) = sum over a of d(m_1, mid_a) / d(m_a, mid_a), and F(y*) = 1 at the optimum.
         mids = [(top + x * value) / (1 + x) for x, value in zip(weights(y), others, strict=True)]
-        pairs = zip(others, mids, strict=True)  # at the far end an arm's own divergence rounds to 0
+        pairs = zip(others, mids, strict=True)  # for large x, an arm's own divergence rounds to 0
         ratios = [divergence(top, mid) / max(divergence(float(value), mid), 1e-300) for value, mid in pairs]
         return sum(ratios) - 1.0
 
-    # g_a grows to d(m_1, m_a), so y lies below the closest arm's.
+    # g_a increases to d(m_1, m_a), so y is below this limit for the closest arm.
     y = _root(excess, 0.0, min(divergence(top, float(others.max())), 1e3))
     ratios = np.insert(weights(y), best, 1.0)
     total = float(ratios.sum())
@@ -94,9 +94,9 @@ def characteristic_time(
 
 
 def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = bernoulli_divergence) -> float:
-    """Return ``T* kl(delta, 1 - delta)``, the least mean number of samples of any delta-correct rule.
+    """Return ``T* kl(delta, 1 - delta)``, a lower bound on the mean samples of every delta-correct rule.
 
-    For delta from 1/2 on it is 0: guesses without a sample may be right that often.
+    For delta of 1/2 or more the bound is 0, because a guess without samples may be correct this often.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = be
 
 
 def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:
-    """Return the x at which g(x), the cost of telling the two arms apart with 1 and x samples, is `y`."""
+    """Return the x at which g(x), the evidence against equal means from 1 and x samples, equals `y`."""
 
     def cost(x: float) -> float:
         mid = (top + x * value) / (1.0 + x)
@@ -124,7 +124,7 @@ def _inverse(top: float, value: float, y: float, divergence: Divergence) -> floa
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where an increasing function changes its sign, by bisection to the last digits."""
+    """Return the zero of an increasing function, by bisection to full precision."""
     for _ in range(70):
         middle = (low + high) / 2.0
         if function(middle) < 0.0:

@@ -1,4 +1,4 @@
-"""Gaps of instances whose super arms can be listed."""
+"""Gaps of instances with a list of super arms."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ _OF_SUMS = ("expected_reward", "triggered_arms", "triggering_probabilities")
 
 @dataclass(frozen=True, eq=False)
 class RewardGaps:
-    """What the bounds need to know of an instance; a super arm is bad if it misses the guarantee.
+    """The quantities of an instance for regret bounds; a super arm is bad if it is below the guarantee.
 
     Attributes
     ----------
     smallest, largest : FloatArray, shape (n_arms,)
-        Delta_min^i and Delta_max^i, over the bad super arms that may trigger arm i; ``nan`` if there is none.
+        Delta_min^i and Delta_max^i: the smallest and largest gap of the bad super arms that may trigger arm
+        i; ``nan`` if there are no such super arms.
     n_bad : IntArray, shape (n_arms,)
-        K_i, the number of these super arms.
+        K_i, the number of bad super arms that may trigger arm i.
     probabilities : FloatArray, shape (n_arms,)
-        p_i: the smallest positive probability with which a super arm triggers arm i; 1 if none does.
+        p_i, the smallest positive probability with which a super arm triggers arm i; 1 if no super arm does.
     optimum : float
         Expected reward of the best super arm.
     clusters : IntArray or None, shape (n_arms,)
-        See `Oracle.clusters`.
+        The clusters of the oracle; see `Oracle.clusters`.
     n_triggered : float
-        K: the largest number of arms that a super arm triggers on average; ``nan`` if unknown.
+        K, the largest expected number of arms that a super arm triggers; ``nan`` if unknown.
 
     Examples
     --------
@@ -57,18 +58,18 @@ class RewardGaps:
 
     @property
     def overall(self) -> float:
-        """Delta_max: the largest gap of all; 0 without bad super arms."""
+        """Delta_max, the largest gap; 0 without bad super arms."""
         return float(np.nanmax(self.largest)) if self.n_bad.any() else 0.0
 
 
 def check_gaps(gaps: object) -> None:
-    """Raise ``TypeError`` unless `gaps` are those of an instance."""
+    """Raise ``TypeError`` unless `gaps` is a `RewardGaps`."""
     if not isinstance(gaps, RewardGaps):
-        raise TypeError(f"gaps must be a RewardGaps, as reward_gaps makes them, got {shown(gaps)}")
+        raise TypeError(f"gaps must be a RewardGaps (see reward_gaps), got {shown(gaps)}")
 
 
 def numbers_of_rounds(rounds: ArrayLike) -> FloatArray:
-    """Return `rounds` as an array, refused unless all are at least 1."""
+    """Return `rounds` as an array; raise ``ValueError`` unless all are at least 1."""
     n = real_array("rounds", rounds)
     vector("rounds", n.ravel(), low=1.0)
     return n
@@ -81,21 +82,22 @@ def reward_gaps(
     super_arms: Iterable[ArrayLike],
     triggering: Callable[[IntArray], ArrayLike] | None = None,
 ) -> RewardGaps:
-    """Return the gaps of an instance whose super arms can be listed.
+    """Return the gaps of an instance from the list of its super arms.
 
-    For costs the gap of a super arm is what it costs above ``alpha`` times the optimum.
+    If the oracle minimises, the gap of a super arm is its cost minus ``alpha`` times the optimum.
 
     Parameters
     ----------
     oracle : Oracle
-        Knows the reward, what triggers, its guarantee ``alpha`` and its sense; it solves nothing here.
+        Gives the expected rewards, the triggering probabilities, the ratio ``alpha`` and the sense. It is not
+        called to solve.
     means : array_like, shape (n_arms,)
         True means of the base arms.
     super_arms : iterable of array_like
-        The whole family.
+        All super arms.
     triggering : callable, optional
-        Returns, for a super arm, the probabilities with which it triggers each base arm, shape (n_arms,).
-        ``oracle.triggering_probabilities`` if left out.
+        Returns, for a super arm, the probability with which it triggers each base arm, shape (n_arms,). If
+        omitted, ``oracle.triggering_probabilities``.
 
     Returns
     -------
@@ -104,8 +106,8 @@ def reward_gaps(
     Raises
     ------
     ValueError
-        If the means are not finite, a super arm is not in the oracle's family, the oracle declares no ratio
-        (``nan``), or does not know its triggering probabilities.
+        If the means are not finite, if a super arm is not feasible for the oracle, if the oracle declares no
+        ratio (``nan``), or if it does not know its triggering probabilities.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def reward_gaps(
         raise ValueError(f"oracle must declare its ratio alpha, got {oracle.alpha} for {oracle!r}")
     family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
     if not family:
-        raise ValueError("super_arms must list at least one super arm, got none")
+        raise ValueError("super_arms must not be empty, got none; list at least one super arm")
     return gaps_of(oracle, truth, family, triggering)
 
 
@@ -130,7 +132,7 @@ def gaps_of(
     family: Sequence[IntArray],
     triggering: Callable[[IntArray], ArrayLike] | None = None,
 ) -> RewardGaps:
-    """Return what `reward_gaps` does, given checked means and super arms."""
+    """Return the result of `reward_gaps` for checked means and super arms."""
     if triggering is None and _is_plain_sum(oracle):
         values = oracle.sign * np.array([truth[arm].sum() for arm in family])
         chances = np.zeros((len(family), oracle.n_arms))
@@ -140,9 +142,9 @@ def gaps_of(
         values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
         chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
-    # Definition 6: alpha opt - r(S), with the signs turned for costs.
+    # Definition 6: alpha opt - r(S), with the opposite sign for costs.
     differences = oracle.alpha * values.max() - values
-    # Sums of the same means in another order differ by rounding; such a difference is no gap.
+    # Sums of the same means in another order differ by rounding errors, which are not gaps.
     is_bad = differences > 1e-12 * np.abs(values).max()
     bad = (reached & is_bad[:, None]).sum(axis=0)
     at_bad = np.where(reached & is_bad[:, None], differences[:, None], np.nan)
@@ -152,14 +154,14 @@ def gaps_of(
         np.nanmin(at_bad[:, exists], axis=0),
         np.nanmax(at_bad[:, exists], axis=0),
     )
-    # p_i, over the super arms that may trigger arm i.
+    # p_i is the minimum over the super arms that may trigger arm i.
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
     optimum, triggered = oracle.sign * float(values.max()), float(chances.sum(axis=1).max())
     return RewardGaps(smallest, largest, bad, probabilities, optimum, oracle.clusters, triggered)
 
 
 def _is_plain_sum(oracle: Oracle) -> bool:
-    """Return whether rewards are sums over super arms that trigger themselves, as `LinearOracle` has it."""
+    """Return whether rewards are sums over super arms that trigger themselves, as in `LinearOracle`."""
     return isinstance(oracle, LinearOracle) and all(
         getattr(type(oracle), name) is getattr(LinearOracle, name) for name in _OF_SUMS
     )
@@ -170,5 +172,5 @@ def _chances(
 ) -> FloatArray:
     found = oracle.triggering_probabilities(arm, means) if triggering is None else triggering(arm)
     if found is None:
-        raise ValueError(f"triggering must be given: {oracle!r} does not know its triggering probabilities")
+        raise ValueError(f"triggering must be given, because {oracle!r} does not know its probabilities")
     return vector("triggering", found, oracle.n_arms, 0.0, 1.0)

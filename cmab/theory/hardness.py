@@ -1,4 +1,4 @@
-"""How hard identification is: gaps, and the complexity measures of the papers on pure exploration."""
+"""Hardness of identification: gaps, and the complexity measures of the papers on pure exploration."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from cmab.validation import integer, interval, real, shown, vector
 
 
 def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
-    """Return how far each arm is from changing its side of the `k` best.
+    """Return the gap of each arm to the border of the `k` best arms.
 
     Parameters
     ----------
     values : array_like, shape (n_arms,)
-        Means, true or empirical.
+        True or empirical means.
     k : int
-        Size of the best set, in ``[0, n_arms]``.
+        Number of the best arms, in ``[0, n_arms]``.
 
     Returns
     -------
     FloatArray, shape (n_arms,)
-        For the k best: the excess over the (k+1)-th value; for the others: what they lack to the k-th.
-        Infinite if k is 0 or n_arms, when there is nothing to decide.
+        For the k best arms, the value minus the (k+1)-th largest value. For the others, the k-th largest
+        value minus the value. Infinite if k is 0 or n_arms, because there is nothing to decide.
 
     Examples
     --------
@@ -47,9 +47,11 @@ def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
 
 
 def constrained_gaps(oracle: LinearOracle, means: ArrayLike) -> FloatArray:
-    """Return the gaps of combinatorial pure exploration: what moving one arm to its other side costs.
+    """Return the gaps of combinatorial pure exploration: the least loss from including or excluding each arm.
 
-    Needs ``oracle.solve_constrained``; infinite for arms that no (or every) super arm has.
+    If an arm is in the best super arm, the loss is that of the best super arm without it, otherwise of the
+    best one with it. It is infinite for arms that are in no or in every super arm. The oracle must define
+    ``solve_constrained``.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def constrained_gaps(oracle: LinearOracle, means: ArrayLike) -> FloatArray:
 
 
 def hardness(gaps: ArrayLike, floor: float = 0.0) -> float:
-    """Return ``H = sum of max(gap, floor)^-2``; infinite if a gap and `floor` are 0.
+    """Return ``H = sum of max(gap, floor)^-2``, infinite if both a gap and `floor` are 0.
 
     With ``floor = epsilon / 2`` it is the H^(eps/2) of LUCB1 (Kalyanakrishnan et al. 2012).
 
@@ -82,7 +84,8 @@ def ugape_hardness(
 ) -> float:
     """Return UGapE's ``sum of b^2 / max((gap + epsilon) / 2, epsilon)^2`` (Gabillon et al. 2012, eq. 6).
 
-    The paper's b is the length of `support`. At ``epsilon = 0`` and ``b = 1`` it is four times `hardness`.
+    The b of the paper is the length of `support`. If ``epsilon = 0`` and ``b = 1`` it is four times
+    `hardness`.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def ugape_hardness(
 
 
 def hardness_h2(gaps: ArrayLike) -> float:
-    """Return ``H2 = max over i of i / gap_(i)^2``, gaps in increasing order (Audibert et al. 2010).
+    """Return ``H2 = max over i of i / gap_(i)^2`` with gaps in increasing order (Audibert et al. 2010).
 
     Examples
     --------
@@ -118,14 +121,14 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
     means : array_like, shape (n_arms,)
         True means.
     k : int
-        Size of the best set, in ``[1, n_arms - 1]``.
+        Number of the best arms, in ``[1, n_arms - 1]``.
     epsilon : float
-        Average loss that is tolerated, positive.
+        Tolerated average loss, positive.
 
     Returns
     -------
     t : int
-        The largest number of arms on each side of the border that may be confused.
+        Largest number of arms on each side of the border that may be exchanged.
     psi : float
         ``max(epsilon, min(gap_(k-t), gap_(k+t+1)))``.
     hardness : float
@@ -153,7 +156,7 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
 
 
 def ugapec_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0, sigma: float = 0.5) -> float:
-    """Return UGapEc's bound: the largest n with ``n <= 2 H_eps ln(4 N n^3 / delta) + N``.
+    """Return UGapEc's bound on samples: the largest n with ``n <= 2 H_eps ln(4 N n^3 / delta) + N``.
 
     Examples
     --------
@@ -170,7 +173,7 @@ def ugapec_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0, sigma
 
 
 def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
-    """Return the largest n with ``n <= 2 h ln(4 N n^3 / delta) + N``, for radii whose clock counts samples.
+    """Return the largest n with ``n <= 2 h ln(4 N n^3 / delta) + N``, for radii in the number of samples.
 
     Examples
     --------
@@ -182,7 +185,7 @@ def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
     log_delta = math.log(4 * n_arms / real("delta", delta, 0.0, 1.0, inside=True))
     if math.isinf(h):
         return math.inf
-    n = 1e3 * (h + n_arms + log_delta) ** 2  # beyond the largest solution: the iteration falls to it
+    n = 1e3 * (h + n_arms + log_delta) ** 2  # above the largest solution, to which the iteration decreases
     for _ in range(200):
         n = 2 * h * (log_delta + 3 * math.log(n)) + n_arms
     return n
@@ -191,7 +194,7 @@ def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
 def ugapeb_error(
     gaps: ArrayLike, *, epsilon: float = 0.0, support: tuple[float, float] = (0.0, 1.0), budget: int
 ) -> float:
-    """Return UGapEb's bound ``2 N n exp(-2a)`` for N arms at its best ``a = (n - N) / (4 H_eps)``.
+    """Return UGapEb's error bound ``2 N n exp(-2a)`` for N arms with the best ``a = (n - N) / (4 H_eps)``.
 
     Examples
     --------
@@ -206,7 +209,7 @@ def ugapeb_error(
 
 
 def rejects_error(gaps: ArrayLike, *, budget: int) -> float:
-    """Return the bound of accepts and rejects (SAR): ``2 N^2 exp(-(n - N) / (8 logbar H2))``, at most 1.
+    """Return the error bound of SAR, ``2 N^2 exp(-(n - N) / (8 logbar H2))``, at most 1.
 
     Examples
     --------
@@ -224,7 +227,7 @@ def rejects_error(gaps: ArrayLike, *, budget: int) -> float:
 
 
 def halving_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> int:
-    """Return the exact number of samples that `Halving` takes, on every instance.
+    """Return the exact number of samples of `Halving`, which is the same on every instance.
 
     Examples
     --------
@@ -236,7 +239,7 @@ def halving_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> int
 
 
 def halving_schedule(n_arms: int, k: int, *, delta: float, epsilon: float) -> list[tuple[int, int]]:
-    """Return the number of arms, and the pulls of each, in every round of Halving.
+    """Return the number of arms and the samples of each arm in every round of Halving.
 
     Examples
     --------
@@ -250,15 +253,15 @@ def halving_schedule(n_arms: int, k: int, *, delta: float, epsilon: float) -> li
     """
     rounds, size, e, d = [], n_arms, epsilon / 4, delta / 2
     for _ in range(math.ceil(math.log2(n_arms / k))):
-        # From memory; Hoeffding's inequality at e / 2 fails with probability d / 3k. The e
-        # sum to epsilon, the d to delta.
+        # From memory. Hoeffding's inequality at e / 2 fails with probability d / 3k. The e sum to epsilon and
+        # the d to delta.
         rounds.append((size, math.ceil(2 / e**2 * math.log(3 * k / d))))
         size, e, d = max(-(-size // 2), k), 0.75 * e, d / 2
     return rounds
 
 
 def gap_array(gaps: ArrayLike) -> FloatArray:
-    """Return `gaps` as an array; they may be infinite, where there is nothing to decide."""
+    """Return `gaps` as an array of nonnegative numbers, which may be infinite."""
     array = np.asarray(gaps, np.float64)
     if array.ndim != 1 or not (array >= 0.0).all():
         raise ValueError(f"gaps must be a 1-D array of nonnegative numbers, got {shown(gaps)}")

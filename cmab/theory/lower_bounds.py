@@ -1,4 +1,4 @@
-"""How many samples no rule can do without."""
+"""Lower bounds on the number of samples of every rule."""
 
 from __future__ import annotations
 
@@ -16,30 +16,33 @@ from cmab.validation import integer, real, vector
 def least_best_k_samples(
     means: ArrayLike, k: int, *, delta: float, divergence: Divergence = bernoulli_divergence
 ) -> float:
-    """Return what every rule for the best k arms takes on average: one change of measure for each arm.
+    """Return a lower bound on the mean samples of every rule for the best k arms.
 
-    A rule that errs with probability at most `delta` on every instance samples arm i at least ``kl(delta, 1 -
-    delta) / d(m_i, m)`` times on average, m the mean at the other side of the border: the (k+1)-th for the k
-    best, the k-th for the others. The closest bound weighs all changes against each other, ``T* kl(delta, 1 -
-    delta)``: see `cmab.theory.best_k_time`, and `cmab.theory.characteristic_time` for one arm, where it is at
-    most twice as large for Gaussian arms of one variance. It may be several times as large for the divergence
-    of Bernoulli arms, 3.5 times at means of 0.99 and 0.01.
+    The bound uses one change of measure per arm. A rule that errs with probability at most `delta` on every
+    instance samples arm i at least ``kl(delta, 1 - delta) / d(m_i, m)`` times on average. Here m is the mean
+    on the other side of the border: the (k+1)-th largest for the k best arms, the k-th largest for the
+    others.
+
+    The tightest bound, ``T* kl(delta, 1 - delta)``, considers all changes of measure together; see
+    `cmab.theory.best_k_time`, and `cmab.theory.characteristic_time` for k = 1. For k = 1 and Gaussian arms of
+    one variance it is at most twice as large. For Bernoulli arms it may be several times as large: 3.5 times
+    for means of 0.99 and 0.01.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
         True means.
     k : int
-        Size of the best set, in ``[1, n_arms - 1]``.
+        Number of the best arms, in ``[1, n_arms - 1]``.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     divergence : callable
         Relative entropy of the distributions with two given means.
 
     Returns
     -------
     float
-        Infinite where the k-th and the next mean are equal.
+        The bound; infinite if the k-th largest mean and the next one are equal.
 
     Examples
     --------
@@ -63,19 +66,19 @@ def least_best_k_samples(
 
 
 def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5) -> float:
-    """Return ``2 sigma^2 H kl(delta, 1 - delta)``: for Gaussian arms and any family of super arms.
+    """Return ``2 sigma^2 H kl(delta, 1 - delta)``, a bound for Gaussian arms and any family of super arms.
 
-    Moving one arm by its gap changes the best super arm, and takes ``gap^2 / 2 sigma^2`` of evidence an
-    outcome.
+    If one arm's mean changes by its gap, the best super arm changes. An outcome of this arm gives evidence
+    ``gap^2 / 2 sigma^2``.
 
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
-        See `best_k_gaps` and `constrained_gaps`.
+        Gaps of the arms; see `best_k_gaps` and `constrained_gaps`.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     sigma : float
-        Standard deviation of the outcomes.
+        Standard deviation of the outcomes, positive.
 
     Examples
     --------
@@ -85,32 +88,33 @@ def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5)
 
     References
     ----------
-    As for `least_best_k_samples`; Chen et al. (NIPS 2014), Theorem 2, has the same order.
+    As for `least_best_k_samples`. Chen et al. (NIPS 2014), Theorem 2, has the same order.
     """
     return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * _evidence(delta)
 
 
 def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
-    """Return Theorem 8's ``n ln(k / (8 delta)) / (18375 epsilon^2)``, for the worst instance of Explore-m.
+    """Return ``n ln(k / (8 delta)) / (18375 epsilon^2)`` of Theorem 8, for the worst instance of Explore-m.
 
-    Every rule whose k arms are all within `epsilon` of the k-th best with probability at least
-    ``1 - delta`` takes so many samples on some instance (one of `instances.lucb_lower_bound`).
+    Consider a rule that returns k arms which, with probability at least ``1 - delta``, are all within
+    `epsilon` of the k-th best. On some instance, one of `instances.lucb_lower_bound`, it needs at least so
+    many samples on average.
 
     Parameters
     ----------
     n_arms : int
         Number of arms, at least ``2 k``.
     k : int
-        How many are returned, at least 6.
+        Number of returned arms, at least 6.
     delta : float
-        Probability of failure, in (0, 1/4].
+        Error probability, in (0, 1/4].
     epsilon : float
         Tolerance, in (0, sqrt(1/32)].
 
     Raises
     ------
     ValueError
-        If a parameter is outside the theorem's range.
+        If a parameter is outside the range of the theorem.
 
     Examples
     --------
@@ -132,5 +136,5 @@ def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> 
 
 
 def _evidence(delta: float) -> float:
-    """Return ``kl(delta, 1 - delta)``, and 0 from 1/2 on: that much error asks for no evidence."""
+    """Return ``kl(delta, 1 - delta)``, and 0 if delta is 1/2 or more, because no evidence is then needed."""
     return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), max(delta, 1.0 - delta))

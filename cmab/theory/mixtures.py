@@ -1,4 +1,4 @@
-"""What budgets allow at best: the mixture of super arms that a linear program finds."""
+"""The best mixture of super arms within budgets, by linear programming."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle
 from cmab.validation import check_vector, real_array, shown, vector
 
-#: By how much a super arm must pay more than its price to be taken in, relative to the value.
+#: Least gain (reward minus price) of a super arm that is added, relative to the value.
 _GAIN = 1e-9
 
 
@@ -20,13 +20,13 @@ class Mixture(NamedTuple):
     Attributes
     ----------
     value : float
-        Its expected reward a round.
+        Expected reward per round.
     super_arms : tuple of IntArray
-        What is mixed, at most one more than there are resources.
+        The super arms of the mixture, at most one more than there are resources.
     shares : FloatArray, shape (number of super arms,)
-        Shares of the rounds in which each is played; nothing is played in the rest.
+        Share of the rounds in which each super arm is played. In the other rounds, nothing is played.
     prices : FloatArray, shape (n_resources,)
-        What one more unit of each resource a round would be worth: the Lagrange multipliers.
+        Increase of the value per additional unit of each resource per round (Lagrange multipliers).
 
     Examples
     --------
@@ -43,22 +43,23 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allowance: ArrayLike) -> Mixture:
-    """Return the best mixture of super arms whose mean use of each resource is within its allowance.
+    """Return the best mixture of super arms with a mean consumption of each resource within its allowance.
 
-    It is the benchmark of bandits with knapsacks: no rule with budgets of T times the allowance earns more
-    than T times its value in T rounds, in expectation. The linear program has a column for each super arm;
-    they are made one by one, where the oracle finds one that earns more than it costs at the prices so far.
+    It is the benchmark of bandits with knapsacks: with budgets of T times the allowance, the expected reward
+    of any policy in T rounds is at most T times the value. The linear program has a column for each super
+    arm. Columns are generated one by one, as long as the oracle finds a super arm whose reward exceeds its
+    price.
 
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms: exact, of rewards.
+        The family of super arms. The oracle must be exact and maximise.
     means : array_like, shape (n_arms,)
         Mean rewards of the base arms.
     costs : array_like, shape (n_resources, n_arms)
-        What each base arm uses up of each resource, on average.
+        Mean consumption of each resource by each base arm.
     allowance : array_like, shape (n_resources,)
-        What may be used up of each resource a round, on average.
+        Allowed mean consumption of each resource per round.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allow
     Raises
     ------
     ValueError
-        If the oracle is not linear, exact and of rewards, or an array does not fit.
+        If the oracle is not linear, is not exact or minimises, or if the shape of an array is wrong.
 
     Examples
     --------
@@ -85,13 +86,13 @@ def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allow
     from scipy.optimize import linprog
 
     if not (oracle.is_linear and oracle.is_exact and oracle.sense == "max"):
-        raise ValueError(f"oracle must be linear, exact and of rewards, got {shown(oracle)}")
+        raise ValueError(f"oracle must be linear, exact and maximise rewards, got {shown(oracle)}")
     worth, limits = vector("means", means, oracle.n_arms), vector("allowance", allowance, None, 0.0)
     uses = real_array("costs", costs)
     if not len(limits) or uses.shape != (len(limits), oracle.n_arms):
         raise ValueError(f"costs must have shape {(len(limits), oracle.n_arms)}, got {uses.shape}")
     check_vector("costs", uses.ravel(), None, 0.0)
-    # In round 0 nothing is played, and all resources are free.
+    # At the start nothing is played, and all prices are 0.
     found: list[IntArray] = []
     value, prices, threshold = 0.0, np.zeros(len(limits)), 0.0
     shares = np.empty(0)
@@ -106,7 +107,7 @@ def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allow
         master = linprog(
             [-float(worth[each].sum()) for each in found], A_ub=rows, b_ub=[*limits, 1.0], method="highs"
         )
-        assert master.fun is not None  # with no share of any it is feasible
+        assert master.fun is not None  # the program is feasible, because all shares may be 0
         assert master.x is not None
         value, shares = -float(master.fun), master.x
         prices, threshold = -master.ineqlin.marginals[:-1], -float(master.ineqlin.marginals[-1])

@@ -15,33 +15,34 @@ from cmab.theory.gaps import RewardGaps, check_gaps, numbers_of_rounds
 def gap_dependent_bound(
     gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike, radius: LogRadius | None = None
 ) -> FloatArray:
-    """Return the distribution-dependent bound on the regret of `CUCB`: logarithmic in the rounds.
+    """Return the distribution-dependent bound on the regret of `CUCB`, which is logarithmic in the rounds.
 
-    For outcomes in [0, 1]. Arms of one cluster share a counter and enter the leading term once.
+    Outcomes must be in [0, 1]. Arms of one cluster share a counter and enter the leading term once.
 
     Parameters
     ----------
     gaps : RewardGaps
-        The instance.
+        The gaps of the instance.
     smoothness : Smoothness
-        Of its reward: ``oracle.smoothness()``, refused where that is None.
+        The smoothness of the reward, ``oracle.smoothness()``; None raises an error.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
     radius : LogRadius, optional
-        That of the policy; Algorithm 1's if left out. Others have bounds where all arms are triggered with
-        certainty: `LogRadius.wide`, and `LogRadius.tight` from 3 rounds on (as printed, for it sums
-        ``1 / (t ln t)`` from some t > e; for fewer rounds the value is ``nan``).
+        The radius of the policy. If omitted, that of Algorithm 1. Two other radii have bounds if all arms are
+        triggered with certainty: `LogRadius.wide`, and `LogRadius.tight` from 3 rounds on. The latter bound
+        is as printed and sums ``1 / (t ln t)`` from some t > e; for fewer than 3 rounds the value is ``nan``.
 
     Returns
     -------
     FloatArray, shape of `rounds`
+        The bound for each number of rounds.
 
     Raises
     ------
     ValueError
-        If `smoothness` is None or `radius` has no bound for these gaps.
+        If `smoothness` is None, or if `radius` has no bound for these gaps.
     TypeError
-        If `gaps` are no `RewardGaps`.
+        If `gaps` is not a `RewardGaps`.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def gap_dependent_bound(
 
     References
     ----------
-    Chen et al. (JMLR 2016), Theorem 1 and section 3.2; section 4.1 with Chen et al. (ICML 2013) for clusters.
+    Chen et al. (JMLR 2016), Theorem 1 and section 3.2; section 4.1 and Chen et al. (ICML 2013) for clusters.
     """
     n, smoothness = numbers_of_rounds(rounds), _known(gaps, smoothness)
     is_certain = bool((gaps.probabilities == 1.0).all())
@@ -64,10 +65,10 @@ def gap_dependent_bound(
         bottom, top = float(gaps.smallest[arm]), float(gaps.largest[arm])
         if chance == 1.0:
             weight, floor = per_log, 0.0
-        else:  # 12 ln n where 6 ln n stood, and never less than 24 ln n / p
+        else:  # 12 ln n instead of 6 ln n, and at least 24 ln n / p
             weight, floor = 2.0 * per_log / chance, 2.0
-        # Theorem 1: l_n(Delta_min) Delta_min and the integral of l_n(x) from Delta_min to Delta_max, l_n
-        # being weight times `_pulls`.
+        # Theorem 1: l_n(Delta_min) Delta_min plus the integral of l_n(x) from Delta_min to Delta_max, where
+        # l_n is weight times `_pulls`.
         leading += weight * (
             bottom * _pulls(smoothness, bottom, floor) + _integral(smoothness, bottom, top, floor)
         )
@@ -75,9 +76,10 @@ def gap_dependent_bound(
 
 
 def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike) -> FloatArray:
-    """Return the bound on the regret of `CUCB` that depends on no gap but the largest.
+    """Return the bound on the regret of `CUCB` that depends on the largest gap only.
 
-    For outcomes in [0, 1] and Algorithm 1's radius; of the order of ``sqrt(n log n)`` when omega is 1.
+    Outcomes must be in [0, 1], and the radius is that of Algorithm 1. If omega is 1, the order is ``sqrt(n
+    log n)``.
 
     Parameters
     ----------
@@ -87,13 +89,14 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     Returns
     -------
     FloatArray, shape of `rounds`
+        The bound for each number of rounds.
 
     Raises
     ------
     ValueError
         If `smoothness` is None.
     TypeError
-        If `gaps` are no `RewardGaps`.
+        If `gaps` is not a `RewardGaps`.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
     n, smoothness = numbers_of_rounds(rounds), _known(gaps, smoothness)
     m, omega, lowest = len(gaps.n_bad), smoothness.omega, float(gaps.probabilities.min())
     is_certain = lowest == 1.0
-    # Theorem 2: 2 gamma / (2 - omega) (6 m ln n)^(omega / 2) n^(1 - omega / 2), 12 / p* for 6 if p* < 1.
+    # Theorem 2: 2 gamma / (2 - omega) (6 m ln n)^(omega / 2) n^(1 - omega / 2), with 12 / p* for 6 if p* < 1.
     samples = (6.0 if is_certain else 12.0 / lowest) * m * np.log(n)
     leading: FloatArray = (
         2.0 * smoothness.gamma / (2.0 - omega) * samples ** (omega / 2) * n ** (1.0 - omega / 2)
@@ -125,14 +128,12 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
 def _known(gaps: RewardGaps, smoothness: Smoothness | None) -> Smoothness:
     check_gaps(gaps)
     if not isinstance(smoothness, Smoothness):
-        raise ValueError(
-            f"smoothness must be a Smoothness, got {smoothness!r}: without one the theorems say nothing"
-        )
+        raise ValueError(f"smoothness must be a Smoothness, which the theorems require, got {smoothness!r}")
     return smoothness
 
 
 def _counters(gaps: RewardGaps) -> IntArray:
-    """Return the arms that enter the leading term: those with bad super arms, one for each cluster."""
+    """Return the arms in the leading term: arms with bad super arms, one arm per cluster."""
     arms = np.flatnonzero(gaps.n_bad)
     if gaps.clusters is None:
         return arms
@@ -149,7 +150,7 @@ def _terms(radius: LogRadius, n: FloatArray, is_certain: bool) -> tuple[FloatArr
     c = 2.0 * radius.coefficient - 1.0
     if not is_certain or (radius != LogRadius.tight() and (radius.loglog or c <= 1.0)):
         raise ValueError(
-            "radius must be Algorithm 1's, or LogRadius.wide or .tight with arms triggered with certainty,"
+            "radius must be that of Algorithm 1, or LogRadius.wide or .tight if all triggering is certain,"
             f" got {radius} for {'certain' if is_certain else 'uncertain'} triggering"
         )
     if radius.loglog == 0.0:
@@ -169,7 +170,7 @@ def _pulls(smoothness: Smoothness, gap: float, floor: float) -> float:
 
 def _integral(smoothness: Smoothness, bottom: float, top: float, floor: float) -> float:
     """Return the integral of `_pulls` between two gaps, in closed form."""
-    # Above the gap f(sqrt(1/floor)) the floor takes over.
+    # Above the gap f(sqrt(1/floor)), `_pulls` equals the floor.
     turn = top if floor == 0.0 else min(max(smoothness(floor**-0.5), bottom), top)
     power = 2.0 / smoothness.omega
     area = smoothness.gamma**power * (bottom ** (1.0 - power) - turn ** (1.0 - power)) / (power - 1.0)

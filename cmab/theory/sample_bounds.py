@@ -1,7 +1,8 @@
-"""How many samples the papers prove to be enough: bounds with the constants of their proofs.
+"""Upper bounds on the number of samples of explorers, with the constants of the proofs in the papers.
 
-Each bound is a statement on the runs whose confidence intervals hold, or on all where the paper proves so.
-They are loose by factors of 10 and more; what a rule takes in fact `identify` tells.
+Each bound holds on the event that all confidence intervals hold, or for all runs if the paper proves this.
+The bounds are larger than the actual numbers by factors of 10 and more; `identify` returns the actual
+numbers.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from cmab.validation import integer, real, vector
 
 
 def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> float:
-    """Return the bound on LUCB1's mean samples: every run counts, also those that err.
+    """Return the bound on the mean samples of LUCB1 over all runs, including runs that err.
 
-    After ``T* = ceil(146 H ln(H / delta))`` rounds or more, T, a run still goes on with probability at most
-    ``4 delta / T^2``; a round takes two samples, and the first one all arms. H is `hardness` with
-    ``floor = epsilon / 2``.
+    For every T of at least ``T* = ceil(146 H ln(H / delta))``, a run lasts more than T rounds with
+    probability at most ``4 delta / T^2``. A round takes two samples, and the first round samples all arms. H
+    is `hardness` with ``floor = epsilon / 2``.
 
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
         Gaps of the best k, in [0, 1]; see `best_k_gaps`.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     epsilon : float
-        Tolerance.
+        Tolerance, at least 0.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
     h = hardness(gaps, real("epsilon", epsilon, 0.0) / 2.0)
     if math.isinf(h):
         return math.inf
-    # Lemma 5: T* = ceil(146 H ln(H / delta)). The rounds beyond it add at most the sum of 4 delta / T^2.
+    # Lemma 5: T* = ceil(146 H ln(H / delta)). Later rounds add at most the sum of 4 delta / T^2.
     rounds = math.ceil(146.0 * h * math.log(h / _level(delta)))
     return len(gap_array(gaps)) + 2.0 * (rounds + 4.0 * delta / (rounds - 1))
 
@@ -54,23 +55,23 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
 def lil_rand_lucb_samples(
     gaps: ArrayLike, k: int, *, delta: float, sigma: float = 0.5, mode: Mode = "faithful"
 ) -> float:
-    """Return Theorem 3.1's bound on lil'RandLUCB's mean samples, on the runs whose intervals hold.
+    """Return Theorem 3.1's bound on the mean samples of lil'RandLUCB, on the event that its intervals hold.
 
-    An arm with so many outcomes that its radius, at the level of 2 N arms, is below an eighth of its gap is
-    no longer the less sampled one of a critical pair; before, an outcome costs at most two steps on average.
+    If the radius of an arm, at the level of 2 N arms, is below an eighth of its gap, the arm is no longer the
+    less sampled one of a critical pair. Until then, each of its outcomes takes at most two steps on average.
 
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
-        See `best_k_gaps`.
+        Gaps of the arms; see `best_k_gaps`.
     k : int
-        How many arms are to be found.
+        Number of the best arms.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        See `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.LilLUCB`.
 
     Examples
     --------
@@ -99,22 +100,23 @@ def lil_clucb_samples(
     mode: Mode = "faithful",
     width: int | None = None,
 ) -> float:
-    """Return the bound of Theorem 4.1 or 4.2 on lil'CLUCB's samples, on the runs whose intervals hold.
+    """Return Theorem 4.1 or 4.2's bound on the samples of lil'CLUCB on the event that its intervals hold.
 
-    An arm whose radius is below ``gap / 4`` (the best k) or ``gap / (3 width)`` is never sampled again.
+    An arm is not sampled again once its radius is below ``gap / 4`` (best k arms) or ``gap / (3 width)``.
 
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
-        See `best_k_gaps` and `constrained_gaps`.
+        Gaps of the arms; see `best_k_gaps` and `constrained_gaps`.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        See `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.LilLUCB`.
     width : int, optional
-        Width of the family of super arms (see `cmab.theory.width`); left out for the best k arms.
+        Width of the family of super arms; see `cmab.theory.width`. If omitted, the bound is for the best k
+        arms.
 
     Examples
     --------
@@ -144,26 +146,26 @@ def clucb_samples(
     width: int,
     max_super_arm_size: int = 1,
 ) -> float:
-    """Return the bound on CLUCB's samples, on the runs whose intervals hold.
+    """Return the bound on the samples of CLUCB on the event that its intervals hold.
 
-    An arm whose radius is below ``gap / (3 width)`` is not sampled, and the rule stops when the largest
-    radius in dispute is at most ``epsilon / (2 size)``. The bound is the largest n with
-    ``n <= 2 sigma^2 sum of max(gap / (3 width), epsilon / (2 size))^-2 ln(4 N n^3 / delta) + N``.
+    An arm is not sampled if its radius is below ``gap / (3 width)``. The rule stops when the largest radius
+    in dispute is at most ``epsilon / (2 size)``. The bound is the largest n with ``n <= 2 sigma^2 sum of
+    max(gap / (3 width), epsilon / (2 size))^-2 ln(4 N n^3 / delta) + N``.
 
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
-        See `constrained_gaps`.
+        Gaps of the arms; see `constrained_gaps`.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     epsilon : float
         Tolerance of the sum (CLUCB-PAC).
     sigma : float
         Sub-Gaussian scale of the outcomes.
     width : int
-        Width of the family of super arms (see `cmab.theory.width`).
+        Width of the family of super arms; see `cmab.theory.width`.
     max_super_arm_size : int
-        Arms of the largest super arm; it counts only with `epsilon`.
+        Number of arms in the largest super arm (size above); it has an effect only if `epsilon` is positive.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def clucb_samples(
     References
     ----------
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, Theorems 1 and 5 (from memory); the inequality itself stands for the closed form.
+    NIPS 2014, Theorems 1 and 5 (from memory); the inequality replaces the closed form of the paper.
     """
     least = real("epsilon", epsilon, 0.0) / (2 * integer("max_super_arm_size", max_super_arm_size, 1))
     widths = gap_array(gaps) / (3 * integer("width", width, 1))
@@ -183,21 +185,21 @@ def clucb_samples(
 
 
 def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: float) -> float:
-    """Return Theorem 1's bound on AdaptiveTopK's samples, on the runs whose intervals hold.
+    """Return Theorem 1's bound on the samples of AdaptiveTopK on the event that its intervals hold.
 
-    Arm i leaves by the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``; in round j an arm
-    gets ``ceil(4^j ln(2 N j^2 / delta))`` outcomes.
+    Arm i is decided at the latest in the last round r with ``2^-r >= max(gap_i / 8, psi / 8, epsilon / 4)``.
+    In round j, each undecided arm gets ``ceil(4^j ln(2 N j^2 / delta))`` outcomes.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
         True means.
     k : int
-        Size of the best set, in ``[1, n_arms - 1]``.
+        Number of the best arms, in ``[1, n_arms - 1]``.
     delta : float
-        Probability of failure, in (0, 1).
+        Error probability, in (0, 1).
     epsilon : float
-        Average loss that is tolerated, in (0, 1).
+        Tolerated average loss, in (0, 1).
 
     Examples
     --------
@@ -211,8 +213,8 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: f
     """
     array = vector("means", means)
     _, psi, _ = aggregate_hardness(array, k, epsilon=epsilon)
-    # Equations 16 and 17: 8 * 2^-r is at least psi and the gap in the last round of an arm;
-    # equation 18 sums its outcomes.
+    # Equations 16 and 17: in the last round r of an arm, 8 * 2^-r is at least psi and at least the gap.
+    # Equation 18 sums the outcomes of the arm.
     widths = np.maximum(np.maximum(best_k_gaps(array, k), psi) / 8.0, epsilon / 4.0)
     rounds = np.maximum(np.floor(-np.log2(widths)), 1.0).astype(np.int64)
     log = [math.log(2 * len(array) * j * j / _level(delta)) for j in range(1, int(rounds.max()) + 1)]

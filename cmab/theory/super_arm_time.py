@@ -18,37 +18,38 @@ _TOLERANCE, _CUTS, _WORST, _FARTHEST = 1e-3, 300, 20, 1e50
 def super_arm_time(
     means: ArrayLike, super_arms: Sequence[ArrayLike], *, sigma: float = 0.5, sense: Sense = "max"
 ) -> tuple[FloatArray, float]:
-    """Return nearly optimal proportions w of samples and T*, for the best super arm with Gaussian arms.
+    """Return nearly optimal proportions w of samples and T* for the best super arm, with Gaussian arms.
 
-    ``1 / T*`` is the largest least evidence of a sample that tells the best super arm from another one, with
-    ``gap^2 / (2 sigma^2 sum 1 / w_i)`` over the arms that only one of the two has.
+    ``1 / T*`` is the maximum over w of the least evidence per sample that the best super arm is better than
+    another one. This evidence is ``gap^2 / (2 sigma^2 sum 1 / w_i)``, with the sum over the arms in exactly
+    one of the two.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
         True means.
     super_arms : sequence of array_like of int
-        All super arms, the best of them unique.
+        All super arms; the best one must be unique.
     sigma : float
-        Standard deviation of the outcomes.
+        Standard deviation of the outcomes, positive.
     sense : {"max", "min"}
-        Whether the best super arm has the largest sum or the smallest.
+        Whether the best super arm has the largest or the smallest sum.
 
     Returns
     -------
     FloatArray, shape (n_arms,)
-        Proportions, at which a sample's evidence is within 0.1 % of ``1 / T*``.
+        Proportions with an evidence per sample within 0.1 % of ``1 / T*``.
     float
-        T* from below, within 0.1 %: any rule that errs with probability at most delta takes at least
+        A lower bound on T*, within 0.1 %. Any rule that errs with probability at most delta needs at least
         ``T* kl(delta, 1 - delta)`` samples on average.
 
     Raises
     ------
     ValueError
-        If the best super arm is not unique, a parameter is out of its range, or `sigma` so far from the gaps
-        that T* is no number.
+        If the best super arm is not unique, if a parameter is out of its range, or if `sigma` differs so much
+        from the gaps that T* overflows.
     RuntimeError
-        If 300 rounds of tangents were not enough.
+        If 300 iterations are not enough.
 
     Examples
     --------
@@ -57,10 +58,8 @@ def super_arm_time(
     >>> proportions.round(2), round(time)
     (array([0.25, 0.25, 0.25, 0.25]), 200)
 
-    References
-    ----------
-    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1, for
-    the alternatives of a family of super arms.
+    References ---------- A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence,
+    COLT 2016, Theorem 1, with the alternatives of a family of super arms.
     """
     values, sigma = vector("means", means), real("sigma", sigma, 0.0, inside=True)
     family = listed("super_arms", super_arms, "super arms")
@@ -71,10 +70,10 @@ def super_arm_time(
     best = int(np.argmax(sums)) if len(sums) else 0
     others = np.abs(inside - inside[best : best + 1]).any(axis=1)
     if not others.any() or not (sums[others] < sums[best]).all():
-        raise ValueError("super_arms must have a unique best of at least two, got sums " + str(sums.tolist()))
+        raise ValueError("super_arms must be two or more with a unique best, got sums " + str(sums.tolist()))
     involved = np.abs(inside[others] - inside[best])
     gaps = sums[best] - sums[others]
-    # In units of the smallest gap, that squares stay finite; what is as far as the largest binds nowhere.
+    # In units of the smallest gap, so that squares stay finite. Gaps as large as the limit have no effect.
     worth = np.minimum(gaps / gaps.min(), _FARTHEST) ** 2
     with np.errstate(over="ignore", under="ignore"):
         unit = 2.0 * float(np.square(np.float64(sigma) / gaps.min()))
@@ -82,12 +81,12 @@ def super_arm_time(
         raise ValueError(
             f"sigma must be within a factor of 1e150 of the smallest gap, {gaps.min():g}, got {sigma:g}"
         )
-    # Arms that all super arms or none have need no sample.
+    # Arms that are in all super arms or in none need no samples.
     free = involved.any(axis=0)
     involved = involved[:, free]
 
     def tangents(w: FloatArray) -> FloatArray:
-        """The gradients of the least evidences at `w`, each its evidence when multiplied with `w`."""
+        """Return gradients of the smallest evidences at `w`; their products with `w` are the evidences."""
         spread = involved @ (1.0 / w)
         weakest = np.argsort(worth / spread, kind="stable")[:_WORST]
         slopes: FloatArray = worth[weakest, None] * involved[weakest] / (spread[weakest, None] * w) ** 2
@@ -106,5 +105,5 @@ def super_arm_time(
             proportions = np.zeros(len(values))
             proportions[free] = best_w
             return proportions, unit / most
-        trial = (best_w + corner) / 2.0  # inside: tangents at corners zigzag
+        trial = (best_w + corner) / 2.0  # an interior point, because tangents at corners zigzag
     raise RuntimeError(f"no proportions within {_TOLERANCE:g} of the optimum after {_CUTS} rounds")

@@ -1,4 +1,4 @@
-"""Bounds on the regret of CUCB without the smallest triggering probability; the proofs are in the docs."""
+"""Regret bounds of CUCB without the smallest triggering probability; the proofs are in the documentation."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from cmab.validation import integer, real
 
 
 def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> FloatArray:
-    """Return ``m + sqrt(24 m K n ln n)``, which bounds the widths that any rule meets in n rounds.
+    """Return ``m + sqrt(24 m K n ln n)``, an upper bound on the sum of widths over n rounds for any policy.
 
-    The width of an arm is that of Algorithm 1's interval, ``min(2 sqrt(3 ln t / 2T), 1)``, and 1 if it was
-    never seen. In expectation, the sum over rounds and arms of the probability that the arm is triggered
-    times its width is at most this number, whatever rule chooses the super arms.
+    The width of an arm is that of Algorithm 1's interval, ``min(2 sqrt(3 ln t / 2T), 1)``, and 1 for an arm
+    without observations. The bounded sum, over rounds and arms, is of the probability that the arm is
+    triggered times its width. Its expectation is at most this number for any choice of super arms.
 
     Parameters
     ----------
     n_arms : int
         Number of base arms m.
     n_triggered : float
-        K, the largest number of arms that a super arm triggers on average.
+        K, the largest expected number of arms that a super arm triggers.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
 
     Returns
     -------
     FloatArray, shape of `rounds`
+        The bound for each number of rounds.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> Floa
     References
     ----------
     Ours: the lemma of docs/explanation/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups
-    of arms of like triggering probability.
+    of arms with similar triggering probabilities.
     """
     n = numbers_of_rounds(rounds)
     m, k = integer("n_arms", n_arms, 1), real("n_triggered", n_triggered, 0.0)
@@ -57,31 +58,32 @@ def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> Floa
 def modulated_gap_free_bound(
     gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike
 ) -> FloatArray:
-    """Return a bound on the regret of `CUCB` with neither gaps (but the largest) nor ``1 / p*``.
+    """Return a bound on the regret of `CUCB` without ``1 / p*`` and without gaps except the largest.
 
-    ``B (m + sqrt(24 m K n ln n)) + pi^2 / 3 m Delta_max``, for outcomes in [0, 1], rewards that are
-    monotone and not negative, and Algorithm 1's radius. B is ``smoothness.modulated``. It holds for any
-    approximate oracle, with a probability of failure or without.
+    The bound is ``B (m + sqrt(24 m K n ln n)) + pi^2 / 3 m Delta_max``, where B is ``smoothness.modulated``.
+    Outcomes must be in [0, 1], rewards monotone and nonnegative, and the radius that of Algorithm 1. The
+    oracle may be approximate and may have a failure probability.
 
     Parameters
     ----------
     gaps : RewardGaps
-        The instance: m, K, and Delta_max.
+        The gaps of the instance, with m, K and Delta_max.
     smoothness : Smoothness
-        Of its reward: ``oracle.smoothness()``.
+        The smoothness of the reward, ``oracle.smoothness()``.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
 
     Returns
     -------
     FloatArray, shape of `rounds`
+        The bound for each number of rounds.
 
     Raises
     ------
     ValueError
-        If `smoothness` is None or has no modulated constant, or the gaps do not tell K.
+        If `smoothness` is None or has no modulated constant, or if `gaps` does not contain K.
     TypeError
-        If `gaps` are no `RewardGaps`.
+        If `gaps` is not a `RewardGaps`.
 
     Examples
     --------
@@ -105,9 +107,9 @@ def modulated_gap_free_bound(
 def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: ArrayLike) -> FloatArray:
     """Return a logarithmic bound on the regret of `CUCB` without ``1 / p*``.
 
-    ``24 B^2 m K ln n / Delta_min + 2 B m + pi^2 / 3 m Delta_max``, in the setting of
-    `modulated_gap_free_bound`, for oracles that do not fail. Delta_min is the smallest gap of all; 0 without
-    bad super arms.
+    The bound is ``24 B^2 m K ln n / Delta_min + 2 B m + pi^2 / 3 m Delta_max``. It holds under the
+    assumptions of `modulated_gap_free_bound`, for oracles without failure probability. Delta_min is the
+    smallest gap of all. The bound is 0 without bad super arms.
 
     Parameters
     ----------
@@ -117,6 +119,7 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
     Returns
     -------
     FloatArray, shape of `rounds`
+        The bound for each number of rounds.
 
     Raises
     ------
@@ -150,5 +153,5 @@ def _constant(gaps: RewardGaps, smoothness: Smoothness | None) -> float:
     if smoothness is None or smoothness.modulated is None:
         raise ValueError(f"smoothness must have a modulated constant, got {smoothness!r}")
     if math.isnan(gaps.n_triggered):
-        raise ValueError("gaps must tell n_triggered, as those of reward_gaps do, got nan")
+        raise ValueError("gaps must have a known n_triggered, as the result of reward_gaps has, got nan")
     return smoothness.modulated

@@ -1,4 +1,4 @@
-"""The width of a family of super arms: how many arms must be exchanged to get from one to another."""
+"""The width of a family of super arms: the size of the exchanges between its super arms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ Arms = frozenset[int]
 
 
 def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
-    """Return the width of a family that is given in full, by trying all exchanges; for small families.
+    """Return the width of a family of super arms by trying all exchanges; only for small families.
 
-    An exchange takes some arms out and others in. For any two super arms M and N and any arm of M that N
-    lacks, one is needed that takes that arm out of M, only arms of M without N out and only arms of N without
-    M in, and that leaves M so changed, and N with the reverse, in the family. The width is the size of the
-    largest exchange that is needed.
+    An exchange removes some arms from a super arm M and adds others; its size is the number of removed and
+    added arms. For any two super arms M and N, and any arm of M that is not in N, consider the exchanges that
+    remove this arm from M, remove only arms in M but not in N, and add only arms in N but not in M. Both M
+    after the exchange, and N after the reverse exchange, must be in the family. The width is the smallest
+    number such that for all M, N and arms there is such an exchange of at most this size.
 
-    It is at most 2 for the bases of a matroid, and at most the number of nodes for matchings and paths.
+    The width is at most 2 for the bases of a matroid, and at most the number of nodes for matchings and
+    paths.
 
     Parameters
     ----------
@@ -47,14 +49,14 @@ def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
 
 
 def _tasks(family: set[Arms]) -> Iterable[tuple[Arms, Arms, int]]:
-    """Return every two super arms with every arm of the first that the second lacks."""
+    """Yield every two super arms with every arm of the first that is not in the second."""
     for first, second in permutations(family, 2):
         for arm in first - second:
             yield first, second, arm
 
 
 def _least_exchange(family: set[Arms], first: Arms, second: Arms, arm: int) -> int:
-    """Return the size of the smallest exchange that takes `arm` out of `first`."""
+    """Return the size of the smallest exchange that removes `arm` from `first`."""
     others, additions = sorted(first - second - {arm}), sorted(second - first)
     for size in range(len(others) + len(additions) + 1):
         for moved in combinations(range(len(others) + len(additions)), size):

@@ -1,10 +1,10 @@
 """
-A route through a backbone
-==========================
+A route through a backbone network
+==================================
 
-Links of the German research network of SNDlib are slow in proportion to their lengths, with noise; CUCB learns the fastest route
-from Hamburg to Munich. Where the network is not on the machine that builds this page, a grid is taken, and the title
-says so.
+The delay of a link in the German research network of SNDlib is proportional to its length, with noise. CUCB
+learns the fastest route from Hamburg to Munich. If the data set is missing on the machine that builds this
+page, the network is a grid, and the title of the figure says so.
 """
 
 import matplotlib.pyplot as plt

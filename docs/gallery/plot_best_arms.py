@@ -2,9 +2,10 @@
 Which arms are best?
 ====================
 
-Pure exploration: sample until the two best of ten arms are certain. Rules with an iterated-logarithm radius take
-little more than half of LUCB1's samples; among them ten arms and twelve runs (the dots) show no difference. Where
-randomising between the two critical arms pays is told under "Reproducing the papers".
+Pure exploration samples arms until the two best of ten arms are certain. Rules with an iterated-logarithm
+radius need little more than half of the samples of LUCB1. With ten arms and twelve runs (the dots), these
+rules do not differ from each other. The page on reproductions shows instances in which lil'RandLUCB, which
+samples one of the two critical arms at random, needs fewer samples.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 Which tree is best?
 ===================
 
-Exploration of super arms: sample cables until it is certain which spanning tree of a network is best. Wide lines were sampled
-often: the choice between them is close. Every outcome of a cable serves all trees it is in, and `SuperArmGLR` asks how
-much evidence there is against each exchange of two cables; rules with an interval for each cable need more samples.
+Pure exploration of super arms samples cables until the best spanning tree of a network is certain. Wide lines
+are cables with many samples, where the decision is close. Every outcome of a cable gives information about
+all trees that contain the cable. `SuperArmGLR` measures the evidence against each exchange of two cables.
+Rules with an interval for each cable need more samples.
 """
 
 import matplotlib.pyplot as plt

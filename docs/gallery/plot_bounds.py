@@ -1,11 +1,11 @@
 """
-Regret and its bounds, where triggering is rare
-===============================================
+Regret and its bounds when triggering is rare
+=============================================
 
-A list of three of eight items; the user looks down the list and stops at the first item that attracts her. The third place
-is seldom looked at, so the smallest triggering probability is 0.015. Bounds that divide by it promise little; those of
-the page "What is proven" do not. Both kinds stay far above what is measured, the reward of a round being at most 1:
-bounds of this kind are for the shape of the curve.
+A user reads a list of three out of eight items and stops at the first attractive item. The user seldom
+examines the third position, so the smallest triggering probability is 0.015. Bounds that divide by this
+probability are large; the bounds on the page "Theory" do not divide by it. All bounds are far above
+the measured regret (the reward of a round is at most 1), because such bounds describe the shape of the curve.
 """
 
 from itertools import permutations
@@ -27,7 +27,7 @@ from instances import BernoulliArms
 
 
 class Lists(Oracle):
-    """Lists of three items, worth the probability that one of them attracts."""
+    """Lists of three items. The reward is 1 if an item attracts the user."""
 
     n_arms = n_choices = 8
 
@@ -46,12 +46,12 @@ class Lists(Oracle):
         return chances
 
     def smoothness(self):
-        # One factor after another: the product of the first ones is the probability to come so far.
+        # By telescoping: the product over earlier positions is the probability that the user gets there.
         return Smoothness(3.0, modulated=1.0)
 
 
 class Clicks(Environment):
-    """Shows which items were looked at, and which of them attracted."""
+    """Show which items the user examined, and which of them attracted."""
 
     def __init__(self, means):
         self.arms = BernoulliArms(means)

@@ -1,10 +1,11 @@
 """
-Budgets, and what was left
-==========================
+Budgets and their use
+=====================
 
-Ten arms, three are played in a round, and each uses up two resources; what earns most uses up most. Left: the mean reward over
-the whole horizon, against the best mixture of super arms that the budgets allow (dashed), which prices come near; CUCB that
-stops in time spends all on the dearest arms early. Right: what is left of the first budget in the course of 1,000 rounds.
+In each round, three of ten arms are played. Each arm uses two resources, and arms with large rewards use
+most. Left: the mean reward over the whole horizon, compared with the best mixture of super arms within the
+budgets (dashed). The policy with prices comes close to it. CUCB, which stops when a budget is used, spends
+its budgets early on expensive arms. Right: the rest of the first budget during 1,000 rounds.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-A campaign by name
-==================
+A campaign with names
+=====================
 
-Each week two people are asked to spread a message, and later tell who joined and which ties carried it. The people here are
-a simulation; in a campaign they are not, and all else is as here. Every event goes to a journal before a call returns, so
-that the program may be killed at any time.
+Each week, a campaign asks two people to spread a message. Later it learns who joined and which ties carried
+the message. In this example the people are simulated; the rest of the program is the same in a real campaign.
+Every event is written to a journal before the call returns, so the program may be killed at any time.
 """
 
 import tempfile

@@ -2,8 +2,9 @@
 One cascade
 ===========
 
-Seeds chosen by the influence-maximisation oracle on Les Misérables, and one cascade from them. The learner sees which ties
-carried the message and which were tried in vain, and nothing else.
+The oracle for influence maximisation chooses seeds in the network of Les Misérables. The figure shows one
+cascade from these seeds. The learner observes only which ties were tried and which of them carried the
+message.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 When the means change
 =====================
 
-Three arms of twelve are played in a round. Twice all means change places (dotted lines). Who remembers everything goes on
-with what was best; a window and a discount pay a little all the time and are soon back; restarts (crosses: the changes that
-the test found) pay for the rounds that explore. Regret is against the best super arm of each round; three replications.
+Three of twelve arms are played in each round. All means change twice (dotted lines). CUCB, which remembers
+all outcomes, continues with arms that were best before. A sliding window and a discount cost a little in all
+rounds, and recover soon. Restarts (crosses: changes that the test detected) cost exploring rounds. The regret
+is against the best super arm of each round, in three replications.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-What to offer
-=============
+Which items to offer
+====================
 
-Twelve items, at most four on the shelf, and customers who buy one or none. Thompson sampling and CUCB learn from every customer how
-each item compares with nothing; MNL-UCB keeps a shelf until somebody leaves with nothing, and its proven
-factor of 48 has not learned anything yet.
+There are twelve items and at most four on the shelf. Customers buy one item or none. Thompson sampling and
+CUCB learn from every customer how each item compares with no purchase. MNL-UCB keeps an offer until a
+customer buys nothing. With its proven factor of 48, it has not yet learned anything.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,11 @@
 """
-What to offer of a hundred items
-================================
+Which of a hundred items to offer
+=================================
 
-Items are known by four features, and what attracts customers is linear in them. UCB-MNL and TS-MNL learn five coefficients, and
-with them what nobody was offered; MNL-UCB, here with the factor that served it best of three, learns item by item. On the right what
-UCB-MNL takes for the attraction of each item after 600 customers, against the truth.
+Items have four known features, and the attraction of an item is linear in them. UCB-MNL and TS-MNL learn five
+coefficients, and thereby the attractions of items that were never offered. MNL-UCB (with the best of three
+factors) learns each item separately. Right: the attractions that UCB-MNL estimates after 600 customers,
+against the true attractions.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,11 @@
 """
-Clicks that prove an order
-==========================
+Order from clicks
+=================
 
-Ten items in five slots that are looked at more and more rarely. `TopRank` knows nothing of slots: it compares items that stood in
-the same block, shuffled. CUCB and KL-UCB learn each item in each slot. On the right, users who click several items and leave when
-satisfied: if all that stands above the last click counts as seen, items below a click seem better than they are.
+Ten items are shown in five positions, of which users examine the later ones less often. `TopRank` assumes
+nothing about positions: it compares items that were shuffled within one block. CUCB and KL-UCB learn each
+pair of item and position. Right: users click several items and leave when they are satisfied. If all items
+above the last click count as examined, the attraction of items at later positions is overestimated.
 """
 
 from itertools import product
@@ -21,7 +22,7 @@ learners = {"CUCB on pairs": CUCB(page.oracle), "KL-UCB on pairs": KLCUCB(page.o
 learners["TopRank"] = TopRank(page.oracle, 1 / 3000, lists=np.arange(50).reshape(10, 5))
 comparison = compare(learners, page, horizon=3000, replications=3, rng=0)
 
-# Every way in which a user may go through four items of attraction 0.5, who is satisfied by a click in half of the cases.
+# All paths of a user through four items with attraction 0.5. A click satisfies the user with probability 0.5.
 counted, clicked = np.zeros(4), np.zeros(4)
 for coins in product((0, 1), repeat=8):
     ends = [place for place in range(4) if coins[place] and coins[4 + place]]

@@ -1,10 +1,11 @@
 """
-What another rule would have earned
-===================================
+Estimate the reward of another policy
+=====================================
 
-A fashion shop logged clicks of a uniform rule and of Thompson sampling (the Open Bandit data). From the uniform log alone the
-clicks of the other rule are estimated, by weighting rounds, and compared with those that were measured. Where the data is not on
-the machine that builds this page, logs of the same form are drawn, with more clicks, and the title says so.
+A fashion shop logged clicks under a uniform policy and under Thompson sampling (the Open Bandit data). From
+the uniform log alone, we estimate the clicks of Thompson sampling with weighted rounds, and compare them with
+the measured clicks. If the data set is missing on the machine that builds this page, the logs are simulated,
+with more clicks, and the title of the figure says so.
 """
 
 from collections import Counter
@@ -25,7 +26,7 @@ def drawn(share, rng):
 
 
 def as_often(log):
-    """The rule that shows items at each position as often as a log did."""
+    """Return the policy that shows items at each position with their frequencies in a log."""
     shown = Counter((row.facts["position"], row.names) for row in log)
     rounds = Counter(row.facts["position"] for row in log)
     chances = {p: {names: n / rounds[p] for (at, names), n in shown.items() if at == p} for p in rounds}

@@ -1,9 +1,9 @@
 """
-Learners compared in one call
-=============================
+Compare learners in one call
+============================
 
-Ten of a hundred arms. `compare` plays all learners on the same coins, ranks them, and tests which differences are real:
-the table and the figure come out of one object.
+The learners choose ten of a hundred arms. `compare` runs all learners on the same outcomes, ranks them, and
+tests their differences. The table and the figure come from one object.
 """
 
 import matplotlib.pyplot as plt
@@ -28,6 +28,7 @@ comparison.plot()
 plt.show()
 
 # %%
-# The same as a table. Every pair is in `comparison.tests()`, and `to_latex`, `to_frame` and `save` keep it.
+# The same comparison as a table. `comparison.tests()` compares all pairs. `to_latex`, `to_frame` and `save`
+# export the result.
 
 print(comparison.table())

@@ -1,11 +1,11 @@
 """
-The comparison policies, and what the theorem promises
-======================================================
+Standard policies and the bound of the theorem
+==============================================
 
-Four of twenty arms under the policies that a paper compares with CUCB, on the same coins. Thompson sampling usually
-wins; greedy may settle on a bad super arm and its regret then grows with every round. On the right, what Theorem 1
-promises of CUCB on a smaller instance, two of five arms, whose gaps can be listed: the regret has the same shape, far
-below.
+Left: policies choose four of twenty arms on the same outcomes. Thompson sampling usually has the least
+regret. The greedy policy may settle on a bad super arm, and then its regret grows linearly. Right: the bound
+of Theorem 1 for CUCB on a smaller instance, two of five arms, whose gaps can be listed. The measured regret
+has the same shape and is far below the bound.
 """
 
 from itertools import combinations

@@ -1,9 +1,9 @@
 """
-What features are worth
-=======================
+The value of features
+=====================
 
-Two hundred arms whose means are linear in five known features. Rules that learn the five coefficients find the best five arms
-while CUCB still tries each arm by itself; the band holds the mean with 95 % confidence.
+The means of two hundred arms are linear in five known features. Policies that learn the five coefficients
+find the best five arms while CUCB still tries each arm. The band contains the mean with 95 % confidence.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,10 @@
 """
-Advertising at events
-=====================
+Advertise at events
+===================
 
-Probabilistic maximum coverage on Davis's Southern women: three events are chosen, every guest who notices counts once.
-The estimates of CUCB against the truth, darker dots for edges observed more often: it learns what it needs.
+Probabilistic maximum coverage on Davis's Southern women network: a policy chooses three events, and every
+guest who notices the advertisement counts once. The figure shows the estimates of CUCB against the true
+probabilities. Darker dots are edges with more observations: CUCB estimates the edges well that it needs.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,7 @@ from instances import Coverage
 
 graph = nx.davis_southern_women_graph()
 for node, side in list(graph.nodes(data="bipartite")):
-    graph.nodes[node]["bipartite"] = 1 - side  # events are chosen, women are covered
+    graph.nodes[node]["bipartite"] = 1 - side  # super arms list events, which cover women
 probabilities = np.random.default_rng(0).beta(1.0, 2.5, graph.number_of_edges())
 environment = Coverage(graph, k=3, probability=probabilities)
 result = simulate(CUCB(environment.oracle, radius_factor=0.3), environment, horizon=2000, rng=0)

@@ -2,9 +2,9 @@
 Seeds with a deadline
 =====================
 
-Whom to tell when there is little time? On Les Misérables everybody talks to one friend a step, who believes it with
-probability 0.6. For each deadline: the best three seeds for it, and those that are best without one. Who knows everybody is
-slow to tell them.
+On Les Misérables, every person talks to one friend per step, who believes the message with probability 0.6.
+For each deadline, the figure compares the best three seeds for this deadline with the best three seeds
+without a deadline. People with many friends need many steps to talk to all of them.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 An oracle that fails
 ====================
 
-An oracle may fail with probability :math:`1 - \\beta`. Regret is then measured against :math:`\\alpha \\beta` times the
-optimum: a learner whose oracle fails now and then is not blamed for it, and its regret may even be negative, since a
-failed call is not worthless. Against the optimum itself the regret grows linearly, as it must.
+An oracle may fail with probability :math:`1 - \\beta`. The approximation regret is measured against
+:math:`\\alpha \\beta` times the optimum, so it allows for failures of the oracle. It may be negative, because a
+failed call still has a reward. The regret against the optimum itself grows linearly.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from oracles import TopK
 
 
 class Unreliable(TopK):
-    """Chooses at random in a fifth of the rounds, and says so."""
+    """An oracle that returns a random super arm with probability 0.2, and declares it."""
 
     beta = 0.8
 

@@ -1,9 +1,9 @@
 """
-Shares for everybody
-====================
+Fair shares of the rounds
+=========================
 
-Two of six arms a round, each of which is there in four rounds of five. CUCB soon leaves the worse ones out; LFG plays each in a
-fifth of the rounds or more, and the best ones in what is left.
+Two of six arms are played in each round, and each arm is available in four of five rounds. CUCB soon ignores
+the worse arms. LFG plays each arm in at least a fifth of the rounds, and the best arms in the other rounds.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 Which fares to offer
 ====================
 
-Travellers between Montreal and Toronto said how they travel. A logit fitted on that survey says how many would take a train, a
-plane or a bus at another fare rather than drive, and learners find the four fares that earn most. Where the survey is not on the
-machine that builds this page, attractions that fall with the fare are drawn, and the title says so.
+A survey recorded how travellers went from Montreal to Toronto. A logit model fitted to the survey predicts
+how many would take a train, a plane or a bus at another fare instead of a car. Learners find the four fares
+with the largest revenue. If the survey is missing on the machine that builds this page, attractions that
+decrease with the fare are simulated, and the title of the figure says so.
 """
 
 import matplotlib.pyplot as plt

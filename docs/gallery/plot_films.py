@@ -2,9 +2,9 @@
 Films on a page
 ===============
 
-The hundred most rated films of MovieLens 100K, five of them on a page; a user takes the first that he likes. Where the data is
-not on the machine that builds this page, attractions are drawn that fall as theirs do, and the title says so. See `Real data`
-for the wheel that has them.
+A page shows five of the hundred most rated films of MovieLens 100K. A user chooses the first film that he
+likes. If the data set is missing on the machine that builds this page, similar attractions are simulated, and
+the title of the figure says so. The page `Real data` names the wheel with the data.
 """
 
 import matplotlib.pyplot as plt

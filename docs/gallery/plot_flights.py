@@ -2,10 +2,11 @@
 The most punctual airline
 =========================
 
-Of fourteen airlines that fly from New York, which one is the least late? An outcome is a recorded flight of 2013, drawn with
-replacement: 1 if it came in time, 0 if an hour late or more. Delays have a long tail, of up to 21 hours; it is cut off there.
-Sequential halving and equal shares of the flights are compared by how often they name a wrong airline. Where the data is not on the
-machine that builds this page, delays with such a tail are drawn, and the title says so. See `Real data` for the archive that has them.
+Which of fourteen airlines from New York has the least delay? An outcome is a flight of 2013, drawn with
+replacement: 1 if it was on time, and 0 if it was an hour late or more. Delays have a long tail of up to 21
+hours, which is cut off at an hour. The figure compares how often sequential halving and uniform allocation
+return a wrong airline. If the data set is missing on the machine that builds this page, similar delays are
+simulated, and the title of the figure says so. The page `Real data` names the archive with the data.
 """
 
 from functools import partial

@@ -2,9 +2,9 @@
 Flows, cuts and trees
 =====================
 
-Families of edges on one town of 30 places, each the answer to the same costs, thin lines for cheap edges:
-`DisjointPaths`, `MinCostFlow`, `MinimumCut`, `SteinerTree`, `Arborescence` and the pairs of a
-`GeneralizedAssignment`. Any rule for sums plays on any of them.
+The figure shows optimal sets of edges in one town of 30 places for the same costs (thin lines are cheap
+edges): `DisjointPaths`, `MinCostFlow`, `MinimumCut`, `SteinerTree`, `Arborescence` and the pairs of a
+`GeneralizedAssignment`. Every policy for linear oracles works with each of them.
 """
 
 import matplotlib.pyplot as plt
@@ -66,7 +66,7 @@ axes.set(title="ten jobs, three agents, hours", xticks=[], yticks=range(3), ylab
 plt.show()
 
 # %%
-# Chances are learned as for any other sum: here, which two routes to keep open.
+# A policy learns the means as with any other linear oracle: here, which two routes to keep open.
 
 paths = families["two paths without common nodes"][1]
 delays = BernoulliArms([price[frozenset(edge)] for edge in town.edges])

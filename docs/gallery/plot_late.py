@@ -1,10 +1,10 @@
 """
-Feedback that comes late
-========================
+Late feedback
+=============
 
-Feedback of a round is told some rounds later. Until then a rule without randomness plays the same super arm again and again.
-Rules that draw go on exploring and suffer less. Twelve arms, three are played; the regret after 1,000 rounds, mean of three
-replications.
+The feedback of a round arrives some rounds later. Until then, a deterministic policy plays the same super
+arm. Randomised policies continue to explore and lose less. Three of twelve arms are played in each round. The
+figure shows the regret after 1,000 rounds, as the mean of three replications.
 """
 
 import matplotlib.pyplot as plt

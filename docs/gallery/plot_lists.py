@@ -2,8 +2,9 @@
 Lists that users read from the top
 ==================================
 
-Twenty items, five of them in a list; a user stops at the first that attracts him. What stands at the end is seldom looked at, so
-the best items come first, and the order is learned with the rest.
+A list shows five of twenty items, and a user stops at the first attractive item. Users seldom examine the
+last positions, so the best list has the best items first. The learners learn the order together with the
+items.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 From a file to seeds
 ====================
 
-A file with who knows whom, as a spreadsheet writes it, is read with its names and weights; the seeds are those that would
-be chosen if the probabilities were known. `cmab demo influence --graph friends.csv` plays learners on the same file.
+`read_network` reads a file of pairs of people, as a spreadsheet writes it, with names and probabilities. The
+oracle chooses the best seeds for these probabilities. `cmab demo influence --graph friends.csv` plays
+learners on the same file.
 """
 
 import tempfile
@@ -29,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 print(*network.told, sep="\n")
 
 # %%
-# Base arms are the ties, one for each direction; the oracle says how good its answer is.
+# Base arms are the ties, one for each direction. `expected_reward` returns the spread of the seeds.
 
 oracle = InfluenceMaximization(network.graph, k=2, epsilon=0.1)
 seeds = oracle.solve(network.graph.probabilities, np.random.default_rng(0))

@@ -1,11 +1,12 @@
 """
-What a network tells of its edges
-=================================
+Features of edges from the network
+==================================
 
-Eight communities of 25 people: edges within one carry in one case of eight, edges between two in one of a hundred. Nobody is
-told which is which. IMLinUCB learns what the features of an edge are worth, which `edge_features` computes from the network
-alone; CUCB learns each edge by itself. Left: the people by the second and third eigenvector, coloured by community. Right: how
-many people are reached in each round, as a mean over the last ten.
+A network has eight communities of 25 people. Edges within a community carry the message with probability
+0.12, and edges between communities with probability 0.01. The learners do not know the communities. IMLinUCB
+learns the coefficients of edge features, which `edge_features` computes from the network alone. CUCB learns
+each edge separately. Left: the people by the second and third eigenvector, coloured by community. Right: the
+number of reached people, as a mean over ten rounds.
 """
 
 import matplotlib.pyplot as plt

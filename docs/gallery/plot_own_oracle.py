@@ -2,7 +2,7 @@
 An oracle of your own
 =====================
 
-Ten lines, one check, one picture: the best window of neighbouring arms.
+The super arms of this oracle are windows of neighbouring arms. The class has ten lines.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from instances import BernoulliArms, SemiBandit
 
 
 class Window(LinearOracle):
-    """The super arms of `width` neighbouring arms."""
+    """An oracle for windows of `width` neighbouring arms."""
 
     def __init__(self, n_arms, width):
         self.n_arms, self.width = n_arms, width
@@ -26,12 +26,12 @@ class Window(LinearOracle):
 
 
 # %%
-# Does it keep its promise? All windows are listed, so the check is exhaustive.
+# Check the oracle. The list contains all windows, so the check is exhaustive.
 
 check_oracle(Window(8, 3), super_arms=[range(first, first + 3) for first in range(6)])
 
 # %%
-# Then every policy works with it.
+# Every policy works with the oracle.
 
 x = np.linspace(0, 1, 60)
 means = 0.5 + 0.3 * np.sin(7 * x) * np.cos(3 * x)

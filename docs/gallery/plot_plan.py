@@ -1,11 +1,11 @@
 """
-Samples against the chance of error, on an instance of yours
-============================================================
+Plan the number of samples
+==========================
 
-Which of five subject lines is opened most? A guess of the rates is enough to say how many letters each rule
-would take, and what no rule can do without: `plan` runs the rules on the guess and draws it. The lines rise
-by the same number of samples for each factor of ten in the chance of error, and the proven stops that know of coins
-start lowest.
+Which of five subject lines do most readers open? `plan` runs the rules on guessed rates and plots the number
+of samples against the error probability, with the lower bound for any rule. For each factor of ten in the
+error probability, the number of samples increases by a constant. The proven rules that assume Bernoulli arms
+need the fewest samples.
 """
 
 import matplotlib.pyplot as plt

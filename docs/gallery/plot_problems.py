@@ -2,8 +2,9 @@
 A budget, and servers for clients
 =================================
 
-Left: projects with prices compete for a budget (`Knapsack`); one dot each, the chosen ones marked. Right:
-three of ten servers are opened, each client is served by the best of them (`SubmodularOracle`).
+Left: projects with prices compete for a budget (`Knapsack`). Each dot is a project, and the chosen projects
+are marked. Right: three of ten servers are opened, and each client uses the best open server
+(`SubmodularOracle`).
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,7 @@ nearness = np.maximum(0.0, 1.0 - 2.0 * distances)
 
 
 def served(means, chosen):
-    """Each client is worth what the best open server is to it."""
+    """Return the sum over clients of the mean of their best open server."""
     return means.reshape(10, 60)[chosen].max(axis=0, initial=0.0).sum()
 
 

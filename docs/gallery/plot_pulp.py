@@ -1,9 +1,10 @@
 """
-A knapsack, described in PuLP
-=============================
+A knapsack in PuLP
+==================
 
-Any PuLP model with binary variables is an oracle: PuLP describes what is feasible, the learner's indices are the
-costs. Projects with known weights and unknown success; each round a selection that fits the budget is started.
+Every PuLP model with binary variables is an oracle. PuLP describes the feasible sets, and the indices of the
+policy are the coefficients of the objective. Here projects have known weights and unknown success
+probabilities. In each round, the policy starts a set of projects within the budget.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ weights = rng.integers(1, 9, 15)
 problem = pulp.LpProblem("projects", pulp.LpMaximize)
 x = [problem.add_variable(f"project{i}", cat="Binary") for i in range(15)]
 problem += pulp.lpSum(int(w) * v for w, v in zip(weights, x, strict=True)) <= 25
-problem += x[0] + x[1] <= 1  # these two exclude each other
+problem += x[0] + x[1] <= 1  # at most one of these two
 oracle = PuLPOracle(problem, x)
 environment = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, 15)), oracle)
 

@@ -2,9 +2,10 @@
 How wide should the radius be?
 ==============================
 
-The radius of Algorithm 1 is what its proof needs. Section 3.2 of the paper proves narrower ones where every arm of the
-super arm is always observed; practitioners scale it down further and lose the guarantee. Ten of a hundred arms, twenty
-replications; the band holds the mean with 95 % confidence.
+The proof of Algorithm 1 needs its radius. Section 3.2 of the paper proves smaller radii if every arm of the
+super arm is always observed. In practice the radius is often scaled down further, without a guarantee. The
+policies choose ten of a hundred arms, in twenty replications. The band contains the mean with 95 %
+confidence.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A route through a town
 ======================
 
-Streets are slow with unknown probabilities; costs are minimised, so optimism means *lower* bounds. The route on which
-CUCB with a narrow radius has settled, over the true delays.
+Each street is slow with an unknown probability. Costs are minimised, so optimistic bounds are *lower* bounds.
+The figure shows the final route of CUCB with a small radius, over the true delays.
 """
 
 import matplotlib.pyplot as plt

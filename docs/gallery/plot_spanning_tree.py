@@ -1,9 +1,9 @@
 """
-Learning a spanning tree
-========================
+Learn a spanning tree
+=====================
 
-Every edge of the karate-club network pays 1 with an unknown probability; each round builds one spanning
-tree and sees what its edges paid. The tree that CUCB has settled on is drawn over the network.
+Every edge of the karate-club network pays 1 with an unknown probability. In each round, the policy builds a
+spanning tree and observes the outcomes of its edges. The figure shows the final tree of CUCB.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 A study
 =======
 
-A comparison described as data: instances, learners with a grid, replications. Results are stored as they finish, and
-what comes out is the object that `compare` gives; `cmab report` makes a page of them.
+A study describes a comparison as data: instances, learners with a grid of parameters, and replications. It
+stores each result when it is finished. `study.comparisons` returns the same objects as `compare`, and `cmab
+report` writes a page.
 """
 
 import tempfile
@@ -38,7 +39,7 @@ with tempfile.TemporaryDirectory() as folder:
 print(comparison.table())
 
 # %%
-# Bands hold the mean with 95 % confidence.
+# The bands contain the mean with 95 % confidence.
 
 comparison.plot()
 plt.show()

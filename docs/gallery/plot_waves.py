@@ -2,8 +2,9 @@
 Seeds in waves
 ==============
 
-Six seeds on Les Misérables, all at once or in two, three and six waves, each chosen when the one before has run its course.
-What luck has reached already needs no seed: in the same 25 worlds, waves reach more with as many seeds.
+Six seeds on Les Misérables are chosen at once, or in two, three or six waves. Each wave is chosen after the
+cascade of the last wave has ended, so people who are already reached need no seed. In the same 25 worlds,
+waves reach more people with the same number of seeds.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ environment = IndependentCascade(graph, means)
 
 
 def play(waves, world):
-    """Return who was active after each wave, in one world: a generator that is made anew for each wave."""
+    """Return the seeds, and the active people after each wave, in one world (one generator state)."""
     campaign, active = AdaptiveInfluence(graph, 6 // waves, waves=waves, epsilon=0.2), []
     while campaign.left:
         asked = campaign.ask(means, np.random.default_rng(0)).seeds

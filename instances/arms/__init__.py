@@ -1,4 +1,4 @@
-"""Distributions of base arms. The usual ones are `instances.BernoulliArms` and `instances.GaussianArms`."""
+"""Distributions of base arms; the usual ones are `instances.BernoulliArms` and `instances.GaussianArms`."""
 
 from cmab.namespaces import attach
 

@@ -15,9 +15,9 @@ from cmab.validation import frozen, real, vector
 
 
 class Arms(Environment):
-    """Independent base arms; a super arm lists arms and is worth the sum of their outcomes.
+    """Independent base arms; the reward of a super arm is the sum of the outcomes of its arms.
 
-    A subclass sets `means` (and `support`) and defines `pull` and `quantile`.
+    A subclass sets `means` (and `support`, if it is not [0, 1]) and defines `pull` and `quantile`.
 
     Examples
     --------
@@ -35,24 +35,24 @@ class Arms(Environment):
 
     @property
     def n_arms(self) -> int:  # type: ignore[override]
-        """Number of base arms."""
+        """The number of base arms."""
         return len(self.means)
 
     @property
     def n_choices(self) -> int:  # type: ignore[override]
-        """Number of base arms: a super arm lists arms."""
+        """The number of base arms, because a super arm is a list of base arms."""
         return len(self.means)
 
     @abstractmethod
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return the outcome of each of `arms` that belongs to a uniform number of [0, 1)."""
+        """Return, for each of `arms`, the outcome of its quantile function at a uniform number in [0, 1)."""
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Return the outcomes of the arms in `super_arm`, by common random numbers, and their sum."""
+        """Return the outcomes of the arms in `super_arm` (common random numbers) and their sum."""
         from cmab.kernels import keyed_uniforms
         from instances.arms._kernels_bernoulli import sum_in_order
 
-        # One number of the stream a round, and from it a coin for each arm: common random numbers.
+        # One random number per round determines the outcomes of all arms: common random numbers.
         outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
@@ -63,12 +63,12 @@ class Arms(Environment):
 
 
 class BernoulliArms(Arms):
-    """Base arms with outcomes 0 and 1.
+    """Base arms with outcomes 0 and 1 (Bernoulli distributions).
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        Success probabilities, in [0, 1].
+        Success probability of each arm, in [0, 1].
 
     Examples
     --------
@@ -100,21 +100,21 @@ class BernoulliArms(Arms):
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes, twice: a success is its own square."""
-        # The exact law of the sum, in one draw however many the pulls.
+        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
+        # One draw has the exact distribution of the sum, for any number of pulls.
         successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
         return successes, successes
 
 
 class GaussianArms(Arms):
-    """Base arms with normal outcomes of one variance.
+    """Base arms with normal outcomes that have a common variance.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        Finite means.
+        Mean of each arm, finite.
     sigma : float
-        Standard deviation, positive.
+        Standard deviation of all arms, positive.
 
     Examples
     --------
@@ -155,10 +155,10 @@ class GaussianArms(Arms):
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares: a normal mean and an independent chi-square deviation."""
+        """Return sums and sums of squares from a normal mean and an independent chi-square deviation."""
         means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
-        # Cochran's theorem: the mean is normal, the squared deviations are sigma^2 chi^2 with n
-        # - 1 degrees, independent of it.
+        # Cochran's theorem: the sample mean is normal; the sum of squared deviations is sigma^2 chi^2 with
+        # n - 1 degrees of freedom and independent of the mean.
         degrees = np.asarray(pulls) - 1
         deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self._sigma**2
         return pulls * means, deviations + pulls * means**2

@@ -1,4 +1,4 @@
-"""Arms with outcomes in an interval: Beta distributions, and recorded data."""
+"""Arms with outcomes in an interval: Beta distributions and recorded outcomes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from instances.arms.arms import Arms
 
 
 class BetaArms(Arms):
-    """Base arms with Beta distributed outcomes in [0, 1].
+    """Base arms with outcomes in [0, 1] from Beta distributions.
 
     Parameters
     ----------
     a, b : array_like, shape (n_arms,)
-        Parameters of each distribution, positive; its mean is ``a / (a + b)``.
+        Parameters of the distribution of each arm, positive. The mean is ``a / (a + b)``.
 
     Examples
     --------
@@ -44,14 +44,14 @@ class BetaArms(Arms):
 
 
 class EmpiricalArms(Arms):
-    """Base arms whose outcomes are drawn from recorded ones, each with the same probability.
+    """Base arms with outcomes drawn uniformly, with replacement, from recorded outcomes.
 
     Parameters
     ----------
     samples : sequence of array_like
-        The recorded outcomes of each arm, at least one of each.
+        The recorded outcomes of each arm, at least one per arm.
     support : tuple of float
-        An interval that holds all of them.
+        An interval that contains all outcomes.
 
     Examples
     --------
@@ -66,10 +66,10 @@ class EmpiricalArms(Arms):
         recorded = [vector(f"samples[{i}]", values, None, low, high) for i, values in enumerate(given)]
         empty = [i for i, values in enumerate(recorded) if len(values) == 0]
         if empty or not recorded:
-            raise ValueError(f"samples must hold at least one outcome of every arm, got none of {empty}")
+            raise ValueError(f"samples must have at least one outcome per arm, got none for arms {empty}")
         self.support = (low, high)
         self._sizes = np.array([len(values) for values in recorded], np.int64)
-        # All records end to end: arm i has the entries from starts[i] on, sizes[i] of them.
+        # All records in one array: the outcomes of arm i begin at starts[i], and there are sizes[i] of them.
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
         self._outcomes = frozen(np.concatenate(recorded))
         self.means = frozen(np.array([values.mean() for values in recorded]))
@@ -81,14 +81,14 @@ class EmpiricalArms(Arms):
         return unguarded(self.quantile)(arms, rng.random(len(arms)))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        # Uniform numbers are below 1, and products with a size round to less than it.
+        # Uniform numbers are below 1, and their product with a size rounds to less than the size.
         position = (uniforms * self._sizes[arms]).astype(np.int64)
         return self._outcomes[self._starts[arms] + position]
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares: of draws, or by multinomial numbers where more are asked for."""
+        """Return sums and sums of squares, from single draws or, for many pulls, from multinomial counts."""
         sums, squares = np.empty(len(arms)), np.empty(len(arms))
         for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
             values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]

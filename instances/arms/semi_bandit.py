@@ -1,4 +1,4 @@
-"""Semi-bandits: arms and a linear family of super arms."""
+"""Semi-bandits: base arms and a linear family of super arms."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from instances.arms.arms import Arms
 
 
 class SemiBandit(Environment):
-    """Every base arm of the super arm is observed; the reward is the sum of their outcomes.
+    """Base arms with semi-bandit feedback: every outcome of a super arm is observed, the reward is their sum.
 
-    Where a `context` has values or costs, an outcome is worth value times outcome minus cost (for oracles of
-    costs, plus): the reward, its expectation and the optimum are made of that, and outcomes stay as they are.
+    If the `context` has values or costs, an outcome contributes value times outcome minus cost (plus cost if
+    the oracle minimises) to the reward, the expected reward and the optimum. Feedback still has the outcomes
+    themselves.
 
     Parameters
     ----------
     arms : Arms
         Distributions of the base arms.
     oracle : LinearOracle
-        The family of super arms; if it is exact, its answer to the true means is the optimum.
+        The family of super arms. If the oracle is exact, its solution for the true means gives the optimum.
 
     Raises
     ------
     ValueError
-        If the oracle is not linear, or arms and oracle differ in number.
+        If the oracle is not linear, or if `arms` and `oracle` have different numbers of base arms.
     TypeError
-        If `arms` is a list of means, or something else that says no distributions.
+        If `arms` is not an `Arms`, for example a list of means.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class SemiBandit(Environment):
         if not isinstance(arms, Arms):
             raise TypeError(f"arms must be Arms such as BernoulliArms({shown(arms)}), got {shown(arms)}")
         if arms.n_arms != oracle.n_arms:
-            raise ValueError(f"arms and oracle must agree in number, got {arms.n_arms} and {oracle.n_arms}")
+            raise ValueError(f"arms and oracle must agree in n_arms, got {arms.n_arms} and {oracle.n_arms}")
         self.arms = arms
         self.oracle = oracle
         self.n_arms = self.n_choices = arms.n_arms
@@ -63,22 +64,22 @@ class SemiBandit(Environment):
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best super arm that is available; ``nan`` if the oracle cannot tell it."""
+        """Expected reward of the best available super arm; ``nan`` if the oracle cannot compute it."""
         if not self.oracle.is_exact:
             return float("nan")
-        # A copy, for numba compiles a kernel once more for read-only arrays.
+        # A copy, because numba would compile a kernel again for read-only arrays.
         worth, rng = np.array(self._worth(self.means)), np.random.default_rng(0)
         if self.context is None or self.context.available is None:
             best = self.oracle.solve(worth, rng)
         else:
             try:
                 best = self.oracle.solve_within(worth, np.array(self.context.available), rng)
-            except TypeError:  # it cannot leave any out
+            except TypeError:  # the oracle cannot exclude arms
                 return float("nan")
         return self.oracle.expected_reward(best, worth)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Play `super_arm`; raises ``ValueError`` if it is not feasible."""
+        """Play `super_arm`; raise ``ValueError`` if it is not feasible."""
         shown = unguarded(self.arms.play)(self.oracle.check_super_arm(super_arm), rng)
         if not self._is_worth_other:
             return shown
@@ -107,14 +108,14 @@ class SemiBandit(Environment):
         return self.oracle.triggering_probabilities(super_arm, self.means)
 
     def expected_reward(self, super_arm: IntArray) -> float:
-        """Return the sum of the true means, or of what they are worth by the context."""
+        """Return the sum of the true means, with the values and costs of the context if it has them."""
         if not self._is_worth_other:
             return self.arms.expected_reward(super_arm)
         return float(self._worth(self.means)[super_arm].sum())
 
     @property
     def _is_worth_other(self) -> bool:
-        """Whether the context says that arms are worth something other than their outcomes."""
+        """Whether the context has values or costs of arms."""
         context = self.context
         return context is not None and (context.values is not None or context.costs is not None)
 

@@ -1,1 +1,1 @@
-"""Customers who choose one entry of a set, or none: discrete choice models."""
+"""Customers who choose one item of an offered set or no item: discrete choice models."""

@@ -1,4 +1,4 @@
-"""A customer who chooses by multinomial logit."""
+"""Purchases by multinomial logit."""
 
 import math
 
@@ -8,9 +8,10 @@ from oracles.choices._kernels_assortment import revenue_of
 
 @lean_kernel
 def bought(super_arm, size, key, attractions):
-    """Return the place in `super_arm` of the item that is bought, -1 if none is."""
-    # Of independent exponential times of rates v, the first is that of i with probability v_i / sum v: the
-    # clock of an item belongs to (round, item), and that of buying nothing, of rate 1, to the round.
+    """Return the position in `super_arm` of the item that is bought, -1 if no item is bought."""
+    # Of independent exponential times with rates v_i, the first is that of i with probability v_i / sum v.
+    # The time of an item depends only on (round, item). The time of buying nothing, with rate 1, depends on
+    # the round.
     first, place = -math.log1p(-keyed_uniform(key, attractions.shape[0])), -1
     for j in range(size):
         v = attractions[super_arm[j]]
@@ -23,7 +24,7 @@ def bought(super_arm, size, key, attractions):
 
 @play_kernel
 def play_customer(super_arm, size, key, integers, reals, arms, outcomes, totals):
-    """The compiled form of `MultinomialLogit.play`; `reals` hold max_attraction, v, means and revenues."""
+    """The compiled form of `MultinomialLogit.play`; `reals` has max_attraction, v, means and revenues."""
     m = integers[0]
     means, revenues = reals[m + 1 : 2 * m + 1], reals[2 * m + 1 :]
     place = bought(super_arm, size, key, reals[1 : m + 1])

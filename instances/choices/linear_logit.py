@@ -1,4 +1,4 @@
-"""Customers by multinomial logit whose utilities are linear in features that come anew in each round."""
+"""Customers by multinomial logit with utilities that are linear in features, which are new in each round."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from oracles import Assortment
 
 
 class LinearMultinomialLogit(MultinomialLogit):
-    """A customer a round, to whom items have the attractions ``exp(features @ coefficients)`` of the round.
+    """Customers by multinomial logit, with new attractions ``exp(features @ coefficients)`` in each round.
 
-    Features are directions: standard normal numbers, divided by their norm. The instance itself, of which no
-    round is played, has features of 0, so that all items attract as nothing does.
+    There is one customer per round. Features are random unit vectors: standard normal numbers divided by
+    their norm. The attributes of the instance itself, outside any round, are those of features 0: each item
+    has attraction 1, the same as buying nothing.
 
     Parameters
     ----------
     coefficients : array_like, shape (d,)
-        The most attractive item that may come has ``exp(norm of coefficients)``, which must be at most
-        ``oracle.max_attraction``.
+        Coefficients of the utilities. The largest possible attraction, ``exp(norm of coefficients)``, must be
+        at most ``oracle.max_attraction``.
     oracle : Assortment
-        The items' revenues, and how many may be offered.
+        The revenues of the items and the largest number of offered items.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class LinearMultinomialLogit(MultinomialLogit):
             raise ValueError(f"oracle must be an Assortment, got {shown(oracle)}")
         self.coefficients = frozen(vector("coefficients", coefficients))
         if not len(self.coefficients):
-            raise ValueError("coefficients must have an entry at least, got none")
+            raise ValueError("coefficients must have at least one entry, got none")
         size, most = math.hypot(*self.coefficients.tolist()), math.log(oracle.max_attraction)
         if not size <= most + 1e-12:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Multinomial logit: a customer buys one of the items that are offered, or none."""
+"""Multinomial logit: a customer buys one of the offered items or none."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from oracles import Assortment
 
 
 class MultinomialLogit(ValuedByOracle):
-    """A customer a round, who buys item i of those offered with probability ``v_i / (1 + sum v)``.
+    """One customer per round, who buys the offered item i with probability ``v_i / (1 + sum of offered v)``.
 
-    What the round shows is said at `Assortment`: the item that was bought with outcome 1, or all that were
-    offered with outcome 0. The reward is the revenue of the item. What a customer would rather have belongs
-    to the round: policies meet the same customers.
+    If an item is bought, the feedback is outcome 1 for this item only. If no item is bought, it is outcome 0
+    for all offered items (see `Assortment`). The reward is the revenue of the bought item. The preferences of
+    a customer depend only on the round, so all policies meet the same customers.
 
     Parameters
     ----------
     attraction : array_like, shape (n_arms,)
-        The v of each item, how often it is bought for each time that nothing is, in
-        ``[0, oracle.max_attraction]``.
+        The attraction v of each item, in ``[0, oracle.max_attraction]``. If the item alone is offered, it is
+        bought v times as often as nothing is bought.
     oracle : Assortment
-        The items' revenues, and how many may be offered.
+        The revenues of the items and the largest number of offered items.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class MultinomialLogit(ValuedByOracle):
         return described(self, oracle=self.oracle, attraction=self.attraction)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Offer some items; refuses more than k, or none."""
+        """Offer between 1 and k items; raise ``ValueError`` if `super_arm` is not feasible."""
         from instances.choices._kernels_logit import bought
 
         chosen = self.oracle.check_super_arm(super_arm)

@@ -1,1 +1,1 @@
-"""Instances whose rounds come with a context."""
+"""Instances with a context in each round."""

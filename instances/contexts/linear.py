@@ -1,4 +1,4 @@
-"""Semi-bandits whose means are linear in features that come anew in each round."""
+"""Semi-bandits with means that are linear in features, which are new in each round."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class LinearSemiBandit(SemiBandit):
-    """Bernoulli arms whose means are ``features @ coefficients``, with new features in each round.
+    """Bernoulli arms with means ``features @ coefficients`` and new features in each round.
 
-    Features are directions: absolute values of standard normal numbers, divided by their norm. With
-    coefficients that are not negative, of norm at most 1, all means lie in [0, 1]. The instance itself, of
-    which no round is played, has the mean features of many draws.
+    Features are random unit vectors: absolute values of standard normal numbers, divided by their norm.
+    Because coefficients are nonnegative and have norm at most 1, all means are in [0, 1]. The means of the
+    instance itself, outside any round, are those of average features.
 
     Parameters
     ----------
     coefficients : array_like, shape (d,)
-        At least 0, with norm at most 1.
+        Coefficients of the means, nonnegative, with norm at most 1.
     oracle : LinearOracle
         The family of super arms.
 
@@ -41,13 +41,13 @@ class LinearSemiBandit(SemiBandit):
         self.coefficients = vector("coefficients", coefficients, low=0.0)
         size = float(np.linalg.norm(self.coefficients))
         if not len(self.coefficients):
-            raise ValueError("coefficients must have an entry at least, got none")
+            raise ValueError("coefficients must have at least one entry, got none")
         if not size <= 1.0 + 1e-12:
             raise ValueError(f"coefficients must have norm at most 1, got {size:.6g}")
         d = len(self.coefficients)
-        # By symmetry all features have one mean.
+        # By symmetry, all features have the same mean.
         usual = float(_directions(1000, d, np.random.default_rng(0)).mean())
-        # What is no oracle is refused by `SemiBandit`.
+        # If `oracle` is not an oracle, `SemiBandit` raises the error.
         means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
         super().__init__(BernoulliArms(means), oracle)
 

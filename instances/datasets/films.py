@@ -1,4 +1,4 @@
-"""Ratings of films, and what a list or a matching of films is worth by them."""
+"""Ratings of films, and problems of choosing a list or a matching of films."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from instances.datasets.sources import DATASETS, AnyPath, whole
 from instances.lists.cascade_model import CascadeModel
 from oracles import Matching, RankedTopK
 
-#: A film was liked if its rating is at least this.
+#: A user liked a film if the rating is at least this.
 LIKED = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class Films:
-    """Ratings of films; `movielens` reads them.
+    """Ratings of films, as `movielens` reads them.
 
     Parameters
     ----------
     users, films : IntArray, shape (n_ratings,)
-        Who rated what, counted from 0.
+        The user and the film of each rating, as numbers from 0.
     ratings : FloatArray, shape (n_ratings,)
-        From 1 to 5.
+        The ratings, from 1 to 5.
     times : IntArray, shape (n_ratings,)
-        When, in seconds since 1970.
+        The time of each rating, in seconds since 1970.
     titles : tuple of str
-        Of the films.
+        The title of each film.
     genres : tuple of tuple of str
-        Of each film.
+        The genres of each film.
     occupations : tuple of str
-        Of the users.
+        The occupation of each user.
 
     Examples
     --------
@@ -61,32 +61,32 @@ class Films:
     occupations: tuple[str, ...]
 
     def most_rated(self, n_films: int) -> IntArray:
-        """Return the films with the most ratings, most first."""
+        """Return the `n_films` films with the most ratings, in decreasing order of the number of ratings."""
         counts = np.bincount(self.films, minlength=len(self.titles))
         return np.argsort(-counts, kind="stable")[: integer("n_films", n_films, 1, len(self.titles))]
 
 
 def movielens(*, file: AnyPath | None = None) -> Films:
-    """Return the 100,000 ratings of MovieLens 100K.
+    """Return the 100,000 ratings of the data set MovieLens 100K.
 
     Parameters
     ----------
     file : str or path-like, optional
-        The wheel of ``recbole``; looked for as in `DataSet.read` if left out.
+        The wheel of ``recbole``. If omitted, `DataSet.read` searches for its files.
 
     Raises
     ------
     ValueError
-        If the files are damaged, others, or do not fit each other.
+        If the files are damaged, are other files, or do not match.
     FileNotFoundError
-        If there are none; the error says how to get them.
+        If the files are not found; the error says how to get them.
 
     Examples
     --------
     >>> from instances.datasets import movielens
     >>> try:
     ...     films = movielens()
-    ... except FileNotFoundError as error:  # says which wheel to download
+    ... except FileNotFoundError as error:  # names the wheel to download
     ...     films = None
     """
     with whole("movielens", file):
@@ -98,12 +98,12 @@ def _films(file: AnyPath | None) -> Films:
     film_number = {name: i for i, name in enumerate(item["item_id"])}
     user_number = {name: i for i, name in enumerate(user["user_id"])}
     if len(film_number) < len(item["item_id"]) or len(user_number) < len(user["user_id"]):
-        raise ValueError("films and users must be named once, got some twice")
+        raise ValueError("films and users must have unique ids, got repeated ids")
     if not (set(inter["item_id"]) <= set(film_number) and set(inter["user_id"]) <= set(user_number)):
-        raise ValueError("ratings must be of films and users in the other two files, got others")
+        raise ValueError("ratings must be of films and users in the other two files, got unknown ids")
     ratings = np.array(inter["rating"], np.float64)
     if not (len(ratings) and ((ratings >= 1.0) & (ratings <= 5.0)).all()):
-        raise ValueError("ratings must be from 1 to 5, got others, or none")
+        raise ValueError("ratings must be from 1 to 5, got none or others")
     return Films(
         users=np.array([user_number[name] for name in inter["user_id"]], np.int64),
         films=np.array([film_number[name] for name in inter["item_id"]], np.int64),
@@ -116,7 +116,7 @@ def _films(file: AnyPath | None) -> Films:
 
 
 def _table(member: str, file: AnyPath | None) -> dict[str, list[str]]:
-    """Return the columns of a file with tabs, whose header has a name and a kind in each cell."""
+    """Return the columns of a tab-separated file with a name and a type in each cell of its header."""
     text = DATASETS["movielens"].read(member, file).decode("utf-8")
     header, *rows = csv.reader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
     names = [cell.partition(":")[0] for cell in header]
@@ -124,24 +124,24 @@ def _table(member: str, file: AnyPath | None) -> dict[str, list[str]]:
 
 
 def film_lists(films: Films, n_films: int = 100, k: int = 10) -> CascadeModel:
-    """Return lists of films, of which a user takes the first that he likes.
+    """Return an environment of film lists, in which a user takes the first film that he or she likes.
 
-    A film attracts with the share of all users who rated it 4 or more: who did not rate it is taken not to
-    have been attracted. The films are the most rated ones, and arm i is the i-th of them.
+    The probability of a film is the share of all users who rated it 4 or more; users without a rating of the
+    film count as not attracted. The films are the most rated ones, and arm i is the i-th of them.
 
     Parameters
     ----------
     films : Films
         The ratings.
     n_films : int
-        Films to choose from.
+        Number of films to choose from.
     k : int
         Length of a list.
 
     Raises
     ------
     ValueError
-        If there are fewer films, or fewer than k of them.
+        If `films` has fewer than `n_films` films, or if `n_films` is smaller than `k`.
 
     Examples
     --------
@@ -158,24 +158,24 @@ def film_lists(films: Films, n_films: int = 100, k: int = 10) -> CascadeModel:
 
 
 def film_matching(films: Films, n_films: int = 20) -> SemiBandit:
-    """Return a matching of films to occupations: each gets one film, and no two the same.
+    """Return the problem of matching films to occupations: each occupation gets a different film.
 
-    A pair succeeds with the share of ratings of 4 or more among those that people of the occupation gave the
-    film, with one success and one failure added. Arms are ``environment.oracle.edges``, pairs of an
-    occupation and a title; the films are the most rated ones. A title that several films have, or an
-    occupation, is followed by the film's number.
+    A pair succeeds with the share of ratings of 4 or more among the ratings that users of the occupation gave
+    to the film, after adding one success and one failure. Arms are ``environment.oracle.edges``, pairs of an
+    occupation and a title. The films are the most rated ones. If a title also belongs to another film or is
+    an occupation, the number of the film follows it.
 
     Parameters
     ----------
     films : Films
         The ratings.
     n_films : int
-        Films to choose from.
+        Number of films to choose from.
 
     Raises
     ------
     ValueError
-        If there are fewer films.
+        If `films` has fewer than `n_films` films.
 
     Examples
     --------
@@ -194,14 +194,14 @@ def film_matching(films: Films, n_films: int = 20) -> SemiBandit:
     np.add.at(given, (group, films.films), 1.0)
     np.add.at(liked, (group, films.films), films.ratings >= LIKED)
     graph: nx.Graph[str] = nx.Graph()
-    # Before the films, so that edges come occupation by occupation, as the means do.
+    # Added before the films, so that edges are sorted by occupation like the means.
     graph.add_nodes_from(names)
     graph.add_edges_from((name, title) for name in names for title in _distinct(films, names, chosen))
     return SemiBandit(BernoulliArms((liked / given)[:, chosen].ravel()), Matching(graph))
 
 
 def _distinct(films: Films, others: list[str], chosen: IntArray) -> list[str]:
-    """Return names of the films, all different: remakes have the title of the first one."""
+    """Return different names for the films: remakes may have the same title."""
     times = Counter([*films.titles, *others])
     titles = ((film, films.titles[film]) for film in chosen.tolist())
     return [title if times[title] == 1 else f"{title} (film {film})" for film, title in titles]

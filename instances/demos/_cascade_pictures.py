@@ -1,4 +1,4 @@
-"""Pictures of cascades, and of learning whom to start them with."""
+"""Pictures of cascades, and animations of learning where to start them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oracles import DirectedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
-# Most nodes of a picture, most that are named, most letters of a name, and pictures of a film.
+# Largest numbers of drawn nodes, of named nodes, of letters in a name, and of frames.
 _DRAWN = 250
 _NAMED = 10
 _LONGEST_NAME = 21
@@ -32,25 +32,25 @@ def draw_cascade(
     key: int = 0,
     **drawn: Any,
 ) -> Any:
-    """Draw seeds and one cascade from them, in the whole network or, without one, in the part it reaches.
+    """Draw seeds and one cascade from them, in the whole network or only in the part that it reaches.
 
     Parameters
     ----------
     environment : IndependentCascade
-        Gives the cascade.
+        The environment that runs the cascade.
     seeds : IntArray
-        Node numbers.
+        Node numbers of the seeds.
     network : networkx graph, optional
-        Drawn whole; the nodes that the cascade reaches and edges between them if left out.
+        A network to draw whole. If omitted, only the reached nodes and the edges between them are drawn.
     key : int
-        Which cascade.
+        Seed of the cascade.
     **drawn
-        Further arguments of `cmab.plotting.draw_graph`; a title goes before the picture's own.
+        Further arguments of `cmab.plotting.draw_graph`. A title is put before the title of the picture.
 
     Returns
     -------
     matplotlib Axes
-        With the picture.
+        The axes with the picture.
     """
     from cmab.plotting import draw_graph
 
@@ -84,31 +84,31 @@ def animate_learning(
     name: str,
     network: nx.Graph[Any] | None = None,
 ) -> None:
-    """Write a GIF of what a policy chooses as it learns, in its replication 0.
+    """Write an animation of the seeds that a policy chooses while it learns, in its replication 0.
 
-    Every frame shows the same cascade, that is the same coins, from the seeds of its round.
+    Every frame has a cascade with the same random outcomes, from the seeds of its round.
 
     Parameters
     ----------
     policy : Policy
         The learner.
     environment : IndependentCascade
-        Where it plays.
+        The environment in which it plays.
     horizon : int
-        Rounds; up to 24 of them are shown, spaced as on a log axis.
+        Number of rounds. Up to 24 of them are shown, spaced evenly on a logarithmic scale.
     rng : int
-        As for `cmab.simulate`.
+        Seed, as in `cmab.simulate`.
     path : Path
-        Ends in ``.gif`` or ``.mp4``.
+        File to write; its name ends in ``.gif`` or ``.mp4``.
     name : str
-        What the learner is called.
+        Name of the learner.
     network : networkx graph, optional
-        Drawn whole; the part that is reached in any frame if left out.
+        A network to draw whole. If omitted, the nodes reached in any frame are drawn.
     """
     from cmab.plotting import animate, layout
 
     wanted = set(np.geomspace(1, horizon, _FRAMES).round().astype(int).tolist())
-    # The streams of replication 0 of a study with this seed: the film shows one of its runs.
+    # The random streams of replication 0 of a study with this seed: the animation shows one of its runs.
     session = Session(policy, stream(root(rng), Purpose.LEARNER, 0))
     coins = stream(root(rng), Purpose.ENVIRONMENT, 0)
     frames = []
@@ -119,7 +119,7 @@ def animate_learning(
             frames.append((number, chosen))
     if network is None:
         nodes = np.concatenate([_cascade(environment, chosen, 0)[1] for _, chosen in frames])
-        # Those that were reached first, where there are too many to draw.
+        # If there are too many nodes to draw, keep those that were reached first.
         _, first = np.unique(nodes, return_index=True)
         network = _part(environment.graph, nodes[np.sort(first)][:_DRAWN])
     places = layout(network)
@@ -133,12 +133,12 @@ def animate_learning(
 
 
 def whole_network(graph: DirectedGraph) -> nx.Graph[Any] | None:
-    """Return a graph as a whole, without directions, if it is small enough to be drawn."""
+    """Return the whole graph without directions if it is small enough to be drawn, otherwise None."""
     return _part(graph, np.arange(graph.n_nodes)) if graph.n_nodes <= _DRAWN else None
 
 
 def _short(name: Hashable) -> str:
-    """Return a name as a picture can show it: a long one without its middle, for many differ at the end."""
+    """Return a name without the middle if it is long: many names differ only at the end."""
     text = "".join(letter for letter in str(name) if letter.isprintable())
     if len(text) <= _LONGEST_NAME:
         return text
@@ -147,17 +147,17 @@ def _short(name: Hashable) -> str:
 
 
 def _cascade(environment: IndependentCascade, seeds: IntArray, key: int) -> tuple[IntArray, IntArray]:
-    """Return the arcs that activated their heads in a cascade, and the nodes that it reaches, seeds first."""
+    """Return the arcs that activated their heads in a cascade, and the reached nodes, seeds first."""
     graph = environment.graph
     feedback = environment.play(seeds, np.random.default_rng(key))
-    # In order of activation of their tails, as `play` tells them.
+    # The feedback of `play` is in order of activation of the tails.
     live = feedback.arms[feedback.outcomes == 1.0]
     passed = _first_activations(graph, seeds, live)
     return passed, np.concatenate((seeds, graph.heads[passed])) if len(passed) else seeds
 
 
 def _first_activations(graph: DirectedGraph, seeds: IntArray, live: IntArray) -> IntArray:
-    """Return, of the live arcs in the order of their tails' activation, those that activated their head."""
+    """Return those live arcs, given in the order of activation of their tails, that activated their heads."""
     active = set(seeds.tolist())
     first = []
     for arm in live:

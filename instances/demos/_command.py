@@ -1,4 +1,4 @@
-"""A function that makes a problem, as a command: its parameters, and those that all demos have."""
+"""Demos as commands: the parameters of a problem, and the parameters that all demos have."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cmab import Study
 from instances.demos import _comparison
 from instances.demos._demo import YARDSTICK, Demo, Problem
 
-# Characters of a file's path in the name of a folder, which may have 255 bytes in all.
+# Characters of a file's path in the name of a folder, which may have at most 255 bytes.
 _LONGEST = 50
 _TEXT = f"""horizon : int
-    Rounds of a replication{{}}
+    Number of rounds per replication{{}}
 replications : int
-    Independent replications of each learner, of which Random probabilities {YARDSTICK}
+    Number of independent replications of each learner. The learner Random probabilities {YARDSTICK}
 n_jobs : int
     Worker processes, -1 for all cores
 out : Path
-    Folder for the store, pictures (PNG and PDF) and numbers (CSV); what is stored is not run again. A file of
-    yours has a folder of its own unless you name one"""
+    Folder for the stored runs, pictures (PNG and PDF) and numbers (CSV). Stored runs are not repeated. By
+    default, each input file has a folder of its own"""
 
 
 def command(
@@ -39,11 +39,11 @@ def command(
     further: Mapping[str, Mapping[str, Any]] | None = None,
     then: Callable[..., Callable[[Study], object] | None] | None = None,
 ) -> Callable[[Callable[..., Problem]], Callable[..., Iterator[dict[str, Any] | str]]]:
-    """Make the command of a demo of the function that makes its problem, with these defaults.
+    """Return a decorator that makes the command of a demo from the function that makes its problem.
 
-    If `horizon` is a function, it returns the usual number of rounds for the problem.
-    `further` are learners that play if `every_learner` is asked for. `then` has further parameters of the
-    command; it is called before the run, and what it returns after it.
+    If `horizon` is a function, it returns the default number of rounds for a problem. The learners in
+    `further` play only if `every_learner` is set. `then` adds parameters to the command; it is called before
+    the run, and the function that it returns is called after the run.
     """
 
     def of(make: Callable[..., Problem]) -> Callable[..., Iterator[dict[str, Any] | str]]:
@@ -52,7 +52,7 @@ def command(
         usual = Path(f"cmab-{demo.name}")
 
         def folder_for(given: Mapping[str, Any]) -> Path:
-            # A file of the user's gets a folder of its own, so that no pictures replace those of another.
+            # Each input file has its own folder, so that its pictures do not replace those of another file.
             files = [value for name, value in given.items() if name in problem and isinstance(value, Path)]
             return Path("-".join([str(usual), *map(_slug, files)]))
 
@@ -88,7 +88,7 @@ def command(
 
 
 def _slug(file: Path) -> str:
-    """Return the path of a file, from here if it is below, as a part of a folder's name."""
+    """Return the path of a file, relative to the current folder if possible, as part of a folder's name."""
     place, here = file.resolve(), Path.cwd().resolve()
     path = place.relative_to(here) if place.is_relative_to(here) else place
     return re.sub(r"\W+", "-", str(path)).strip("-")[-_LONGEST:] or "file"
@@ -97,15 +97,15 @@ def _slug(file: Path) -> str:
 def _describe(
     run: Callable[..., Any], make: Callable[..., Problem], demo: Demo, then: Callable[..., Any] | None
 ) -> None:
-    """Give a command the parameters and the text of the problem before its own."""
+    """Give a command the parameters and the documentation of the problem before its own."""
     own = [p for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
     first = [p for p in inspect.signature(make).parameters.values() if p.name != "rng"]
     hints = get_type_hints(make) | get_type_hints(run)
-    text = _TEXT.format("; chosen by the size of the problem if left out" if callable(demo.horizon) else "")
+    text = _TEXT.format(". The default depends on the size of the problem" if callable(demo.horizon) else "")
     if demo.further:
         first.append(inspect.Parameter("every_learner", inspect.Parameter.KEYWORD_ONLY, default=False))
         hints["every_learner"] = bool
-        text = f"every_learner : bool\n    Let {' and '.join(demo.further)} play, too\n{text}"
+        text = f"every_learner : bool\n    Include the learners {' and '.join(demo.further)}\n{text}"
     if then is not None:
         first += inspect.signature(then).parameters.values()
         hints |= get_type_hints(then)
@@ -113,6 +113,6 @@ def _describe(
     made.demo, made.__module__ = demo, make.__module__
     made.__name__ = made.__qualname__ = make.__name__
     made.__annotations__ = hints
-    # What `cmab demo NAME --help` shows, and makes options of.
+    # `cmab demo NAME --help` shows these, and they become options.
     made.__signature__ = inspect.Signature([*first, *own])
     made.__doc__ = f"{inspect.cleandoc(make.__doc__ or '')}\n{text}\n"

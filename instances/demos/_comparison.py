@@ -1,4 +1,4 @@
-"""What every demo does: a study of learners on a problem, and a row for each of them."""
+"""The common part of all demos: a study of learners on a problem, and a table row for each learner."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from instances.demos._demo import LEADER, Demo
 from instances.demos._files import write_curves, write_featured
 from instances.demos._told import ERROR, SEEN, SHARE, TIME, closing, opening
 
-# The share of the rounds before the late ones.
+# The late rounds begin after this share of all rounds.
 _LATE = 0.9
-# Rounds of each learner that are played before any is timed: they compile what it needs.
+# Rounds of each learner that are played before time is measured, so that its code is compiled.
 _FIRST_ROUNDS = 5
 
 
 def run(demo: Demo, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[dict[str, Any] | str]:
-    """Yield lines on the problem, a row for each learner when it is finished, lines on what was found.
+    """Yield lines on the problem, a row for each learner when it is finished, and lines on the results.
 
-    At the end, or on Ctrl-C, the files are written to `out`.
-
-    What the store of `out` holds already is not played again.
+    At the end, or after Ctrl-C, the files are written to `out`. Pieces that the store in `out` has are not
+    run again.
     """
     yield from opening(demo, study)
     pictures, missing = out is not None, ""
@@ -37,22 +36,22 @@ def run(demo: Demo, study: Study, *, n_jobs: int, out: Path | None) -> Iterator[
         from cmab.plotting import pyplot
 
         pyplot()
-    except ImportError as error:  # told before the run, not after it
+    except ImportError as error:  # reported before the run, not after it
         pictures, missing = False, str(error)
     if missing and out is not None:
-        yield f"no pictures are drawn: {missing}"
+        yield f"without pictures: {missing}"
     rows: list[dict[str, Any]] = []
     chosen: IntArray | None = None
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else out
         folder = stack.enter_context(study.at(place))
-        # On Ctrl-C the curves are written, and the featured picture is not.
+        # After Ctrl-C the curves are written, but not the picture of the leader.
         failed: StudyFailed | None = None
         try:
             for row in _rows(demo, folder, n_jobs):
                 rows.append(row)
                 yield row
-        except StudyFailed as error:  # of some learners, and the others are worth telling
+        except StudyFailed as error:  # some learners failed; report the results of the others first
             failed = error
         finally:
             if out is not None:
@@ -73,7 +72,7 @@ def _rows(demo: Demo, folder: StudyFolder, n_jobs: int) -> Iterator[dict[str, An
     waiting = [name for _, name in folder.study.plan.policies]
 
     def done(*, even_parts: bool = False) -> Iterator[dict[str, Any]]:
-        # In the order of the learners, whichever finishes first: rows of a table do not change places.
+        # In the order of the learners, whichever finishes first, so that the table always has the same order.
         while waiting and (even_parts or not left[waiting[0]]):
             name = waiting.pop(0)
             rows = folder.rows("simulations", learner=name)
@@ -95,11 +94,11 @@ def _rows(demo: Demo, folder: StudyFolder, n_jobs: int) -> Iterator[dict[str, An
 
 
 def _compile(study: Study, learners: Mapping[str, int]) -> None:
-    """Play a few rounds of each learner: workers read what is compiled here, and no time has it in."""
+    """Play a few rounds of each learner, so that workers load compiled code and times exclude compilation."""
     for (instance, name), policy in study.plan.policies.items():
         if learners[name]:
             environment = study.plan.problems[instance]
-            with contextlib.suppress(Exception):  # what a learner raises, its pieces tell
+            with contextlib.suppress(Exception):  # the error is reported when the pieces of the learner run
                 simulate(policy, environment, _FIRST_ROUNDS, rng=study.seed)
 
 
@@ -114,19 +113,19 @@ def _row(
         ERROR: float(error),
         SHARE: float(100.0 * late.mean() / study.plan.problems[demo.name].optimum),
         SEEN: float(100.0 * np.mean(observed)) if observed else None,
-        # The median, for the first replication in a process may compile.
+        # The median, because the first replication in a process may compile code.
         TIME: 1000 * float(np.median(result.seconds / result.rounds[-1])),
     }
 
 
 def late_rewards(result: Simulation) -> FloatArray:
-    """Return the mean expected reward of the last tenth of the rounds played, one for each replication."""
+    """Return the mean expected reward per round over the last tenth of the played rounds, by replication."""
     late = []
     for earned in result.expected_rewards:
         played = np.flatnonzero(np.isfinite(earned))
         if len(played):
             last = played[-1]
-            # The last checkpoint before the late rounds; none if the run was too short.
+            # The last checkpoint before the late rounds, or the start if the run was too short.
             first = int(np.searchsorted(result.rounds, _LATE * result.rounds[last], side="right")) - 1
             before, since = (0.0, 0) if first < 0 or first == last else (earned[first], result.rounds[first])
             late.append((earned[last] - before) / (result.rounds[last] - since))

@@ -1,4 +1,4 @@
-"""What a demo is: a problem, learners, and the words for what they earn."""
+"""Definitions of demos: a problem, its learners, and the texts for its rewards."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from cmab import Environment, Oracle, Study
 from cmab.arrays import IntArray
 from cmab.validation import integer
 
-# What `RandomPolicy` is. Super arms drawn at random themselves would earn less: the oracle sees the graph.
-YARDSTICK = "learns nothing: every round the oracle's choice for probabilities drawn at random"
+# `RandomPolicy`. Random super arms would have smaller rewards, because the oracle uses the graph.
+YARDSTICK = "learns nothing: in each round it plays the oracle's solution for probabilities drawn at random"
 Learners = dict[str, dict[str, Any]]
 _MOST_ROUNDS = 10**9
-# How the command line spells a switch that is off, unless with "no-".
+# The options for the opposite of a switch, unless that is the switch after "no-".
 _OPPOSITES = {"directed": "undirected"}
 
 
 @dataclass(frozen=True)
 class Leader:
-    """The learner whose seeds, pictures and sentence a demo leads with.
+    """The learner that a demo features: its choice, its pictures and its sentence.
 
     Parameters
     ----------
     name : str
-        Its name in tables.
+        The name in tables.
     words : str
-        Its name in sentences.
+        The name in sentences.
     table : dict
-        The learner as in a study.
+        The table of the learner in a study.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Leader:
     table: Mapping[str, Any]
 
 
-#: The one choice of it for all demos: a learner that needs no tuning.
+#: The featured learner of all demos, which needs no tuning.
 LEADER = Leader(
     "Thompson, learned prior", "Thompson sampling with a learned prior", {"class": "HierarchicalCTS"}
 )
@@ -49,49 +49,50 @@ LEADING: Learners = {LEADER.name: {**LEADER.table}}
 
 @dataclass(frozen=True)
 class Problem:
-    """What the learners of a demo meet, and how the last super arm of one is drawn."""
+    """The problem of a demo, and a function that draws a super arm."""
 
     environment: Environment
     oracle: Oracle
     draw: Callable[[IntArray], Any] | None = None
-    #: What is played on, in words, with a line on each thing that was found out of a file.
+    #: Lines on the problem, and on how a file was read.
     told: Sequence[str] = ()
-    #: What pictures of it are called.
+    #: Title of the pictures.
     title: str = ""
-    #: Of how much a round can reach, in words: "77 people".
+    #: The largest possible reward in words, such as "77 people".
     whole: str = ""
-    #: Names what a super arm chooses.
+    #: Returns the names of the elements of a super arm.
     names: Callable[[IntArray], Sequence[object]] | None = None
-    #: Returns what names the base arms, by the heading of its column: the two ends of a tie.
+    #: Returns columns that identify the base arms, by their headings; for example the two ends of a tie.
     arms: Callable[[], Mapping[str, Sequence[object]]] | None = None
 
 
 @dataclass(frozen=True)
 class Demo:
-    """A demo: a study of learners on a problem.
+    """A demo: a study of several learners on one problem.
 
     Parameters
     ----------
     name : str
-        What it is called as a command and in studies.
+        The name of the command, and of the instance in studies.
     problem : callable
-        Returns the `Problem` for its parameters, among them ``rng``.
+        Returns the `Problem` for its parameters, one of which is ``rng``.
     learners : mapping of str to dict
-        As in a study, in the order of the table.
+        The learners as in a study, in the order of the table.
     reward : str
-        What the reward of a round is: "spread".
+        A noun for the reward of a round, such as "spread".
     unit : str
-        Its unit: "nodes".
+        The unit of the reward, such as "nodes".
     heading : str
-        The column of the reward in the table: "people reached".
+        The heading of the column of rewards, such as "people reached".
     arms : str
-        What the base arms are: "ties".
+        A noun for the base arms, such as "ties".
     sentence : str
-        What was found, with places for {who} (the leader), its {value}, {random}, {best} and {whole}.
+        The sentence on the results, with the fields {who} (the featured learner), its {value}, {random},
+        {best} and {whole}.
     horizon : int or callable
-        Rounds unless they are given; a callable returns them for the `Problem`.
+        The default number of rounds, or a function that returns it for a `Problem`.
     further : mapping of str to dict
-        Learners that play where they are asked for.
+        Learners that play only on request.
     """
 
     name: str
@@ -107,15 +108,15 @@ class Demo:
 
     @property
     def yardstick(self) -> str:
-        """The learner that learns nothing, by name."""
+        """The name of the learner that learns nothing."""
         return next(name for name in self.learners if self.learners_class(name) == "RandomPolicy")
 
     def learners_class(self, name: str) -> str:
-        """Return the class of a learner by name."""
+        """Return the name of the class of a learner."""
         return str({**self.learners, **self.further}[name]["class"])
 
     def usual_rounds(self, problem: Problem) -> int:
-        """Return the number of rounds unless it is given."""
+        """Return the default number of rounds."""
         return self.horizon(problem) if callable(self.horizon) else self.horizon
 
     def study(
@@ -127,15 +128,16 @@ class Demo:
         rng: int,
         every_learner: bool = True,
     ) -> Study:
-        """Return the demo as a study, given the parameters of its problem."""
-        # Made here first, so that a fault is told by the name that was given, and not by a place in a study.
+        """Return the study of the demo for the given parameters of its problem."""
+        # The problem is made here first, so that an error names the given option instead of an entry of a
+        # study.
         problem = self.problem(**given, rng=rng)
         horizon = self.usual_rounds(problem) if horizon is None else horizon
         files, horizon = None, integer("rounds", horizon, 1, _MOST_ROUNDS)
         instance = {name: value for name, value in given.items() if value is not None}
         for name, value in instance.items():
-            if isinstance(value, Path):  # a study names files below its own folder only
-                with value.open("rb"):  # refused here, by the name that was given
+            if isinstance(value, Path):  # a study may name files only in its own folder
+                with value.open("rb"):  # so that an error names the given path
                     path = value.resolve()
                 instance[name], files = {"file": path.name}, path.parent
         tables = {
@@ -150,13 +152,13 @@ class Demo:
 
 
 def checkpoints(rounds: int) -> IntArray:
-    """Return up to 500 evenly spaced rounds and 100 log-spaced ones, for both kinds of axes."""
+    """Return up to 500 evenly spaced rounds and 100 rounds spaced evenly on a logarithmic scale."""
     even = np.linspace(1, rounds, min(rounds, 500))
     return np.unique(np.concatenate((even, np.geomspace(1, rounds, 100))).round().astype(np.int64))
 
 
 def named_pairs(labels: Sequence[Any], first: str, second: str) -> dict[str, list[object]]:
-    """Return the two ends of each tie as columns, and its number beside them if it is parallel to others."""
+    """Return the two ends of each tie as columns, and a column of numbers if there are parallel ties."""
     columns: dict[str, list[object]] = {
         first: [label[0] for label in labels],
         second: [label[1] for label in labels],
@@ -167,12 +169,12 @@ def named_pairs(labels: Sequence[Any], first: str, second: str) -> dict[str, lis
 
 
 def refuse(given: Mapping[str, object], because: str) -> None:
-    """Refuse options that were given and have no effect.
+    """Raise an error if options were given that have no effect.
 
     Raises
     ------
     ValueError
-        Naming the first of them.
+        If any value is not None. The message names the first such option.
     """
     for name, value in given.items():
         if value is not None:

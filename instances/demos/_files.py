@@ -1,4 +1,4 @@
-"""The pictures and numbers of a demo."""
+"""The files of a demo: pictures and tables of numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cmab.results.tables import Row, write_csv
 from cmab.studies.folder import StudyFolder
 from instances.demos._demo import LEADER, Demo, Problem
 
-# Blocks of rounds in the figure of rewards.
+# Number of blocks of rounds in the figure of rewards.
 _BLOCKS = 25
 
 
 def write_curves(demo: Demo, folder: StudyFolder, out: Path, *, pictures: bool) -> None:
-    """Write what all learners earned: a table, and the figures of rewards and of regret."""
+    """Write the rewards and the regret of all learners as a table and as two figures."""
     from cmab.plotting import curves_with_bands, regret_curves, save
 
     results = {learner: result for (_, learner), result in folder.results().items()}
@@ -31,7 +31,7 @@ def write_curves(demo: Demo, folder: StudyFolder, out: Path, *, pictures: bool) 
     problem = folder.study.plan.demos[demo.name]
     assert isinstance(problem, Problem)
     optimum = problem.environment.optimum
-    label = f"Expected {demo.reward} of a round ({demo.unit})"
+    label = f"Expected {demo.reward} per round ({demo.unit})"
     axes = curves_with_bands(
         {name: _blocks(result) for name, result in results.items()}, x_label="Round", y_label=label
     )
@@ -49,7 +49,7 @@ def write_curves(demo: Demo, folder: StudyFolder, out: Path, *, pictures: bool) 
     _title(axes, problem.title, results)
     save(axes, out / "reward")
     axes = regret_curves(results, exact=True)
-    axes.set_ylabel(f"Regret until then ({demo.unit})")
+    axes.set_ylabel(f"Cumulative regret ({demo.unit})")
     gains = (
         "more than the best known choice" if problem.oracle.sense == "min" else "than the best known choice"
     )
@@ -59,9 +59,9 @@ def write_curves(demo: Demo, folder: StudyFolder, out: Path, *, pictures: bool) 
 
 
 def write_featured(demo: Demo, study: Study, out: Path, *, pictures: bool) -> IntArray:
-    """Write what the leader knows at the end, in its replication 0 played again.
+    """Run replication 0 of the featured learner again, and write its learned means and its last choice.
 
-    Returns what it chooses then.
+    The function returns the last choice.
     """
     from cmab.plotting import learned_against_true, save
 
@@ -88,16 +88,16 @@ def write_featured(demo: Demo, study: Study, out: Path, *, pictures: bool) -> In
 
 
 def _title(axes: Any, title: str, results: Mapping[str, Simulation]) -> None:
-    """Write a title, and below it what the bands are."""
+    """Write a title and, below it, an explanation of the bands and of Clairvoyant."""
     replications = max(len(result.rewards) for result in results.values())
-    about = [f"bands: 95 % confidence, {replications} repetitions"] if replications > 1 else []
+    about = [f"bands: 95 % confidence, {replications} replications"] if replications > 1 else []
     if "Clairvoyant" in results:
-        about.append("Clairvoyant knows the truth, and loses by its oracle alone")
+        about.append("Clairvoyant knows the true probabilities")
     axes.set_title("\n".join([title, *about]), loc="left", fontsize=8, parse_math=False)
 
 
 def _blocks(result: Simulation) -> tuple[FloatArray, FloatArray]:
-    """Return the mean reward of a round in each of up to 25 blocks of rounds, at the middle of the block."""
+    """Return the middles of up to 25 blocks of rounds, and the mean reward per round in each block."""
     last = int(result.rounds[-1])
     wanted = np.linspace(0, last, min(_BLOCKS, last) + 1)[1:]
     ends = np.unique(np.searchsorted(result.rounds, wanted.round()))

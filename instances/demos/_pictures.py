@@ -1,4 +1,4 @@
-"""Pictures of what the demos on small graphs and lists choose."""
+"""Pictures of super arms in the demos on small graphs and lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Edge = tuple[Hashable, Hashable]
-# Points between the picture of a node and its name, and the width of an edge that is certain.
+# Distance in points between a node and its name, and the width of an edge with mean 1.
 _GAP = 6
 _WIDEST = 3.0
 
@@ -22,7 +22,7 @@ _WIDEST = 3.0
 def draw_two_columns(
     graph: nx.Graph[Any], columns: Sequence[Sequence[Hashable]], means: FloatArray, title: str, **groups: Any
 ) -> Any:
-    """Draw a two-sided graph with a column for each side, names outside, and edges as wide as their means."""
+    """Draw a bipartite graph with one column per side, names outside, and edges as wide as their means."""
     heights = [np.linspace(1.0, 0.0, len(column)) if len(column) > 1 else [0.5] for column in columns]
     places = {
         node: (0.9 * x, height)
@@ -34,7 +34,7 @@ def draw_two_columns(
         draw_graph(graph, places, title=title, ax=axes, **groups)
         axes.set_aspect("auto")
         axes.margins(0.32, 0.03)
-        _colour_edges(axes, graph, places, means, "True chance that a pair succeeds")
+        _colour_edges(axes, graph, places, means, "True probability that a pair succeeds")
         for column, side, shift in zip(columns, ("right", "left"), (-_GAP, _GAP), strict=True):
             for node in column:
                 axes.annotate(
@@ -52,7 +52,7 @@ def draw_two_columns(
 def draw_streets(
     graph: nx.Graph[Any], places: Any, means: FloatArray, label: str, title: str, **groups: Any
 ) -> Any:
-    """Draw a graph with its edges coloured by their means, and a bar that says which colour is what."""
+    """Draw a graph with its edges coloured by their means, and a colour bar."""
     with style():
         axes = pyplot().figure(figsize=(5.4, 4.6)).add_subplot()
         draw_graph(graph, places, title=title, ax=axes, **groups)
@@ -61,7 +61,7 @@ def draw_streets(
 
 
 def draw_ranked(rates: FloatArray, chosen: IntArray, unit: str, title: str) -> Any:
-    """Draw the true mean of each arm in falling order, and which of them are chosen."""
+    """Draw the true means of the arms as bars in decreasing order, with the chosen arms coloured."""
     order = np.argsort(-rates, kind="stable")
     is_chosen = np.isin(order, chosen)
     with style():
@@ -74,7 +74,7 @@ def draw_ranked(rates: FloatArray, chosen: IntArray, unit: str, title: str) -> A
         for group, colour, name in groups:
             axes.bar(ranks[group], rates[order][group], color=colour, label=name, width=0.8)
         axes.axvline(len(chosen) + 0.5, color="0.4", linewidth=0.8, linestyle="--")
-        axes.set_xlabel("Rank by the truth (the best are left of the line)")
+        axes.set_xlabel("Rank by true mean (the best arms are left of the line)")
         axes.set_ylabel(unit)
         axes.set_title(title, loc="left")
         axes.legend(frameon=False)
@@ -84,7 +84,7 @@ def draw_ranked(rates: FloatArray, chosen: IntArray, unit: str, title: str) -> A
 def draw_worth(
     x: FloatArray, y: FloatArray, chosen: IntArray, best: IntArray, *, word: str, title: str, **labels: str
 ) -> Any:
-    """Draw arms as points, coloured by whether they are chosen and whether the best super arm has them."""
+    """Draw arms as points, coloured by whether they are in the chosen and in the best super arm."""
     taken, wanted = (np.isin(np.arange(len(x)), arms) for arms in (chosen, best))
     groups = (
         (~taken & ~wanted, "0.8", "Others"),
@@ -103,7 +103,7 @@ def draw_worth(
 
 
 def apart(chosen: Collection[Edge], best: Collection[Edge]) -> dict[str, list[Edge]]:
-    """Return three groups of edges by name: in both, chosen only, in the best only."""
+    """Return three groups of edges by name: in both super arms, only in the chosen, only in the best."""
     wanted, taken = ({frozenset(edge) for edge in edges} for edges in (best, chosen))
     return {
         "Chosen, as in the best": [edge for edge in chosen if frozenset(edge) in wanted],
@@ -120,7 +120,7 @@ def _colour_edges(axes: Any, graph: nx.Graph[Any], places: Any, means: FloatArra
         array=means,
         cmap="Greys",
         linewidths=0.4 + _WIDEST * means,
-        zorder=1.5,  # above the grey of the graph, below what is chosen
+        zorder=1.5,  # above the grey edges of the graph, below the chosen edges
     )
     lines.set_clim(0.0, 1.0)
     axes.add_collection(lines)

@@ -1,4 +1,4 @@
-"""What a demo says before and after its table, in sentences."""
+"""The sentences that a demo prints before and after its table."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from cmab import Study
 from cmab.arrays import IntArray
 from instances.demos._demo import LEADER, YARDSTICK, Demo, Problem
 
-#: Headings of the table that all demos have.
+#: Headings of the columns that all demos have.
 ERROR, SHARE, SEEN, TIME = "s.e.", "% of best", "% seen", "ms a round"
-# A share of the best that leaves little to learn.
+# If a reward is at least this share of the best one, there is little left to learn.
 _CLOSE = 0.9
-# The confidence at which a difference is told as one.
+# The confidence level of differences.
 _LEVEL = 0.95
-_CLAIRVOYANT = "knows the truth, and searches anew in each round as the learners do"
+_CLAIRVOYANT = "knows the true means; like the learners, it calls the oracle in each round"
 
 
 @dataclass(frozen=True)
 class Found:
-    """The numbers of a table that the closing sentences rest on, as they are printed.
+    """The numbers for the closing sentences, rounded as in the table.
 
     Parameters
     ----------
     values : dict of str to float
-        The reward of a round for each learner, without those that know the truth.
+        The late mean reward of each learner, without learners that know the true means.
     best : float
-        The best reward that is known.
+        The best known reward.
     is_cost : bool
         Whether less is better.
     errors : dict of str to float
-        The standard error of each value; of no use with one repetition.
+        The standard error of each value; not used with one replication.
     repetitions : int
-        From how many repetitions values and errors are.
+        The number of replications.
     """
 
     values: Mapping[str, float]
@@ -45,14 +45,14 @@ class Found:
     repetitions: int
 
     def is_better(self, one: float, other: float) -> bool:
-        """Return whether a reward is better than another one."""
+        """Return whether the first reward is better than the second."""
         return one < other if self.is_cost else one > other
 
     def is_chance(self, one: str, other: str) -> bool:
-        """Return whether chance may explain the difference of two learners.
+        """Return whether the difference of two learners may be due to chance.
 
-        By Welch's test, with the least degrees of freedom that it can have. If there is one repetition,
-        nothing excludes chance.
+        The test is Welch's, with the smallest possible degrees of freedom. With one replication the result is
+        always True.
         """
         if self.repetitions < 2:
             return True
@@ -63,17 +63,17 @@ class Found:
         return abs(self.values[one] - self.values[other]) <= margin
 
     def is_close(self, value: float) -> bool:
-        """Return whether a reward is near the best one."""
+        """Return whether a reward is close to the best one."""
         return self.best >= _CLOSE * value if self.is_cost else value >= _CLOSE * self.best
 
     def first(self) -> str:
-        """Return the learner with the best number, the leader if it is one of several."""
+        """Return the learner with the best number; ties go to the leader."""
         best = (min if self.is_cost else max)(self.values.values())
         return next(name for name in (LEADER.name, *self.values) if self.values[name] == best)
 
 
 def opening(demo: Demo, study: Study) -> Iterator[str]:
-    """Yield what is played on, and what is compared."""
+    """Yield lines on the problem and on the compared learners."""
     problem = study.plan.demos[demo.name]
     assert isinstance(problem, Problem)
     assert study.rounds is not None
@@ -82,14 +82,14 @@ def opening(demo: Demo, study: Study) -> Iterator[str]:
     runs = "once" if study.outline.replications == 1 else f"{study.outline.replications} times"
     last = int(study.rounds[-1])
     is_chosen = callable(demo.horizon) and last == demo.usual_rounds(problem)
-    why = " (usual for this size; --rounds sets another number)" if is_chosen else ""
-    yield f"compared are {names}: {last:,} rounds each{why}, played {runs}"
+    why = " (the default for this size; --rounds changes it)" if is_chosen else ""
+    yield f"learners: {names}; each plays {last:,} rounds{why}, {runs}"
 
 
 def closing(
     demo: Demo, study: Study, rows: Sequence[Mapping[str, Any]], chosen: IntArray | None
 ) -> Iterator[str]:
-    """Yield what the columns and the yardstick are, what was found, and whom the leader chose."""
+    """Yield lines on the columns of the table, the results and the choice of the leader."""
     problem = study.plan.demos[demo.name]
     assert isinstance(problem, Problem)
     assert study.rounds is not None
@@ -115,13 +115,13 @@ def closing(
     )
     yield from verdict(found, demo.yardstick, last, demo.usual_rounds(problem))
     if chosen is not None and problem.names is not None:
-        # Names may hold commas.
+        # Names may contain commas, so semicolons separate them.
         names = "; ".join(map(str, problem.names(chosen)))
         yield f"Chosen in the last round by {LEADER.name}: {names}"
 
 
 def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str]:
-    """Yield what follows from the numbers, and what to do where few rounds were played or nothing helps."""
+    """Yield conclusions from the numbers, and advice if there were few rounds or the leader is not good."""
     leader, random = found.values[LEADER.name], found.values[yardstick]
     first, is_ahead = found.first(), found.is_better(leader, random)
     if is_ahead and found.is_chance(LEADER.name, yardstick):
@@ -130,11 +130,11 @@ def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str
         others = ", and neither is any other learner" if first == yardstick else ""
         yield f"{LEADER.name} is not better than random probabilities here{others}."
     if first not in (LEADER.name, yardstick):
-        yield f"Of those that learn, {first} has the best number in the table."
+        yield f"The learner with the best number in the table is {first}."
     if found.is_close(leader) and is_ahead:
         return
     if found.is_close(leader) and found.is_close(random):
-        yield "Random probabilities are near the best that is known: there is little to learn here."
+        yield "Random probabilities are close to the best known choice, so there is little to learn here."
     elif last < usual:
         played = "1 round is" if last == 1 else f"{last:,} rounds are"
         yield f"{played} few for this problem: try --rounds {usual if usual >= 2 * last else 10 * last}."
@@ -143,23 +143,23 @@ def verdict(found: Found, yardstick: str, last: int, usual: int) -> Iterator[str
 
 
 def _chance(repetitions: int) -> str:
-    """Return what follows if chance may explain that the leader is ahead, and what to do."""
+    """Return the sentence for a lead that may be due to chance, with advice."""
     if repetitions < 2:
         return (
-            "The difference from random probabilities may be chance (one repetition): try --replications 4."
+            "The difference from random probabilities may be chance (one replication): try --replications 4."
         )
-    what = f"The difference from random probabilities may be chance ({100 * _LEVEL:g} % confidence)"
+    what = f"The difference from random probabilities may be chance at {100 * _LEVEL:g} % confidence"
     return f"{what}: try --replications {4 * repetitions}."
 
 
 def _columns(demo: Demo, problem: Problem) -> Iterator[str]:
-    """Yield a line on each column of the table, and on the two learners that do not learn."""
+    """Yield a line on each column of the table, and on the two reference learners."""
     about = {
-        demo.heading: f"expected {demo.reward} of a round ({demo.unit}), mean over the last tenth of rounds",
-        ERROR: "standard error of that number over the repetitions",
-        SHARE: f"that number in per cent of the {demo.reward} of the best choice that is known",
-        SEEN: f"per cent of the {problem.environment.n_arms:,} {demo.arms} that were seen at least once",
-        TIME: "median time of a round in milliseconds without compiling, with the search for the choice",
+        demo.heading: f"mean expected {demo.reward} per round in the last 10 % of the rounds ({demo.unit})",
+        ERROR: "standard error of this mean over the replications",
+        SHARE: f"this mean in percent of the {demo.reward} of the best known choice",
+        SEEN: f"percentage of the {problem.environment.n_arms:,} {demo.arms} observed at least once",
+        TIME: "median time per round in milliseconds, with the calls of the oracle, without compilation",
     }
     about |= {name: _CLAIRVOYANT for name in demo.learners if demo.learners_class(name) == "Clairvoyant"}
     about[demo.yardstick] = YARDSTICK

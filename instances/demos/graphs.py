@@ -1,4 +1,4 @@
-"""Demos on graphs that come with networkx: coverage, matching, routing."""
+"""Demos on graphs from networkx and on grids: coverage, matching, routing."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ _MOST_STREETS = 500
     learners=NONLINEAR,
     reward="reward",
     unit="events",
-    sentence="women chosen by {who} bring people to {value} of {whole}, the oracle's for "
-    "probabilities drawn at random to {random} (the best, {best}).",
+    sentence="women chosen by {who} take up {value} of {whole}; women chosen for probabilities drawn at "
+    "random take up {random}, and the best women {best}.",
     heading="events",
     arms="pairs",
     horizon=1000,
     replications=5,
 )
 def coverage(*, k: int = 3, rng: int = 0) -> Problem:
-    """Choose k hosts among the women of Davis's Southern study so that most events find one.
+    """Choose k of the women in Davis's study of Southern women, so that they take up most events.
 
-    A woman takes up each event that she attended in the study with an unknown probability; every round the
-    learner chooses k women, sees who took up what, and earns the number of events taken up.
+    A chosen woman takes up each event that she attended in the study with an unknown probability. In each
+    round the learner chooses k women and observes which events each of them takes up. The reward is the
+    number of events taken up by at least one of them.
 
     Parameters
     ----------
     k : int
-        Women chosen in a round
+        Number of women chosen in a round
     rng : int
         Seed of all randomness
     """
@@ -63,16 +64,18 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
         edges = [(u, v) for u, v in graph.edges if u in names or v in names]
         reached = [v for pair in edges for v in pair if v not in names]
         nodes = {"Chosen women": names, "Events they may take up": list(dict.fromkeys(reached))}
-        title = f"Hosts that {LEADER.name} chooses"
+        title = f"Women chosen by {LEADER.name}"
         return draw_two_columns(graph, sides, chances, title, nodes=nodes, edges={"May take up": edges})
 
-    told = [f"Davis's Southern women: {len(women)} women, {len(events)} events, {k} hosts in a round"]
+    told = [
+        f"Davis's Southern women: {len(women)} women, {len(events)} events; {k} women are chosen in a round"
+    ]
     return Problem(
         environment,
         oracle,
         draw,
         told=told,
-        title=f"Davis's Southern women, {k} hosts",
+        title=f"Davis's Southern women, {k} chosen",
         whole=f"{len(events)} events",
         names=oracle.labels,
         arms=lambda: named_pairs(oracle.arm_labels(), "woman", "event"),
@@ -83,18 +86,19 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="pairs",
-    sentence="{value} pairs succeed in the matching that {who} chooses, and {random} in the best for "
-    "probabilities drawn at random (in the best, {best}).",
+    sentence="{value} pairs succeed in the matching of {who}, {random} in the matching for "
+    "probabilities drawn at random, and {best} in the best matching.",
     heading="pairs",
     arms="pairs",
     horizon=1000,
     replications=5,
 )
 def matching(*, rng: int = 0) -> Problem:
-    """Learn who should go to which event: a matching of Davis's Southern women with events.
+    """Learn a matching of Davis's Southern women with the events that they attended.
 
-    Each pair of the study succeeds with an unknown probability; every round the learner sends each woman to
-    at most one event and each event at most one woman, and sees which pairs succeeded.
+    Each pair of a woman and an event in the study succeeds with an unknown probability. In each round the
+    learner assigns each woman to at most one event and each event to at most one woman, and observes which
+    pairs succeed.
 
     Parameters
     ----------
@@ -115,7 +119,7 @@ def matching(*, rng: int = 0) -> Problem:
             graph,
             sides,
             environment.means,
-            f"The matching that {LEADER.name} chooses",
+            f"Matching of {LEADER.name}",
             edges=apart(edges, best),
         )
 
@@ -137,23 +141,23 @@ def matching(*, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="cost",
     unit="congested streets",
-    sentence="the way that {who} chooses meets {value} congested streets, the best for "
-    "probabilities drawn at random {random} (the best, {best}).",
+    sentence="the route of {who} has {value} congested streets, the route for "
+    "probabilities drawn at random has {random}, and the best route has {best}.",
     heading="congested",
     arms="streets",
     horizon=1000,
     replications=5,
 )
 def routing(*, side: int = 6, rng: int = 0) -> Problem:
-    """Learn the way with the least congestion through a grid of streets.
+    """Learn the route with the least congestion through a grid of streets.
 
-    Each street is congested with an unknown probability; every round the learner drives from one corner to
-    the other and sees which of its streets were congested.
+    Each street is congested with an unknown probability. In each round the learner drives from one corner to
+    the opposite corner and observes which streets of the route are congested.
 
     Parameters
     ----------
     side : int
-        Crossings on each side of the grid
+        Number of crossings on each side of the grid
     rng : int
         Seed of all randomness
     """
@@ -170,7 +174,7 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
         edges: Any = oracle.labels(path)
         places = {node: node for node in graph}
         nodes = {"From": corners[:1], "To": corners[1:]}
-        label, title = "True chance that a street is congested", f"The way that {LEADER.name} chooses"
+        label, title = "True probability that a street is congested", f"Route of {LEADER.name}"
         ways = apart(edges, best)
         return draw_streets(graph, places, environment.means, label, title, nodes=nodes, edges=ways)
 
@@ -186,8 +190,8 @@ def routing(*, side: int = 6, rng: int = 0) -> Problem:
 
 
 def _means(graph: nx.Graph[Any], rng: int) -> FloatArray:
-    """Return an unknown probability for each edge, the same for the same seed."""
-    # From a stream of its own: the truth must not share numbers with learners or coins.
+    """Return a random probability for each edge, the same for the same seed."""
+    # From a separate stream, so that the probabilities are independent of learners and outcomes.
     return stream(root(rng), Purpose.ESTIMATION, 0).uniform(0.1, 0.9, graph.number_of_edges())
 
 
@@ -198,7 +202,7 @@ def _two_sides(graph: nx.Graph[Any]) -> list[list[Any]]:
 
 def _best(environment: SemiBandit, oracle: LinearOracle) -> Any:
     """Return the edges of the best super arm."""
-    # An exact oracle, which draws nothing.
+    # The oracle is exact and draws no random numbers.
     return oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
 
 

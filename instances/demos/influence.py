@@ -1,4 +1,4 @@
-"""The demo of online influence maximisation."""
+"""The demo of online influence maximization."""
 
 from __future__ import annotations
 
@@ -27,37 +27,38 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Model = Literal["weighted-cascade", "constant", "trivalency"]
-# Influence is rare: a prior that says so spares the learner from buying every unseen edge.
+# Influence is rare. With this prior, the learner does not have to try every edge.
 _PRIOR: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
 _LEARNERS: Learners = {
     "Clairvoyant": {"class": "Clairvoyant", "means": "$means"},
-    # It learns by itself how rare influence is, for popular and unpopular nodes apart.
+    # It estimates how rare influence is, from the degrees of nodes.
     **LEADING,
     "Thompson, prior": {"class": "CTS", **_PRIOR},
-    # With the whole radius nearly every edge looks certain for very long.
+    # With the full radius, almost every edge has an upper bound of 1 for very long.
     "CUCB": {"class": "CUCB"},
-    # Not seeds drawn at random, which reach fewer: the oracle sees who has many ties.
+    # Random seeds would reach fewer people, because the oracle uses the network.
     "Random probabilities": {"class": "RandomPolicy"},
 }
 _FURTHER: Learners = {
     "CUCB, prior": {"class": "CUCB", "radius_factor": 0.05, **_PRIOR},
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
 }
-# Reverse-reachable sets that expected spreads of small networks are read from: a standard error of at most
-# a thousandth of the network, in a quarter of the time of the usual number.
+# Number of reverse-reachable sets for expected spreads. For small networks the standard error is then at most
+# a thousandth of the network, in a quarter of the time of the default number.
 _FEW_SETS, _MANY_SETS, _SMALL = 2**18, 2**20, 1_000
 
 
 _USUAL_K = 5
-# Most rounds, fewest, and about how many ties of all rounds together take five seconds a learner and core.
+# Most and fewest rounds, and the number of ties times rounds that takes about five seconds per learner and
+# core.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _EFFORT = 300, 10, 2_000_000
 
 
 def _usual_rounds(problem: Problem) -> int:
-    """Return fewer rounds for larger networks, so that the first answer takes less than a minute.
+    """Return the default number of rounds, fewer for larger networks, so that a run takes less than a minute.
 
-    Measured on six networks (weighted cascade, k = 5): the leader reached 90 % of the best known spread in
-    round 2 on those of 30, 200, 2,000 and 4,158 nodes, and in round 10 at the latest on 15,229 and 30,000.
+    On six networks (weighted cascade, k = 5), the leader reached 90 % of the best known spread in round 2
+    (30, 200, 2,000 and 4,158 nodes) or in round 10 at the latest (15,229 and 30,000 nodes).
     """
     arms = problem.environment.n_arms
     return int(np.clip(_EFFORT // max(arms, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
@@ -69,13 +70,13 @@ def _read_at(file: Path, _state: tuple[int, int], **how: Any) -> Network:
 
 
 def _read(file: Path, **how: Any) -> Network:
-    """Return the network of a file, which a demo asks for twice: before its study, and in it."""
+    """Return the network of a file; the last one is cached, because a demo needs it twice."""
     found = file.stat()
     return _read_at(file, (found.st_mtime_ns, found.st_size), **how)
 
 
 def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
-    """Refuse a file that no film can have; return what makes it."""
+    """Check the file for the animation; return the function that writes the animation."""
     if animate is None:
         return None
     check_animation(animate)
@@ -111,7 +112,7 @@ def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
     n_jobs=-1,
     then=_film,
     sentence="seeds chosen by {who} reach {value} of {whole}; seeds chosen for probabilities drawn at random"
-    " reach {random}, and the best seeds that are known {best}.",
+    " reach {random}, and the best known seeds reach {best}.",
 )
 def influence(
     *,
@@ -126,38 +127,40 @@ def influence(
     epsilon: float = 0.1,
     rng: int = 0,
 ) -> Problem:
-    """Learn whom to convince first: online influence maximisation under the independent-cascade model.
+    """Learn the most influential people: online influence maximization in the independent-cascade model.
 
     Parameters
     ----------
     graph : Path, optional
-        Edge list or CSV with names, GraphML, GML, GEXF, Pajek or JSON, gzipped or not; the characters of Les
-        Misérables and who meets whom if left out
+        Network file: edge list or CSV with names, GraphML, GML, GEXF, Pajek or JSON, gzipped or not. The
+        default is the network of the characters of Les Misérables
     directed : bool, optional
-        Whether a tie goes one way, from its first name to its second; as the file says if left out
+        Ties go one way, from the first name to the second. By default, the file decides about directions
     probability_column : str, optional
-        Column of the probabilities; one called so, or the only one of numbers, if left out
+        Column of the probabilities. By default, the column with such a name, or the only column of numbers
     weight_column : str, optional
-        Column of weights: the probability of a tie is its share of all weights into its head
+        Column of weights: the probability of a tie is its weight over the sum of the weights into the same
+        node
     header : bool, optional
-        Whether the first line of the file names columns; that is found out if left out
+        Whether the first line of the file has the names of the columns. By default, this is detected
     model : str
-        Truth: one over the in-degree of an edge's head, the same for all, or one of 0.1, 0.01, 0.001; if
-        left out, the probabilities of the file, and where it has none the first of these
+        True probabilities: one over the in-degree of an edge's head; the same for all edges; or 0.1, 0.01 or
+        0.001 at random. The default is the probabilities of the file, or weighted-cascade if it has none
     probability : float, optional
-        Edge probability of the constant model, and of no other; 0.1 if left out
+        Probability of each edge, only for --model constant. The default is 0.1
     k : int, optional
-        Seeds chosen in a round; if left out 5, or half of the people where these are fewer than ten
+        Number of seeds per round. The default is 5, or half of the people if there are fewer than ten
     epsilon : float
-        Accuracy of the oracle, whose guarantee is 1 - (1 - 1/k)^k - epsilon
+        Accuracy of the oracle: its approximation ratio is 1 - (1 - 1/k)^k - epsilon
     animate : Path, optional
-        GIF or MP4 of the seeds that the learner with a learned prior chooses, and of what they reach
+        File for an animation (GIF or MP4) of the seeds that the learner with a learned prior chooses, and of
+        the people that they reach
     rng : int
         Seed of all randomness
     """
     if model is not None:
         columns = {"probability_column": probability_column, "weight_column": weight_column}
-        refuse(columns, f"with --model {model}, which puts other probabilities in the place of the file's")
+        refuse(columns, f"with --model {model}, which replaces the probabilities of the file")
     if model != "constant":
         refuse({"probability": probability}, "without --model constant")
     if graph is None:
@@ -170,7 +173,7 @@ def influence(
         refuse(of_a_file, "without the file of a network (--graph)")
         characters = _les_miserables()
         network: nx.Graph[Any] | None = characters
-        arcs, told = as_directed_graph(characters), ["Les Misérables, who meets whom: ties go both ways"]
+        arcs, told = as_directed_graph(characters), ["Les Misérables: ties of characters who meet, both ways"]
     else:
         read = _read(
             graph,
@@ -183,16 +186,16 @@ def influence(
         network = whole_network(arcs)
     if not arcs.n_arcs:
         raise ValueError(
-            f"{graph} must hold a tie between two people, got {arcs.n_nodes:,} without any: nobody convinces"
-            " anybody there; add lines with two names"
+            f"{graph} must have a tie between two people, got none (people: {arcs.n_nodes:,}); add"
+            " lines with two names"
         )
     truth, why = _truth(arcs, model, 0.1 if probability is None else probability, rng)
     told += why
     k, chosen = (max(1, min(_USUAL_K, arcs.n_nodes // 2)), True) if k is None else (k, False)
     told.append(
-        f"{arcs.n_nodes:,} people, {arcs.n_arcs:,} ways from one to another;"
+        f"{arcs.n_nodes:,} people, {arcs.n_arcs:,} directed ties;"
         f" {k} {'seed is' if k == 1 else 'seeds are'} chosen in a round"
-        + (" (--k sets another number)" if chosen and k < _USUAL_K else "")
+        + (" (--k changes this)" if chosen and k < _USUAL_K else "")
     )
     n_rr_sets = _FEW_SETS if arcs.n_nodes <= _SMALL else _MANY_SETS
     environment = IndependentCascade(arcs, truth, k=k, n_rr_sets=n_rr_sets)
@@ -223,10 +226,10 @@ def _les_miserables() -> nx.Graph[Any]:
 def _truth(
     graph: DirectedGraph, model: Model | None, probability: float, rng: int
 ) -> tuple[FloatArray, list[str]]:
-    """Return the probabilities, and a line on where they are from unless the file has told it."""
+    """Return the true probabilities, and lines on their source unless it is the file."""
     if model is None and graph.probabilities is not None:
         return graph.probabilities, []
-    unused = [] if graph.probabilities is None else ["those of the file are not used, as asked for"]
+    unused = [] if graph.probabilities is None else ["the probabilities of the file are not used"]
     if model in (None, "weighted-cascade"):
         said = "probabilities are one over the number of ties into a person (weighted cascade)"
         return weighted_cascade(graph), [said, *unused]
@@ -234,4 +237,4 @@ def _truth(
         chances = constant_probabilities(graph, real("probability", probability, 0.0, 1.0))
         return chances, [f"probabilities are {probability:g} each", *unused]
     drawn = trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))
-    return drawn, ["probabilities are 0.1, 0.01 or 0.001, drawn (trivalency)", *unused]
+    return drawn, ["probabilities are 0.1, 0.01 or 0.001, drawn at random (trivalency)", *unused]

@@ -1,4 +1,4 @@
-"""The demo of a budget: ``cmab demo knapsack``."""
+"""The demo of projects within a budget: ``cmab demo knapsack``."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _MOST_PROJECTS, _DEAREST = 10_000, 20
     learners=LINEAR,
     reward="reward",
     unit="successes",
-    sentence="{value} of {whole} that {who} pays for succeed, {random} of the best for "
-    "probabilities drawn at random (of the best, {best}).",
+    sentence="of {whole} chosen by {who}, {value} succeed; of those for probabilities drawn at random, "
+    "{random}; of the best ones, {best}.",
     heading="successes",
     arms="projects",
     horizon=2000,
     replications=10,
 )
 def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
-    """Learn which projects are worth their price: a budget pays for some, and shows which of them succeed.
+    """Learn which projects to fund within a budget, from the successes of the funded projects.
 
-    Each project has a known price of 1 to 20 and succeeds with an unknown probability; every round the
-    learner pays for projects within the budget and sees which of them succeeded.
+    Each project has a known price from 1 to 20 and succeeds with an unknown probability. In each round the
+    learner funds projects within the budget and observes which of them succeed.
 
     Parameters
     ----------
     projects : int
-        Projects to choose from
+        Number of projects to choose from
     budget : int
-        What the chosen ones may cost together
+        Largest total price of the funded projects
     rng : int
         Seed of all randomness
     """
@@ -55,19 +55,19 @@ def knapsack(*, projects: int = 40, budget: int = 100, rng: int = 0) -> Problem:
 
     def draw(chosen: IntArray) -> Any:
         title = f"{prices[chosen].sum()} of {budget} spent"
-        labels = {"xlabel": "Price", "ylabel": "True chance of success"}
+        labels = {"xlabel": "Price", "ylabel": "True probability of success"}
         return draw_worth(
             prices.astype(np.float64), chances, chosen, best, word="Chosen", title=title, **labels
         )
 
-    told = [f"{count:,} projects at prices of {prices.min()} to {prices.max()}; {budget:,} are to be spent"]
+    told = [f"{count:,} projects at prices from {prices.min()} to {prices.max()}; the budget is {budget:,}"]
     return Problem(
         SemiBandit(BernoulliArms(chances), oracle),
         oracle,
         draw,
         told=told,
         title=f"{count:,} projects, a budget of {budget:,}",
-        whole=f"{len(best)} projects or so",
+        whole=f"about {len(best)} projects",
         names=lambda chosen: [f"number {arm} (price {prices[arm]})" for arm in chosen],
         arms=lambda: {"price": prices.tolist()},
     )

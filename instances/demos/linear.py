@@ -18,7 +18,7 @@ from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
 _MOST_ARMS = 1_000_000
-#: The learners of these demos, of which LLR knows linear rewards only.
+#: The learners of these demos. LLR is left out here because it requires linear rewards.
 NONLINEAR: Learners = {
     **LEADING,
     "Thompson": {"class": "CTS"},
@@ -43,42 +43,42 @@ LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORD
     learners=LINEAR,
     reward="reward",
     unit="clicks",
-    sentence="{whole} chosen by {who} get {value} clicks a round, the best for click rates drawn at "
-    "random {random} (the best, {best}).",
+    sentence="{whole} chosen by {who} get {value} clicks per round; those chosen for click rates drawn at "
+    "random get {random}, and the best ones {best}.",
     heading="clicks",
     arms="advertisements",
     horizon=3000,
     replications=10,
 )
 def top_k(*, arms: int = 50, k: int | None = None, rng: int = 0) -> Problem:
-    """Choose the k most clicked of many advertisements, shown together and each with its own click rate.
+    """Learn the k advertisements with the largest click rates; k of them are shown together in each round.
 
     Parameters
     ----------
     arms : int
-        Advertisements; their click rates fall evenly from 0.6 to 0.1
+        Number of advertisements; their click rates are evenly spaced from 0.6 to 0.1
     k : int, optional
-        Places in a round; if left out 5, or all advertisements where these are fewer
+        Number of advertisements shown in a round. The default is 5, or all if there are fewer
     rng : int
         Seed of all randomness
     """
     count = integer("arms", arms, 1, _MOST_ARMS)
     k = min(5, count) if k is None else k
     oracle = TopK(count, k)
-    # Shuffled: ties go to the lower index, and an ordered truth would make that a hint.
+    # Shuffled, because ties go to the lower index, so the order of the arms would be a hint.
     rates = stream(root(rng), Purpose.ESTIMATION, 0).permutation(np.linspace(0.6, 0.1, arms))
 
     def draw(chosen: IntArray) -> Any:
         return draw_ranked(rates, chosen, "True click rate", f"Chosen by {LEADER.name}, {k} of {arms:,}")
 
-    told = [f"{arms:,} advertisements whose click rates fall from 0.6 to 0.1; {k} are shown in a round"]
+    told = [f"{arms:,} advertisements with click rates from 0.6 to 0.1; {k} are shown in a round"]
     return Problem(
         SemiBandit(BernoulliArms(rates), oracle),
         oracle,
         draw,
         told=told,
         title=f"{k} of {arms:,} advertisements",
-        whole=f"the {k} advertisements",
+        whole=f"{k} advertisements",
         names=lambda chosen: [f"number {arm}" for arm in chosen],
     )
 
@@ -87,18 +87,18 @@ def top_k(*, arms: int = 50, k: int | None = None, rng: int = 0) -> Problem:
     learners=LINEAR,
     reward="reward",
     unit="ties that hold",
-    sentence="{value} of {whole} hold in the tree that {who} chooses, {random} in the best for "
-    "probabilities drawn at random (in the best, {best}).",
+    sentence="{value} of {whole} hold in the tree of {who}, {random} in the tree for "
+    "probabilities drawn at random, and {best} in the best tree.",
     heading="ties that hold",
     arms="ties",
     horizon=2000,
     replications=8,
 )
 def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
-    """Learn the most reliable spanning tree of Zachary's karate club, tie by tie.
+    """Learn the most reliable spanning tree of Zachary's karate club.
 
-    A tie holds a message with a probability that grows with the number of contexts in which the two members
-    met; every round the learner chooses a tree and sees which of its ties held.
+    Each tie holds with a probability that increases with the number of contexts in which its two members met.
+    In each round the learner chooses a spanning tree and observes which of its ties hold.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
     graph: nx.Graph[Any] = nx.karate_club_graph()
     oracle = GraphicMatroid(graph)
     ties: Any = graph.edges(data="weight")
-    # A tie holds if one of its common activities does, each with probability 0.2.
+    # A tie holds if at least one of its contexts does, each with probability 0.2.
     environment = SemiBandit(BernoulliArms([1 - 0.8**weight for *_, weight in ties]), oracle)
 
     def draw(tree: IntArray) -> Any:
         chosen: Any = oracle.labels(tree)
         best: Any = oracle.labels(oracle.solve(environment.means, np.random.default_rng(0)))
-        label, title = "True chance that a tie holds", f"Zachary's karate club: a tree of {LEADER.name}"
+        label, title = "True probability that a tie holds", f"Zachary's karate club: tree of {LEADER.name}"
         marked = {"labels": list(graph), "edges": apart(chosen, best)}
         return draw_streets(graph, layout(graph), environment.means, label, title, **marked)
 

@@ -27,19 +27,19 @@ _LENGTH = 2
 def offline(
     *, items: int = 8, replications: int = 10, rng: int = 0, out: Path | None = Path("cmab-offline")
 ) -> Iterator[dict[str, Any] | str]:
-    """Learn what to list from a log, and say what it will earn, before the first round.
+    """Learn a list from a log, and estimate its clicks before the first round.
 
-    The log shows the same two items to half of the users, and any two of all to the others. From one half
-    of it a list is chosen, by lower bounds (CLCB) or by plain means; the other half says what it is worth.
-    Lower bounds are for the promise: where every item was seen now and then, plain means choose as well or
-    better.
+    The log shows the same two items to half of the users and two random items to the others. The demo chooses
+    a list from one half of the log, by lower confidence bounds (CLCB) or by plain means, and evaluates it on
+    the other half. The lower bounds give the guarantee: if every item was shown now and then, plain means
+    choose as well or better.
 
     Parameters
     ----------
     items : int
-        Items to choose from
+        Number of items to choose from
     replications : int
-        Independent logs of each size
+        Number of independent logs of each size
     rng : int
         Seed of all randomness
     out : Path
@@ -51,7 +51,7 @@ def offline(
     world = CascadeModel(attraction, RankedTopK(count, _LENGTH))
     usual = np.argsort(attraction)[count // 2 : count // 2 + _LENGTH]
     yield (
-        f"{count} items, two in a list; the usual gets {_worth(world, usual):.3f} clicks a user, the best"
+        f"{count} items, lists of two; clicks per user: usual list {_worth(world, usual):.3f}, best list"
         f" {world.optimum:.3f}"
     )
     rows: list[dict[str, Any]] = []
@@ -62,14 +62,14 @@ def offline(
         rows.append(row)
         yield row
     yield ""
-    yield f"  CLCB, plain means  expected clicks of a user for what each chose, mean over {runs} logs"
-    yield "  lower bound        what CLCB promises with probability 0.95"
-    yield "  estimate, width    clicks of CLCB's list by the log's other half, and width of their interval"
-    yield "  covered, refused   share of those intervals that hold the truth, and of the logs that gave none"
+    yield f"  CLCB, plain means  expected clicks per user of the list that each chose, mean over {runs} logs"
+    yield "  lower bound        lower confidence bound of CLCB on its clicks, with probability 0.95"
+    yield "  estimate, width    estimate of CLCB's clicks from the other half, and width of its interval"
+    yield "  covered, refused   share of intervals that contain the truth; share of logs without an interval"
     yield ""
     last = rows[-1]
     yield (
-        f"From {last['rounds logged']:,} rounds CLCB chooses a list of {last['CLCB']:.3f} clicks a user and"
+        f"From {last['rounds logged']:,} rounds CLCB chooses a list of {last['CLCB']:.3f} clicks per user and"
         f" promises {last['lower bound']:.3f}; the other half of the log estimates {last['estimate']:.3f}."
     )
     if out is not None:
@@ -79,7 +79,7 @@ def offline(
 
 
 def _mean(values: list[float]) -> float:
-    """Return the mean of the numbers there are, nan if there is none."""
+    """Return the mean of the numbers that are not nan, nan if all are."""
     there = [value for value in values if not np.isnan(value)]
     return float(np.mean(there)) if there else float("nan")
 
@@ -89,16 +89,16 @@ def _worth(world: CascadeModel, chosen: IntArray) -> float:
 
 
 def _learned(world: CascadeModel, usual: IntArray, size: int, rng: np.random.Generator) -> dict[str, float]:
-    """Return what both rules choose by one half of a log, and what the other half says of it."""
+    """Return the choices of both rules from one half of a log, and their evaluation on the other half."""
     first, second = _logged(world, usual, size, rng), _logged(world, usual, size, rng)
     seen, oracle = first.statistics(world.oracle), world.oracle
     careful = clcb(oracle, seen)
     plain = oracle.solve(np.where(seen.counts > 0, seen.means, 0.0), rng)
     worth = _worth(world, careful.super_arm)
     try:
-        # A user clicks once at most. Student's interval would miss the truth more often than it says.
+        # A user clicks at most once. Student's interval would have too small a coverage.
         value = off_policy_value(second, {tuple(careful.super_arm.tolist()): 1.0}, reward_range=(0, 1))
-    except ValueError:  # too few rounds show that list
+    except ValueError:  # too few rounds show this list
         estimate, low, high, covered = np.nan, np.nan, np.nan, np.nan
     else:
         estimate, (low, high) = value.value, value.interval
@@ -115,7 +115,7 @@ def _learned(world: CascadeModel, usual: IntArray, size: int, rng: np.random.Gen
 
 
 def _logged(world: CascadeModel, usual: IntArray, size: int, rng: np.random.Generator) -> Log:
-    """Return half as many rounds as `size` of a rule that lists the usual items, and explores."""
+    """Return a log of ``size // 2`` rounds of a rule that shows the usual list, and sometimes any list."""
     lists = np.array(list(permutations(range(world.n_arms), _LENGTH)))
     chances: FloatArray = np.full(len(lists), _EXPLORED / len(lists))
     chances[(lists == usual).all(axis=1)] += 1.0 - _EXPLORED
@@ -142,6 +142,6 @@ def _draw(rows: list[dict[str, Any]], world: CascadeModel, usual: IntArray, out:
             axes.annotate(
                 name, (sizes[0], level), (0, 2), textcoords="offset points", fontsize=7, color="0.4"
             )
-        axes.set(xscale="log", xlabel="Rounds logged", ylabel="Clicks a user")
+        axes.set(xscale="log", xlabel="Rounds logged", ylabel="Clicks per user")
         axes.figure.legend(loc="outside right center", frameon=False)
     save(axes, out / "picture")

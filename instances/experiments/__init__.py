@@ -1,1 +1,1 @@
-"""The published experiments of `cmab reproduce`: each a table of cells with its claims and figures."""
+"""The published experiments of `cmab reproduce`: tables of cells, with the claims of a paper and figures."""

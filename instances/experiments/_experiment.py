@@ -1,4 +1,4 @@
-"""Published experiments: a study of trials that are summed up in a table, judged by claims, and drawn."""
+"""Published experiments: a study of trials, a table of its results, verdicts on claims, and figures."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ class Experiment:
     Attributes
     ----------
     name, title : str
-        What it is called in studies and on its page.
+        The name in studies, and the title of its page.
     about, sizes : str
-        What its command says of it, and of ``quick``.
+        The description in the help of its command, and the help of ``quick``.
     minutes : mapping of bool to float
-        How long it takes on two cores, by ``quick``.
+        The duration in minutes on two cores, by ``quick``.
     replications : mapping of bool to int
-        Runs of each cell, by ``quick``.
+        The number of replications of each cell, by ``quick``.
     cells : callable
-        ``cells(quick)`` lists what is measured separately, each a dict of plain values.
+        ``cells(quick)`` lists the cells, the settings that are run separately. Each is a dict of plain
+        values.
     play : callable
-        ``play(cell, seed, replication)`` plays a replication of a cell and returns its rows, plain values.
+        ``play(cell, seed, replication)`` runs one replication of a cell and returns its rows of plain values.
     sum_up : callable
-        ``sum_up(cell, told)`` returns the rows of the table, given those of all replications.
+        ``sum_up(cell, told)`` returns the rows of the table from the rows of all replications.
     claims : callable
-        ``claims(rows)`` returns each claim of the paper and whether it holds, None where that is open.
+        ``claims(rows)`` returns the claims and whether each holds, None if the data does not decide.
     draw : callable
         ``draw(rows, folder)`` writes the figures.
     sources : mapping of str to str
-        A part of a claim's text, and where the paper makes that claim; what has none of them is ours.
+        Parts of the texts of claims, and the place in the paper of these claims. A claim without such a part
+        is one of this project.
     """
 
     name: str
@@ -63,8 +65,8 @@ class Experiment:
     minutes: Mapping[bool, float] = field(default_factory=dict)
 
     def study(self, *, quick: bool, rng: int) -> Study:
-        """Return the experiment as a study, a trial for each cell."""
-        # Cells are named by what they hold, and found by their number.
+        """Return the experiment as a study with one trial per cell."""
+        # A cell is named by its values and identified by its number.
         trials = {
             ", ".join(f"{name} {value}" for name, value in cell.items() if not isinstance(value, list)): {
                 "experiment": self.name,
@@ -79,14 +81,14 @@ class Experiment:
 def reproduce(
     experiment: Experiment, *, quick: bool, rng: int, n_jobs: int, out: Path | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of each cell when it is played; then write the page and the figures to `out`.
+    """Yield the rows of each cell when it is finished; then write the page and the figures to `out`.
 
-    What the store of `out` holds already is not played again.
+    Pieces that the store in `out` has are not run again.
 
     Raises
     ------
     cmab.StudyFailed
-        If replications raised, once all others are stored.
+        If replications raised an exception, after all others are stored.
     """
     study = experiment.study(quick=quick, rng=rng)
     with ExitStack() as stack:
@@ -103,13 +105,13 @@ def reproduce(
 
 
 def _rows(experiment: Experiment, folder: StudyFolder, n_jobs: int) -> Iterator[Row]:
-    """Yield the rows of each cell, in their order, as soon as it and those before it are there."""
+    """Yield the rows of the cells in order, each as soon as it and all cells before it are finished."""
     folder.repair()
     waiting = [(trial.cell, name) for (name, _), trial in folder.study.plan.trials.items()]
     left = Counter(piece.instance for piece in folder.missing())
 
     def done() -> Iterator[Row]:
-        # In the order of the cells, so that the table is the same however many workers there are.
+        # In the order of the cells, so that the table does not depend on the number of workers.
         while waiting and not left[waiting[0][1]]:
             cell, name = waiting.pop(0)
             yield from experiment.sum_up(cell, folder.trials(trial=name)[name])
@@ -122,7 +124,7 @@ def _rows(experiment: Experiment, folder: StudyFolder, n_jobs: int) -> Iterator[
 
 
 def page(experiment: Experiment, rows: list[Row], *, runs: int, rng: int) -> str:
-    """Return the page of claims: what became of them in all, then each, the paper's apart from ours."""
+    """Return the page of claims: the numbers of verdicts, then the claims of the paper and those of ours."""
     claims = experiment.claims(rows)
     found = Counter(verdict for _, verdict in claims)
     made: dict[str, list[str]] = {"the paper": [], "ours": []}

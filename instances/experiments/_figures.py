@@ -1,4 +1,4 @@
-"""The figures of published experiments: their rows as panels of `cmab.plotting`."""
+"""The figures of published experiments: rows drawn as panels by `cmab.plotting`."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from instances.experiments._rows import Row
 
 
 def draw_samples(rows: list[Row], out: Path) -> None:
-    """Draw samples over LUCB++'s against arms: Figure 1, a panel for each instance, k and mode, and Figure 2.
+    """Draw samples divided by those of LUCB++ against the number of arms (Figures 1 and 2).
 
-    Proven lil'UCB, which takes ten times as many as all others, is left out, as in the paper.
+    There is a panel for each instance, k and mode. The proven form of lil'UCB, which takes ten times as many
+    samples as all others, is left out as in the paper.
     """
     from cmab.plotting import panels_of_curves, save
 
     for figure in sorted({row["figure"] for row in rows}):
         own = [row for row in rows if row["figure"] == figure]
-        # k grows with the arms in one setting: those rows are one curve, and its title may not name a number.
+        # In one setting k grows with the number of arms. Its rows form one curve, so its title has no value
+        # of k.
         named = [row | {"kind": "k = arms / 2" if row["k"] > 2 else f"k = {row['k']}"} for row in own]
         titled = _grouped(named, lambda row: f"{row['instance']}, {row['kind']}, {row['mode']}")
         panels = {title: _curves(_over(part, "LUCB++"), "arms", _samples) for title, part in titled.items()}
-        label = "Samples over LUCB++'s"
+        label = "Samples relative to LUCB++"
         axes = panels_of_curves(panels, x_label="Arms", y_label=label, log_x=True, share_y=False)
         save(axes, out / f"figure-{figure}")
 
 
 def draw_failures(rows: list[Row], out: Path) -> None:
-    """Draw failure rates with 95 % intervals against the pulls taken: a panel for each instance and k."""
+    """Draw failure rates with 95 % intervals against the samples taken, in a panel per instance and k."""
     from cmab.plotting import panels_of_curves, save
 
     titled = _grouped(rows, lambda row: f"{row['instance']}, k = {row['k']}")
-    # Some rules leave a part of their budget, which is no reason to draw them further to the right.
+    # The x-axis shows the samples taken, because some rules do not use their whole budget.
     panels = {
         title: _curves([row | {"taken": row["samples"] / 1000.0} for row in part], "taken", _rate)
         for title, part in titled.items()
@@ -42,7 +44,7 @@ def draw_failures(rows: list[Row], out: Path) -> None:
 
 
 def draw_tolerances(rows: list[Row], out: Path) -> None:
-    """Draw samples against the tolerance: a panel for each instance and number of arms."""
+    """Draw samples against the tolerance, in a panel for each instance and number of arms."""
     from cmab.plotting import panels_of_curves, save
 
     titled = _grouped(rows, lambda row: f"{row['instance']}, {row['arms']} arms")
@@ -60,7 +62,7 @@ def draw_tolerances(rows: list[Row], out: Path) -> None:
 
 
 def draw_failure_bars(rows: list[Row], out: Path) -> None:
-    """Draw failure rates with 95 % intervals, a panel for each problem."""
+    """Draw failure rates with 95 % intervals, in a panel for each problem."""
     from cmab.plotting import panels_of_bars, save
 
     titled = _grouped(rows, lambda row: f"Problem {row['problem']}, {row['budget']:,} pulls")
@@ -69,7 +71,7 @@ def draw_failure_bars(rows: list[Row], out: Path) -> None:
 
 
 def draw_regret(rows: list[Row], out: Path) -> None:
-    """Draw the mean regret of each learner over CUCB's, with its 95 % interval, a panel for each instance."""
+    """Draw mean regret with 95 % intervals, divided by CUCB's mean regret, in a panel for each instance."""
     from cmab.plotting import panels_of_bars, save
 
     titled = _grouped(rows, lambda row: f"{row['instance']}, {row['k']} of {row['arms']} arms")
@@ -78,11 +80,11 @@ def draw_regret(rows: list[Row], out: Path) -> None:
         (unit,) = (row["regret"] for row in part if row["learner"] == "CombUCB")
         shares = {row["learner"]: (row["regret"], row["low"], row["high"]) for row in part}
         panels[title] = {name: (x / unit, low / unit, high / unit) for name, (x, low, high) in shares.items()}
-    save(panels_of_bars(panels, x_label="Regret over CombUCB's"), out / "regret")
+    save(panels_of_bars(panels, x_label="Regret relative to CombUCB"), out / "regret")
 
 
 def draw_learners(rows: list[Row], panel: str, out: Path) -> None:
-    """Draw the mean regret of each learner with its 95 % interval, a panel for each value of a column."""
+    """Draw mean regret with 95 % intervals, in a panel for each value of the column `panel`."""
     from cmab.plotting import panels_of_bars, save
 
     titled = _grouped(rows, lambda row: f"{row[panel]}, {row['horizon']:,} rounds")
@@ -94,10 +96,10 @@ def draw_learners(rows: list[Row], panel: str, out: Path) -> None:
 
 
 def draw_draws(rows: list[Row], out: Path) -> None:
-    """Draw the mean samples of each rule, two standard errors to either side, a panel for each instance."""
+    """Draw mean samples with two standard errors on each side, in a panel for each instance."""
     from cmab.plotting import panels_of_bars, save
 
-    titled = _grouped(rows, lambda row: f"Coins of means {row['means']}")
+    titled = _grouped(rows, lambda row: f"Bernoulli arms with means {row['means']}")
     panels = {title: {row["explorer"]: _samples(row) for row in part} for title, part in titled.items()}
     save(panels_of_bars(panels, x_label="Samples"), out / "samples")
 
@@ -117,7 +119,7 @@ def _curves(
 
 
 def _over(rows: Sequence[Row], unit: str) -> list[Row]:
-    """Return samples and their errors over those of one rule at the same arms, without what is far off."""
+    """Return samples and their errors divided by those of one rule at the same number of arms."""
     units = {row["arms"]: row["samples"] for row in rows if row["explorer"] == unit}
     return [
         row | {name: row[name] / units[row["arms"]] for name in ("samples", "s.e.")}
@@ -127,7 +129,7 @@ def _over(rows: Sequence[Row], unit: str) -> list[Row]:
 
 
 def _samples(row: Row) -> tuple[float, float, float]:
-    """Return mean samples, and two standard errors to either side."""
+    """Return the mean samples, and two standard errors below and above."""
     mean, margin = row["samples"], 2 * row["s.e."]
     return mean, mean - margin, mean + margin
 

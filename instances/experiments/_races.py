@@ -1,7 +1,7 @@
-"""The races of Garivier and Kaufmann's table: all arms left are sampled in turn, and the worst one may go.
+"""The races of Garivier and Kaufmann's table: sample all remaining arms in turn and eliminate the worst one.
 
-With the rate ``ln((1 + ln t) / delta)`` of the table nothing is proven, so they are no explorers of the
-library. Both are those of the authors' public code.
+There is no proof for the rate ``ln((1 + ln t) / delta)`` of the table, so the races are not explorers of the
+library. Both races follow the public code of the authors.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
-#: Of the means of the best and of the worst arm, their rounds, and the rate: whether the worst one goes.
+#: Whether the worst arm is eliminated, given the means of the best and the worst arm, their rounds, and the
+#: rate.
 Test = Callable[[FloatArray, FloatArray, IntArray, FloatArray], BoolArray]
 _ROUNDS = 512
 
 
 def chernoff_race(means: FloatArray, delta: float, rng: np.random.Generator) -> tuple[int, int]:
-    """Return the arm left over and the samples taken; an arm goes when its likelihood ratio is large."""
+    """Return the last arm and the samples; an arm is eliminated when its likelihood ratio is large."""
 
     def is_worse(best: FloatArray, worst: FloatArray, rounds: IntArray, rate: FloatArray) -> BoolArray:
         middle = (best + worst) / 2.0
@@ -28,10 +29,10 @@ def chernoff_race(means: FloatArray, delta: float, rng: np.random.Generator) -> 
 
 
 def kl_race(means: FloatArray, delta: float, rng: np.random.Generator) -> tuple[int, int]:
-    """Return the arm left over and the samples taken; an arm goes when intervals by entropy part."""
+    """Return the last arm and the samples; an arm is eliminated when its KL upper bound is too low."""
 
     def is_worse(best: FloatArray, worst: FloatArray, rounds: IntArray, rate: FloatArray) -> BoolArray:
-        # The upper bound of the worst: the largest mean at which rounds times the entropy is the rate.
+        # The upper bound of the worst arm: the largest mean at which rounds times the divergence is the rate.
         low, high = worst.copy(), np.ones_like(worst)
         for _ in range(40):
             middle = (low + high) / 2.0
@@ -46,7 +47,7 @@ def _race(means: FloatArray, delta: float, rng: np.random.Generator, is_worse: T
     left, sums = np.arange(len(means)), (rng.random(len(means)) < means).astype(np.float64)
     played, samples = 1, len(means)
     while len(left) > 1:
-        # Many rounds at once; those after the first departure are void.
+        # Draw many rounds at once. Rounds after the first elimination are discarded.
         outcomes = rng.random((_ROUNDS, len(left))) < means[left]
         totals, rounds = sums + outcomes.cumsum(axis=0), played + np.arange(1, _ROUNDS + 1)
         now = totals / rounds[:, None]
@@ -61,7 +62,7 @@ def _race(means: FloatArray, delta: float, rng: np.random.Generator, is_worse: T
 
 
 def _entropy(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Return the relative entropies of coins; 0 ln 0 = 0."""
+    """Return the relative entropies of Bernoulli distributions, with 0 ln 0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         heads = np.where(p > 0.0, p * np.log(p / q), 0.0)
         tails = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)

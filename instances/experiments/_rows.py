@@ -1,4 +1,4 @@
-"""What experiments share: playing learners, making rows of replications, and judging rows."""
+"""The common functions of experiments: run learners, summarise replications, and judge claims."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
 
 Row = dict[str, Any]
-#: Each claim and whether it holds, None where that is open.
+#: Each claim and whether it holds, None if the data does not decide.
 Verdicts = list[tuple[str, bool | None]]
 
 
 def regrets(
     learners: Mapping[str, AnyPolicy], place: Environment, horizon: int, *, rng: Any, batch: int = 1
 ) -> list[Row]:
-    """Return the regret of each learner at the horizon, all on the same coins."""
+    """Return the regret of each learner at the horizon; all learners use the same random numbers."""
     settings: Any = {"checkpoints": [horizon], "batch": batch, "rng": rng}
     return [
         {"learner": name, "regret": float(simulate(policy, place, horizon, **settings).regret[0, -1])}
@@ -35,7 +35,7 @@ def regrets(
 
 
 def world_and_coins(seed: np.random.SeedSequence, replication: int) -> tuple[np.random.Generator, int]:
-    """Return a generator that draws the world of a replication, and the seed of its rounds."""
+    """Return a generator for the instance of a replication, and the seed of its rounds."""
     labels, own = seed.spawn(2)
     number = int(stream(own, Purpose.ENVIRONMENT, replication).integers(2**62))
     return stream(labels, Purpose.ENVIRONMENT, replication), number
@@ -54,11 +54,11 @@ def play_shuffled(
     seed: np.random.SeedSequence,
     replication: int,
 ) -> list[Row]:
-    """Return for each explorer whether its answer is wrong, and its samples.
+    """Return for each explorer whether its answer is wrong, and its number of samples.
 
-    The labels of the arms are shuffled in each replication, so that ties favour nobody.
+    The arms are shuffled in each replication, because ties go to lower indices.
     """
-    # Arms shuffled anew in each replication: ties go to lower indices, which would favour the best ones.
+    # Without shuffling, ties would favour the best arms, which come first in `means`.
     labels, own = seed.spawn(2)
     shuffled = stream(labels, Purpose.ENVIRONMENT, replication).permutation(means)
     found = {
@@ -71,32 +71,32 @@ def play_shuffled(
 
 
 def columns(told: Sequence[list[Row]], name: str) -> Iterator[tuple[Row, FloatArray, list[Row]]]:
-    """Yield for each learner its first row, the numbers under `name`, and all rows."""
+    """Yield for each learner its first row, its values of `name`, and all its rows."""
     for runs in zip(*told, strict=True):
         yield runs[0], np.array([run[name] for run in runs], np.float64), list(runs)
 
 
 def interval(values: FloatArray, name: str) -> Row:
-    """Return the mean under this name, and a 95 % interval."""
+    """Return the mean under the given name, and a 95 % interval."""
     mean, low, high = band(values[:, None])
     return {name: float(mean[0]), "low": float(low[0]), "high": float(high[0])}
 
 
 def mean_and_error(values: FloatArray, name: str) -> Row:
-    """Return the mean under this name, and its standard error, nan for a single value."""
+    """Return the mean under the given name and its standard error, which is nan for a single value."""
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return {name: float(values.mean()), "s.e.": float(error)}
 
 
 def failed(runs: Iterable[Row], name: str) -> Row:
-    """Return the number of wrong answers under this name, and a 95 % interval of their rate."""
+    """Return the number of wrong answers under the given name, and a 95 % interval of their rate."""
     wrong = [run["wrong"] for run in runs]
     low, high = proportion_interval(sum(wrong), len(wrong))
     return {name: sum(wrong), "low": low, "high": high}
 
 
 def rates(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return for each explorer its failures, their rate with a 95 % interval, and its mean samples."""
+    """Return for each explorer its failures, the failure rate with a 95 % interval, and its mean samples."""
     rows = []
     for first, samples, runs in columns(told, "samples"):
         labels = {name: value for name, value in first.items() if name not in ("wrong", "samples")}
@@ -115,10 +115,10 @@ def mean_regrets(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def mean_regrets_beside(reference: str) -> Callable[[Row, Sequence[list[Row]]], list[Row]]:
-    """Return a `mean_regrets` that also says how much more regret each learner has than the one of this name.
+    """Return a function like `mean_regrets` that also returns regrets minus the regret of `reference`.
 
-    ``more``, with a 95 % interval: of the differences within replications, whose worlds and coins are the
-    same for all learners.
+    The column ``more`` is the mean difference with a 95 % interval. Differences are taken within
+    replications, in which all learners have the same instance and the same random numbers.
     """
 
     def told_beside(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
@@ -134,7 +134,7 @@ def mean_regrets_beside(reference: str) -> Callable[[Row, Sequence[list[Row]]], 
 
 
 def by_name(rows: Iterable[Row], *cell: str, name: str) -> dict[tuple[Any, ...], dict[str, Row]]:
-    """Return the rows of each cell by the name of the learner or explorer."""
+    """Return the rows of each cell, by the name of the learner or explorer."""
     tables: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in rows:
         tables.setdefault(tuple(row[part] for part in cell), {})[row[name]] = row
@@ -142,38 +142,38 @@ def by_name(rows: Iterable[Row], *cell: str, name: str) -> dict[tuple[Any, ...],
 
 
 def is_positive(value: float, margin: float) -> bool | None:
-    """Return whether a number is above 0: None where its margin leaves that open."""
+    """Return whether a number is positive, None if its margin does not decide."""
     return True if value > margin else (False if value < -margin else None)
 
 
 def is_lower(first: Row, second: Row) -> bool | None:
-    """Return whether the first rate is lower: None where the 95 % intervals overlap."""
+    """Return whether the first rate is lower, None if the 95 % intervals overlap."""
     if first["high"] < second["low"]:
         return True
     return False if first["low"] > second["high"] else None
 
 
 def is_fewer(first: Row, second: Row, what: str = "samples") -> bool | None:
-    """Return whether the first mean is lower: None where two standard errors cannot tell."""
+    """Return whether the first mean is lower, None if the difference is within two standard errors."""
     return is_positive(second[what] - first[what], 2.0 * math.hypot(first["s.e."], second["s.e."]))
 
 
 def has_more(row: Row) -> bool | None:
-    """Return whether a learner has more regret than the one beside it: None where that is open."""
+    """Return whether a learner has more regret than the reference, None if the interval contains 0."""
     if row["more low"] > 0.0:
         return True
     return False if row["more high"] < 0.0 else None
 
 
 def errs_at_most(row: Row, delta: float) -> bool | None:
-    """Return whether errors are as rare as promised: None where their interval leaves that open."""
+    """Return whether the error rate is at most `delta`, None if its interval does not decide."""
     return True if row["high"] <= delta else (False if row["low"] > delta else None)
 
 
 def less_regret(
     table: Mapping[str, Row], pairs: Iterable[tuple[str, str]], where: str, paired: str | None = None
 ) -> Verdicts:
-    """Return for each pair of learners whether the first has less regret; those of `paired` run by run."""
+    """Return for each pair whether the first has less regret; pairs with `paired` by differences per run."""
     return [
         (
             f"{where}: {first} has less regret than {second}",

@@ -1,4 +1,4 @@
-"""Aggregate regret: failure probability against the budget, as in the figures of AdaptiveTopK's paper."""
+"""Aggregate regret: failure probability against the budget, as in the paper of AdaptiveTopK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POWERS = {"UNIFORM": 1.0, "SYNTHETIC-.5": 0.5, "SYNTHETIC-6": 6.0}
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the data sets, each with its numbers of arms to find and the budgets.
+    """Return the data sets, each with the number k of arms to find and the budgets.
 
     Examples
     --------
@@ -40,10 +40,10 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return for each budget and explorer whether it fails, at a thousand arms and epsilon = 0.01.
+    """Return for each budget and explorer whether it fails, with 1,000 arms and epsilon = 0.01.
 
-    AdaptiveTopK runs twice: with its literal constants, by which it is uniform allocation up to 49,000
-    pulls, and with the pulls of each round scaled by 0.02, by which it adapts and is not proven.
+    AdaptiveTopK runs twice. With its literal constants it is uniform allocation up to 49,000 samples. With
+    the samples of each round scaled by 0.02 it adapts, but has no proof.
     """
     k, budgets = cell["k"], cell["budgets"]
     means, judge = _means(cell["instance"], k), partial(_loses_more, k=k)
@@ -51,8 +51,8 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
     for budget, own in zip(budgets, seed.spawn(len(budgets)), strict=True):
         explorers = {
             "AdaptiveTopK": AdaptiveTopK(N_ARMS, k, delta=0.01, budget=budget),
-            # With the literal constant the first round costs 49 pulls of each arm: up
-            # to there it is uniform sampling.
+            # With the literal constant, the first round costs 49 samples of each arm. Smaller budgets give
+            # uniform allocation.
             "AdaptiveTopK scaled": AdaptiveTopK(N_ARMS, k, delta=0.01, budget=budget, pulls_factor=0.02),
             "OptMAI": OptMAI(N_ARMS, k, budget=budget),
         }
@@ -64,10 +64,10 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 def clucb_pac(
     means: FloatArray, k: int, *, budgets: Sequence[int], seed: np.random.SeedSequence, replication: int
 ) -> list[Row]:
-    """Return whether CLUCB-PAC's best guess fails at each budget: one run passes through all of them."""
+    """Return whether CLUCB-PAC's best guess fails at each budget; one run passes through all budgets."""
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     shuffled = coins.permutation(means)
-    # CLUCB-PAC's tolerance is of the sum, the experiment's of the average.
+    # The tolerance of CLUCB-PAC is for the sum of means, that of the experiment for their average.
     explorer, arms = CLUCB(TopK(N_ARMS, k), delta=DELTA, epsilon=k * EPSILON), BernoulliArms(shuffled)
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     rows = []
@@ -85,7 +85,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return, cell by cell, whether AdaptiveTopK fails less than its rivals; None where intervals overlap."""
+    """Return for each cell whether AdaptiveTopK fails less than its rivals, None if intervals overlap."""
     verdicts: Verdicts = []
     for cell, table in by_name(rows, "instance", "k", "budget", name="explorer").items():
         for name in ("AdaptiveTopK", "AdaptiveTopK scaled"):
@@ -106,7 +106,7 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def _lead(rows: list[Row], cell: tuple[str, int], name: str, rival: str) -> tuple[float, float] | None:
-    """Return by how much less often `name` fails, on average over the budgets, and its standard error."""
+    """Return the mean difference of failure rates over the budgets, rival minus `name`, and its error."""
     rates = {
         each: {r["budget"]: r for r in rows if (r["instance"], r["k"], r["explorer"]) == (*cell, each)}
         for each in (name, rival)
@@ -130,8 +130,8 @@ def _loses_more(means: FloatArray, named: IntArray, k: int) -> bool:
 AGGREGATE_REGRET = Experiment(
     name="aggregate-regret",
     title="Aggregate regret: AdaptiveTopK and its rivals",
-    about="Figures 1 to 4 of AdaptiveTopK's paper: failures against the budget, for a thousand arms.",
-    sizes="Two data sets, one k, 50 runs; otherwise four, three and 200",
+    about="Figures 1 to 4 of the paper of AdaptiveTopK: failures against the budget, for 1,000 arms.",
+    sizes="Two data sets, one k and 50 runs instead of four, three and 200",
     minutes={True: 1, False: 20},
     replications={True: 50, False: 200},
     cells=cells,
@@ -139,7 +139,7 @@ AGGREGATE_REGRET = Experiment(
     sum_up=sum_up,
     claims=claims,
     draw=draw_failures,
-    # Of the scaled version the paper says nothing: its constants are literal there.
+    # The paper uses the literal constants and makes no claims on the scaled version.
     sources={
         "AdaptiveTopK fails less often": "section 3, Figures 1 to 4",
         ": AdaptiveTopK leads": "section 3, p far below and above 1",

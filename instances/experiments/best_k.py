@@ -1,4 +1,4 @@
-"""Best-K identification with fixed confidence: the sample counts of lil'RandLUCB's paper, Figures 1 and 2."""
+"""Best-K identification with fixed confidence: samples in Figures 1 and 2 of the paper of lil'RandLUCB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from instances.experiments._figures import draw_samples
 from instances.experiments._rows import Row, Verdicts, by_name, columns, is_fewer, mean_and_error
 from oracles import TopK
 
-# Section 5: nu = 0.01, variance 1/4; the cap is ours.
+# Section 5: nu = 0.01, variance 1/4. The cap is ours.
 DELTA, SIGMA, _CAP = 0.01, 0.5, 50_000_000
 _FIGURE_1 = ("1-sparse", "0.3-exponential")
 _FIGURE_2 = ("1-sparse", "0.3 lil-exponential", "0.6 lil-exponential")
@@ -28,7 +28,7 @@ Mode = Literal["faithful", "heuristic"]
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the points of both figures: k of 2 and half of the arms, then k = 1.
+    """Return the points of both figures: k = 2 and k = half of the arms in Figure 1, k = 1 in Figure 2.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return for each mode and explorer its samples to the stop, and whether it failed.
+    """Return for each mode and explorer its samples until stopping, and whether it failed.
 
-    Gaussian rewards of variance 1/4, error 0.01. LUCB1 has one mode only and appears in both.
+    Rewards are Gaussian with variance 1/4, and delta is 0.01. LUCB1 has only one mode and appears in both.
     """
     n_arms, k = cell["arms"], cell["k"]
     arms = GaussianArms(_means(cell["instance"], n_arms, k), SIGMA)
@@ -57,7 +57,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
     rows = []
     for mode, explorers in rivals(n_arms, k).items():
         for rule, explorer in explorers.items():
-            # LUCB has no heuristic version: the same run stands in both modes.
+            # LUCB has no heuristic version, so both modes have the same run.
             if rule != "LUCB" or rule not in known:
                 run = explore(explorer, arms, seed, _CAP, replication)
                 known[rule] = {"samples": run.samples, "failed": not (run.correct and run.stopped)}
@@ -66,7 +66,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return one row for each mode and explorer: mean samples to the stop."""
+    """Return one row for each mode and explorer, with the mean samples until stopping."""
     return [
         cell
         | {name: first[name] for name in ("mode", "explorer")}
@@ -78,14 +78,14 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 @dataclass(frozen=True, eq=False)
 class _LessSampled(LilRandLUCB):
-    """lil'RandLUCB without its coin: of the critical pair the arm of fewer samples, as in UGapE."""
+    """lil'RandLUCB without randomisation: it samples the critical arm with fewer samples, as UGapE does."""
 
     one_arm = 2
 
 
 @cache
 def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
-    """Return the explorers that the figures plot, by mode, and with the proven ones our mixture stop."""
+    """Return the explorers of the figures by mode, with our mixture stopping rule among the proven ones."""
     modes: tuple[Mode, ...] = ("faithful", "heuristic")
     table: dict[str, dict[str, AnyExplorer]] = {
         mode: {
@@ -108,7 +108,7 @@ def rivals(n_arms: int, k: int) -> dict[str, dict[str, AnyExplorer]]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the paper's claims, cell by cell; None where two standard errors leave one open."""
+    """Return the claims of the paper for each cell, None if two standard errors do not decide."""
     verdicts: Verdicts = []
     for cell, table in by_name(rows, "instance", "arms", "k", "mode", name="explorer").items():
         name, n_arms, k, mode = cell
@@ -127,7 +127,7 @@ def claims(rows: list[Row]) -> Verdicts:
             same = table["LUCB++"]["samples"] == table["lil'LUCB"]["samples"]
             verdicts.append((f"{where}: LUCB++ is lil'LUCB, sample for sample", same))
         if k == 1 and mode == "faithful":
-            # The paper says an order of magnitude, and plots nothing of it.
+            # The paper says an order of magnitude, without a plot.
             worse = table["lil'UCB"]["samples"] > 5 * table["lil'RandLUCB"]["samples"]
             verdicts.append((f"{where}: lil'UCB is worse by about an order of magnitude (5 times)", worse))
     failures = sum(row["wrong or capped"] for row in rows)
@@ -146,8 +146,8 @@ def _means(instance: str, n_arms: int, k: int) -> FloatArray:
 LIL_RAND_LUCB = Experiment(
     name="lil-rand-lucb",
     title="Samples of lil'RandLUCB and its rivals",
-    about="Figures 1 and 2 of lil'RandLUCB's paper: samples to the stop against the number of arms.",
-    sizes="At most 100 arms and 50 runs; otherwise to 1,000 arms with 100 runs",
+    about="Figures 1 and 2 of the paper of lil'RandLUCB: samples until stopping against the number of arms.",
+    sizes="At most 100 arms and 50 runs instead of up to 1,000 arms and 100 runs",
     minutes={True: 0.5, False: 20},
     replications={True: 50, False: 100},
     cells=cells,

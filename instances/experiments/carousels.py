@@ -1,4 +1,4 @@
-"""Carousels of a music service: rules by segment of the users, and for each user by features."""
+"""Carousels of a music service: policies by segment of the users, and policies by features of the user."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from oracles import RankedTopK
 
 SEGMENTS, SLOTS = 9, 12
 _TASTES = SEGMENTS - 1
-#: Standard deviation of the users of a segment about its centre; centres have 1 in each direction.
+#: Standard deviation of the users of a segment about its centre. Centres have variance 1 in each direction.
 _SPREAD = 0.5
 _BEST = "TS-seg-pessimistic"
 _FIGURE = "Bendada et al. (2020), Figure 2"
 
 
 def published() -> Path:
-    """Return where the streaming probabilities of nine users are looked for: in the folder ``CMAB_DATA``."""
+    """Return the path of the streaming probabilities of nine users, in the folder ``CMAB_DATA``."""
     return Path(os.environ.get("CMAB_DATA", "../shared/data")) / "deezer_attraction.csv.gz"
 
 
 class Carousels(CascadeModel):
-    """Users who come one by one, each close to the centre of a segment, and look through 12 playlists.
+    """Users who arrive one by one, each near the centre of a segment, and look through 12 playlists.
 
-    The logit of streaming playlist i is ``bias_i + tastes_i . user``. Arms are the playlists, and the context
-    has the user's features and a 1; or they are pairs of a segment and a playlist, of which those of the
-    user's segment are available.
+    The logit of the probability of streaming playlist i is ``bias_i + tastes_i . user``. Either the arms are
+    playlists and the context has the features of the user and a 1, or the arms are pairs of a segment and a
+    playlist, and the pairs of the user's segment are available.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Carousels(CascadeModel):
         return chances
 
     def in_round(self, t: int, rng: np.random.Generator) -> CascadeModel:  # noqa: ARG002
-        """Return the round of a user drawn at random."""
+        """Return the round of a random user."""
         segment, n = int(rng.integers(SEGMENTS)), len(self.bias)
         user = self.centres[segment] + _SPREAD * rng.standard_normal(_TASTES)
         chances = self.chances(user)
@@ -79,37 +79,37 @@ class Carousels(CascadeModel):
 
 
 def world(cell: Row, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the centres of the segments, the tastes of playlists and their biases.
+    """Return the centres of the segments, and the tastes and biases of the playlists.
 
-    The nine published users are the centres, and playlists are drawn from the 862; or all is drawn, with the
-    spread of the published logits.
+    The centres are the nine published users with random playlists of the 862. For synthetic users everything
+    is drawn at random, with the spread of the published logits.
     """
     n = cell["playlists"]
     if cell["users"] == "synthetic":
         tastes = rng.standard_normal((n, _TASTES)) * 0.7 / np.sqrt(_TASTES)
-        # Mean and standard deviation of the published logits, and their long tail to the right.
+        # Mean, standard deviation and long right tail of the published logits.
         return rng.standard_normal((SEGMENTS, _TASTES)), tastes, rng.gumbel(-5.7, 0.63, (n,))
     chances = streaming_chances(file=published())
     logits = np.log(chances / (1.0 - chances))[:, rng.permutation(chances.shape[1])[:n]]
     bias: FloatArray = logits.mean(axis=0)
     left, sizes, right = np.linalg.svd(logits - bias, full_matrices=False)
-    # Nine points about their mean span eight directions; centres have unit variance in each.
+    # Nine points span eight directions about their mean. Centres have unit variance in each direction.
     scale = np.sqrt(SEGMENTS)
     return scale * left[:, :_TASTES], (sizes[:_TASTES, None] * right[:_TASTES]).T / scale, bias
 
 
 @dataclass(frozen=True, eq=False)
 class ShownFirst(IndexPolicy):
-    """The paper's rules without bounds, by the authors' code: the best means, ties at random.
+    """The rules of the paper without bounds, as in the authors' code: the best means, with random ties.
 
-    What was shown less often than `least` times comes first; with probability `epsilon` all ties.
+    Arms shown fewer than `least` times come first. With probability `epsilon` the choice is uniformly random.
     """
 
     least: int = 0
     epsilon: float = 0.0
 
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return the means, above them what is to be shown yet."""
+        """Return the means, with larger values for arms that must still be shown."""
         ties: FloatArray = 1e-9 * rng.random(stats.n_arms)
         if rng.random() < self.epsilon:
             return ties
@@ -118,13 +118,13 @@ class ShownFirst(IndexPolicy):
 
 
 def learners(place: Carousels, horizon: int) -> dict[str, AnyPolicy]:
-    """Return the learners of one form of the arms, by the names of the paper."""
+    """Return the learners for one form of the arms, by their names in the paper."""
     oracle = place.oracle
     displays = horizon * SLOTS / oracle.n_arms
     if place.by_segment:
         return {
             "random": RandomPolicy(oracle),
-            # 100 and 20 displays of each playlist, as published, in the full experiment.
+            # In the full experiment 100 and 20 displays of each playlist, as published.
             "ETC-seg-explore": ShownFirst(oracle, least=round(0.75 * displays)),
             "ETC-seg-exploit": ShownFirst(oracle, least=round(0.15 * displays)),
             "greedy-seg-explore": ShownFirst(oracle, epsilon=0.1),
@@ -149,7 +149,7 @@ def learners(place: Carousels, horizon: int) -> dict[str, AnyPolicy]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the populations: a synthetic one, and that around the published users where they are found.
+    """Return the populations: a synthetic one, and one around the published users if their file is found.
 
     Examples
     --------
@@ -159,12 +159,12 @@ def cells(quick: bool) -> list[Row]:
     """
     n, horizon = (60, 2_000) if quick else (100, 10_000)
     kinds = ["synthetic", *(["Deezer's nine"] if published().exists() and not quick else [])]
-    # A hundred days, on each of which all users are served from what was learned before it.
+    # A hundred days. On each day, all users are served with the statistics of the days before.
     return [{"users": kind, "playlists": n, "horizon": horizon, "batch": horizon // 100} for kind in kinds]
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, all with the same users."""
+    """Return the regret of each learner at the horizon; all learners have the same users."""
     rng, number = world_and_coins(seed, replication)
     parts, told = world(cell, rng), list[Row]()
     for by_segment in (True, False):
@@ -175,9 +175,9 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the published order: the pessimistic rule by segment first, KL-UCB ahead of long exploration.
+    """Return the published order: the pessimistic rule by segment first, KL-UCB before long exploration.
 
-    The first one is compared within replications, whose worlds differ more than rules.
+    The first rule is compared within replications, because instances differ more than rules do.
     """
     verdicts: Verdicts = []
     for (kind,), table in by_name(rows, "users", name="learner").items():
@@ -192,9 +192,9 @@ def claims(rows: list[Row]) -> Verdicts:
 CAROUSELS = Experiment(
     name="carousels",
     title="Carousels of a music service",
-    about="Lists of 12 playlists for users of nine segments, a day at a time: rules by segment, and"
-    " by features.",
-    sizes="60 playlists, 2,000 users, 3 runs; otherwise 100, 10,000 and the published users",
+    about="Lists of 12 playlists for users in nine segments, updated once per day: rules by segment, and"
+    " rules by features.",
+    sizes="60 playlists, 2,000 users, 3 runs instead of 100, 10,000 and the published users as well",
     minutes={True: 0.6, False: 6},
     replications={True: 3, False: 3},
     cells=cells,

@@ -1,4 +1,4 @@
-"""Cascading bandits: Table 1 of Kveton et al. (2015), and Thompson sampling beside it."""
+"""Cascading bandits: Table 1 of Kveton et al. (2015), with Thompson sampling added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from instances.lists.cascade_model import CascadeModel
 from oracles import RankedTopK
 
 _TOP, _HORIZON = 0.2, 100_000
-#: Regret and its standard error by items, length and gap, of CascadeUCB1 and CascadeKL-UCB: from memory.
+#: Published regret and standard error (from memory) of CascadeUCB1 and CascadeKL-UCB, by items, length and
+#: gap.
 _PUBLISHED = {
     (16, 2, 0.15): ((1290.1, 11.3), (357.9, 5.5)),
     (16, 4, 0.15): ((986.8, 10.8), (275.1, 5.8)),
@@ -44,7 +45,7 @@ _NAMES = ("CascadeUCB1", "CascadeKL-UCB")
 def learners(oracle: RankedTopK) -> dict[str, AnyPolicy]:
     """Return the two rules of the paper, and Thompson sampling."""
     return {
-        # The paper's bound is not capped at 1: this one is at 100, with the same radius.
+        # The paper does not cap its bound at 1. This one is capped at 100, with the same radius.
         "CascadeUCB1": CUCB(oracle, support=(0.0, 100.0), radius_factor=0.01),
         "CascadeKL-UCB": KLCUCB(oracle, loglog=3.0),
         "CTS": CTS(oracle),
@@ -52,7 +53,7 @@ def learners(oracle: RankedTopK) -> dict[str, AnyPolicy]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the rows of the table, items, length of a list and gap; three of them in the quick form.
+    """Return the rows of the table (items, length of a list, gap), or three of them if `quick`.
 
     Examples
     --------
@@ -65,21 +66,21 @@ def cells(quick: bool) -> list[Row]:
 
 
 def environment(cell: Row, labels: np.random.Generator) -> CascadeModel:
-    """Return a cell's instance: k items of attraction 0.2, the others less by the gap, in any order."""
+    """Return the instance of a cell: k items with attraction 0.2, the others 0.2 minus the gap, shuffled."""
     m, k = cell["arms"], cell["k"]
     means = labels.permutation(np.where(np.arange(m) < k, _TOP, _TOP - cell["gap"]))
     return CascadeModel(means, RankedTopK(m, k))
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, all on the same users."""
+    """Return the regret of each learner at the horizon; all learners have the same users."""
     rng, number = world_and_coins(seed, replication)
     place = environment(cell, rng)
     return regrets(learners(place.oracle), place, cell["horizon"], rng=number)
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return one row for each learner: its mean regret, an interval of 95 %, and what was published."""
+    """Return one row for each learner: its mean regret, a 95 % interval, and the published values."""
     rows = []
     published = dict(zip(_NAMES, _PUBLISHED[cell["arms"], cell["k"], cell["gap"]], strict=True))
     for row, (_, values, _) in zip(mean_regrets(cell, told), columns(told, "regret"), strict=True):
@@ -90,7 +91,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return whether each number of the table is met within two standard errors, and who is better."""
+    """Return whether each number is within two standard errors of the published one, and which is better."""
     verdicts: Verdicts = []
     for (m, k, gap), table in by_name(rows, "arms", "k", "gap", name="learner").items():
         place = f"{k} of {m} items, gap {gap:g}"
@@ -109,8 +110,8 @@ def claims(rows: list[Row]) -> Verdicts:
 CASCADING_BANDITS = Experiment(
     name="cascading-bandits",
     title="Lists in the cascade model",
-    about="Table 1 of Cascading Bandits: lists of which a user clicks the first item that attracts.",
-    sizes="Three rows of the table, 5 runs; otherwise nine with 20",
+    about="Table 1 of Cascading Bandits: lists in which a user clicks the first attractive item.",
+    sizes="Three rows of the table and 5 runs instead of nine and 20",
     minutes={True: 0.5, False: 3},
     replications={True: 5, False: 20},
     cells=cells,

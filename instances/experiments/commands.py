@@ -1,4 +1,4 @@
-"""Published experiments, as ``cmab reproduce NAME`` runs them: rows, a page of claims, a figure."""
+"""Published experiments as commands ``cmab reproduce NAME``: rows, a page of claims and figures."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ quick : bool
 rng : int
     Seed of all randomness
 n_jobs : int
-    Workers, -1 for all cores
+    Worker processes, -1 for all cores
 out : Path, optional
-    Folder for the store, the table, the page of claims and the figures; what is stored is not run again
+    Folder for the stored runs, the table, the page of claims and the figures. Stored runs are not repeated
 """
 
 
 def _command(experiment: Experiment) -> Callable[..., Iterator[Row]]:
-    """Return the command of an experiment; it announces how many minutes it takes on two cores."""
+    """Return the command of an experiment; it first prints the expected minutes on two cores."""
 
     def command(
         *, quick: bool = False, rng: int = 0, n_jobs: int = -1, out: Path | None = None
     ) -> Iterator[Row]:
         return reproduce(experiment, quick=quick, rng=rng, n_jobs=n_jobs, out=out)
 
-    # The command line reads a function's name, docstring and signature for its help and its options.
+    # The command line takes the help and the options from the name, docstring and signature of the function.
     made: Any = command
     made.__doc__ = _TEXT.format(about=experiment.about, sizes=experiment.sizes)
     made.__name__ = made.__qualname__ = experiment.name.replace("-", "_")

@@ -1,4 +1,4 @@
-"""Best arm with a fixed budget: UGapEb and its rivals on the seven problems of Audibert et al. (2010)."""
+"""Best arm with a fixed budget: UGapEb and others on the seven problems of Audibert et al. (2010)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from instances.experiments._rows import Row, Verdicts, is_lower, play_shuffled, 
 
 
 def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
-    """Return the explorers for one problem; those with known complexity are told it.
+    """Return the explorers for one problem; some of them receive the true complexity.
 
-    UGapEb's proof sets ``a = (n - N) / 16 H`` for ``H = sum of gap^-2``, which explores very little; with
-    ``c`` both it and UCB-E get ``a = c n / H``.
+    The proof of UGapEb sets ``a = (n - N) / 16 H`` with ``H = sum of gap^-2``, which explores very little.
+    The variants with ``c`` of UGapEb and UCB-E use ``a = c n / H``.
     """
     n_arms, gaps = len(means), best_k_gaps(means, 1)
-    # Gabillon et al. (2012), Theorem 1: the a of the least bound, which needs the true gaps.
+    # Gabillon et al. (2012), Theorem 1: the a with the least bound, which depends on the true gaps.
     a = (budget - n_arms) / (4 * ugape_hardness(gaps))
     return {
         "UGapEb": UGapEb(n_arms, 1, budget=budget, a=a),
@@ -40,7 +40,7 @@ def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the problems.
+    """Return the problems, or one of them if `quick`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the claims and whether the table bears them out; None where its intervals leave it open."""
+    """Return the claims and whether the table supports them, None if its intervals overlap."""
     verdicts: Verdicts = []
     for problem in sorted({row["problem"] for row in rows}):
         table = {row["explorer"]: row for row in rows if row["problem"] == problem}
@@ -77,8 +77,8 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 FIXED_BUDGET = Experiment(
     name="fixed-budget",
     title="Best arm with a fixed budget",
-    about="UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform on seven problems.",
-    sizes="One problem, 400 runs; otherwise seven with 1,000",
+    about="UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform allocation on seven problems.",
+    sizes="One problem and 400 runs instead of seven and 1,000",
     minutes={True: 0.3, False: 2},
     replications={True: 400, False: 1000},
     cells=cells,

@@ -1,4 +1,4 @@
-"""Optimism for a super arm as a whole against optimism arm by arm, on paths, matchings and spanning trees."""
+"""Confidence bounds for a whole super arm against bounds for each arm, on paths, matchings and trees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GOOD, BAD = 0.7, 0.5
 
 
 class Searched(BruteForce):
-    """A list of super arms whose `solve_root` is the search of all linear oracles: it heeds the tolerance."""
+    """A list of super arms with the `solve_root` of `LinearOracle`, which uses the tolerance."""
 
     solve_root = LinearOracle.solve_root
 
@@ -38,7 +38,7 @@ class Searched(BruteForce):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best that meets the constraints, without checks: a run spends its time here."""
+        """Return the best super arm that satisfies the constraints, without checks because of their cost."""
         wanted, unwanted = np.asarray(include), np.asarray(exclude)
         left = np.all(self._members[:, wanted], axis=1) & ~np.any(self._members[:, unwanted], axis=1)
         best = int(np.argmax(np.where(left, self._members @ means, -np.inf)))
@@ -46,11 +46,12 @@ class Searched(BruteForce):
 
 
 def learners(family: BruteForce) -> dict[str, AnyPolicy]:
-    """Return the learners: with the logarithms of the theorems, and with half of ln t, as published."""
+    """Return the learners with the logarithms of the theorems, and with ln t / 2 as published."""
     return {
         "CUCB": CUCB(family),
         "ESCB": ESCB(family),
-        # In the authors' code CUCB has the radius sqrt(ln t / 2T), ESCB the root of the sum of its squares.
+        # In the authors' code, CUCB has the radius sqrt(ln t / 2T), and ESCB the root of the sum of its
+        # squares.
         "CUCB, ln t": CUCB(family, LogRadius(coefficient=0.5)),
         "ESCB, ln t": ESCB(family, loglog=0.0),
         "AESCB, ln t": ESCB(Searched(family.n_arms, family.super_arms), loglog=0.0, tolerance=None),
@@ -59,7 +60,7 @@ def learners(family: BruteForce) -> dict[str, AnyPolicy]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the families.
+    """Return the families of super arms.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def cells(quick: bool) -> list[Row]:
 
 
 def family_of(name: str) -> BruteForce:
-    """Return the ways through 4 x 4 streets, the perfect matchings of K_4,4, or the spanning trees of K_5."""
+    """Return the paths through 4 x 4 crossings, perfect matchings of K_4,4 or spanning trees of K_5."""
     import networkx as nx
 
     if name == "matchings":
@@ -91,7 +92,7 @@ def family_of(name: str) -> BruteForce:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, where the arms of one super arm are better."""
+    """Return the regret of each learner at the horizon; the arms of one super arm have a larger mean."""
     family, labels = family_of(cell["family"]), stream(seed, Purpose.ENVIRONMENT, replication)
     means = np.full(family.n_arms, BAD)
     means[family.solve(labels.random(family.n_arms), labels)] = GOOD
@@ -100,7 +101,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return that rules for the whole have less regret than CUCB on every family."""
+    """Return whether the rules for whole super arms have less regret than CUCB, for every family."""
     verdicts: Verdicts = []
     pairs = [("ESCB", "CUCB"), ("ESCB, ln t", "CUCB, ln t"), ("AESCB, ln t", "CUCB, ln t")]
     for (name,), table in by_name(rows, "family", name="learner").items():
@@ -110,10 +111,10 @@ def claims(rows: list[Row]) -> Verdicts:
 
 JOINT_OPTIMA = Experiment(
     name="joint-optima",
-    title="Optimism for a super arm as a whole, and arm by arm",
-    about="ESCB and AESCB, optimistic for a super arm as a whole, and CUCB on paths, matchings and"
+    title="Confidence bounds for a whole super arm, and for each arm",
+    about="ESCB and AESCB, with confidence bounds for whole super arms, and CUCB on paths, matchings and"
     " spanning trees.",
-    sizes="500 rounds, 2 runs; otherwise 10,000 with 8",
+    sizes="500 rounds and 2 runs instead of 10,000 and 8",
     minutes={True: 0.5, False: 8},
     replications={True: 2, False: 8},
     cells=cells,

@@ -1,4 +1,4 @@
-"""LUCB1 against Halving as the tolerance shrinks: on the instances of the lower bound, and on easy ones."""
+"""LUCB1 against Halving with decreasing tolerance: on the instances of the lower bound, and on easy ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_tolerances
 from instances.experiments._rows import Row, Verdicts, columns, failed, mean_and_error
 
-# Theorem 8 needs m >= 6 and n >= 2m.
+# Theorem 8 requires m >= 6 and n >= 2m.
 K, DELTA = 6, 0.1
 _HARD = ("arm 0 good", "arm 0 bad")
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the instances: both kinds of the lower bound, and two groups of means 0.7 and 0.3.
+    """Return the instances: both kinds of the lower bound, and two groups with means 0.7 and 0.3.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return for each rule its samples and whether it erred; k = 6, delta = 0.1."""
+    """Return for each rule its samples and whether it erred, with k = 6 and delta = 0.1."""
     n_arms, epsilon = cell["arms"], cell["epsilon"]
     shuffle, *seeds = seed.spawn(4)
     arms = BernoulliArms(np.random.default_rng(shuffle).permutation(_means(**cell)))
@@ -51,7 +51,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
         return explore(explorer, arms, seeds[own], cap, replication)
 
     hybrid = LUCB1Halving(n_arms, K, epsilon=epsilon, delta=DELTA)
-    # The two rules that it consists of run in compiled code one by one.
+    # The two parts of the hybrid rule run one after the other, in compiled code.
     both = run(hybrid.first, 0, n_arms + 2 * (hybrid.most_rounds - 1))
     samples, restarts = both.samples, int(not both.stopped)
     if restarts:
@@ -73,7 +73,7 @@ def _told(rule: str, samples: int, last: Run) -> Row:
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return one row for each rule: mean and largest number of samples, and failures."""
+    """Return one row for each rule: the mean and the largest number of samples, and the failures."""
     rows = []
     for first, samples, runs in columns(told, "samples"):
         measured = {"explorer": first["explorer"]} | mean_and_error(samples, "samples")
@@ -83,7 +83,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return what sections 3 and 4 of LUCB's paper state, instance by instance."""
+    """Return the claims of sections 3 and 4 of the paper of LUCB, for each instance."""
     verdicts: Verdicts = []
     for name, n_arms in dict.fromkeys((row["instance"], row["arms"]) for row in rows):
         own = [row for row in rows if (row["instance"], row["arms"]) == (name, n_arms)]
@@ -106,13 +106,13 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def _grows(rows: list[Row], logs: list[float]) -> bool:
-    """Return whether samples over ``logs / epsilon^2`` stay within 25 % of their mean."""
+    """Return whether samples divided by ``logs / epsilon^2`` stay within 25 % of their mean."""
     scaled = np.array([row["samples"] * row["epsilon"] ** 2 for row in rows]) / logs
     return bool(np.abs(scaled / scaled.mean() - 1.0).max() <= 0.25)
 
 
 def _logs(rows: list[Row]) -> list[float]:
-    """Return ``ln(H / delta)`` at each tolerance."""
+    """Return ``ln(H / delta)`` for each tolerance."""
     means = [_means(row["instance"], row["arms"], row["epsilon"]) for row in rows]
     pairs = zip(means, rows, strict=True)
     return [math.log(hardness(best_k_gaps(m, K), row["epsilon"] / 2.0) / DELTA) for m, row in pairs]
@@ -138,16 +138,17 @@ def _is_close(rows: list[Row], lucb: list[Row]) -> bool:
 def _means(instance: str, arms: int, epsilon: float) -> FloatArray:
     if instance == "two groups":
         return two_groups(arms, K)
-    # I_(m-1) and I_m of section 4.1: with m - 1 good arms, arm 0 is the m-th; with m, it is none.
+    # I_(m-1) and I_m of section 4.1. With m - 1 good arms, arm 0 is the m-th best; with m good arms it is
+    # not.
     return lucb_lower_bound(arms, np.arange(1, K if instance == "arm 0 good" else K + 1), epsilon=epsilon)
 
 
 LUCB_HALVING = Experiment(
     name="lucb-halving",
     title="LUCB1 against Halving and the lower bound",
-    about="LUCB1, Halving and both in a row on the instances of LUCB's lower bound, as the tolerance"
-    " shrinks.",
-    sizes="12 and 40 arms, three tolerances, 20 runs; otherwise 120 arms and a fourth one too, 50 runs",
+    about="LUCB1, Halving, and LUCB1 followed by Halving on the instances of LUCB's lower bound, with"
+    " decreasing tolerance.",
+    sizes="12 and 40 arms, three tolerances, 20 runs instead of up to 120 arms, four tolerances, 50 runs",
     minutes={True: 1, False: 4},
     replications={True: 20, False: 50},
     cells=cells,

@@ -1,4 +1,4 @@
-"""Influence where arcs have features, given or computed from the network: IMLinUCB against a mean an arc."""
+"""Influence with features of arcs, given or computed from the network: IMLinUCB against one mean per arc."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from instances.spreading.independent_cascade import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
 
 SEEDS, COMMUNITIES = 10, 8
-# How often an arc of each topic carries; within and between communities.
+# Probability of an arc for each topic, and probabilities within and between communities.
 TOPICS = np.array([0.0, 0.02, 0.05, 0.2])
 WITHIN, BETWEEN = 0.12, 0.01
 
 
 def learners(oracle: InfluenceMaximization, features: FloatArray, means: FloatArray) -> dict[str, AnyPolicy]:
-    """Return who knows the means, rules with coefficients of features, and rules with a mean for each arc."""
+    """Return a policy that knows the means, policies with linear models, and policies with a mean per arc."""
     return {
         "knows all": Clairvoyant(oracle, means),
-        # Radius and ridge of the comparison in the code of IMBandits, its alpha and lambda.
+        # The radius and the ridge (alpha and lambda) of the comparison in the code of IMBandits.
         "IMLinUCB": CombLinUCB(oracle, features, radius=0.1, ridge=0.3),
         "CombLinTS": CombLinTS(oracle, features),
         "epsilon-greedy": EpsilonGreedy(oracle, epsilon=0.1),
@@ -61,7 +61,7 @@ def network(name: str, n: int, rng: np.random.Generator) -> tuple[DirectedGraph,
     arcs = list(nx.DiGraph(links).edges)
     graph = DirectedGraph.from_edges([u for u, _ in arcs], [v for _, v in arcs], n_nodes=n)
     if name == "topics":
-        # Of what each person talks; the arcs out of a person have those shares as features.
+        # The topics of each person; the arcs out of a person have these shares as features.
         shares = rng.dirichlet(np.full(len(TOPICS), 0.3), n)[graph.tails]
         return graph, shares @ TOPICS, shares
     features = edge_features(graph, COMMUNITIES)
@@ -72,7 +72,7 @@ def network(name: str, n: int, rng: np.random.Generator) -> tuple[DirectedGraph,
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return how many people each learner reached in a round, and of what can be, on the same coins."""
+    """Return the people that each learner reached per round, in number and relative to "knows all"."""
     rng, number = world_and_coins(seed, replication)
     graph, means, features = network(cell["network"], cell["people"], rng)
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=0.3)
@@ -86,9 +86,10 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return for each learner people reached in a round, and the share of what could be, with 95 % intervals.
+    """Return for each learner the people reached per round, and their share relative to "knows all".
 
-    Networks differ, so that each learner is compared with who knows the probabilities of its own.
+    Because networks differ, each learner is compared with the policy that knows all probabilities of the same
+    network.
     """
     rows = []
     for first, shares, runs in columns(told, "share"):
@@ -99,7 +100,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the order of IMBandits' comparison, and whether features are as good as knowing."""
+    """Return the order in the comparison of IMBandits, and whether features are as good as the true means."""
     verdicts: Verdicts = []
     for (name,), table in by_name(rows, "network", name="learner").items():
         for worse, better in (("CUCB", "IMLinUCB"), ("epsilon-greedy", "IMLinUCB"), ("CTS", "CombLinTS")):
@@ -111,22 +112,21 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw the share of what can be reached that each learner reached, a panel for each network."""
+    """Draw the people that each learner reached, relative to "knows all", in a panel per network."""
     from cmab.plotting import panels_of_bars, save
 
     panels: dict[str, dict[str, tuple[float, float, float]]] = {}
     for row in rows:
         title = f"{row['network'].capitalize()}, {row['people']} people"
         panels.setdefault(title, {})[row["learner"]] = (row["share"], row["low"], row["high"])
-    save(panels_of_bars(panels, x_label="Reached, of what can be"), out / "reached")
+    save(panels_of_bars(panels, x_label="People reached, relative to knowing all"), out / "reached")
 
 
 NETWORK_FEATURES = Experiment(
     name="network-features",
-    title="Influence on networks whose arcs have features",
-    about="Influence on networks whose arcs have features, given or computed: IMLinUCB, CUCB,"
-    " epsilon-greedy.",
-    sizes="200 people, 150 rounds, 3 networks of each kind; otherwise 400, 300 and 8",
+    title="Influence on networks with features of arcs",
+    about="Influence on networks with features of arcs, given or computed: IMLinUCB, CUCB, epsilon-greedy.",
+    sizes="200 people, 150 rounds, 3 networks of each kind instead of 400, 300 and 8",
     minutes={True: 0.7, False: 4},
     replications={True: 3, False: 8},
     cells=cells,

@@ -1,4 +1,4 @@
-"""Which answers to keep, from a log of queries: the caches of Figure 3a of Liu et al. (2025)."""
+"""Caches chosen from a log of queries: Figure 3a of Liu et al. (2025)."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from cmab.arrays import FloatArray, IntArray
 from oracles import TopK
 
 _QUERIES, _KEPT, _POWER = 100, 40, 0.9
-#: What a cost is: a number of each query, or a fair coin whenever it is processed.
+#: The cost of a query: a fixed number for each query, or 0 or 1 at random each time it is processed.
 CACHES = ("queries, costs 0 or 1", "queries, costs are coins")
 
 
 def world(kind: str, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return the shares of the queries among arrivals, in any order, and their expected costs."""
+    """Return the shares of the queries among arrivals, in random order, and their expected costs."""
     shares = rng.permutation(np.arange(1.0, _QUERIES + 1.0) ** -_POWER)
     costs = (rng.random(_QUERIES) < 0.5).astype(np.float64)
     return shares / shares.sum(), costs if kind == CACHES[0] else np.full(_QUERIES, 0.5)
 
 
 def scores(arrivals: IntArray, spent: FloatArray, n: int, delta: float) -> dict[str, FloatArray]:
-    """Return what each rule keeps the largest of, from a log whose caches were empty.
+    """Return the values of which each rule keeps the largest, from a log with empty caches.
 
     Parameters
     ----------
     arrivals, spent : arrays, shape (n_queries,)
-        How often each query came, and what its answers have cost together.
+        The number of arrivals of each query, and the total cost of its answers.
     n : int
-        Queries in the log.
+        Number of queries in the log.
     delta : float
         Error probability.
     """
     often = np.maximum(arrivals, 1)
     shares, costs = arrivals / n, spent / often
-    # Algorithm 2: shares by plain means, costs by upper bounds, for what is not kept has to be paid.
+    # Algorithm 2: means for shares, but upper bounds for costs, because queries that are not kept must be
+    # paid.
     upper = costs + np.sqrt(2.0 * math.log(4.0 * len(arrivals) * n / delta) / often)
     return {"LFU": shares, "LEC": shares * costs, "CLCB": shares * upper}
 
 
 def cache_losses(kind: str, n: int, delta: float, rng: np.random.Generator) -> dict[str, float]:
-    """Return the expected cost of a query with the cache of each rule, over that without a cache."""
+    """Return the expected cost of a query with the cache of each rule, relative to the cost without one."""
     shares, costs = world(kind, rng)
     arrivals = rng.multinomial(n, shares)
     spent = rng.binomial(arrivals, costs).astype(np.float64)

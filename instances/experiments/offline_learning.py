@@ -1,4 +1,4 @@
-"""Offline learning: Figures 1a, 2 and 3a of Liu et al. (2025), lists and caches chosen from a log."""
+"""Offline learning: Figures 1a, 2 and 3a of Liu et al. (2025), with lists and caches chosen from a log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from instances.experiments.offline_lists import LOGS, list_losses
 
 _SIZES, _DELTA = (4, 16, 64, 256, 1024), 0.05
 _CURVES = (("1a", LOGS[0]), *(("3a", log) for log in CACHES))
-#: Read off the plots, by what made the log and its rounds.
+#: Values read from the plots, by kind and number of rounds of the log.
 _PUBLISHED: dict[tuple[str, int], dict[str, float]] = {
     (LOGS[0], 4): {"CUCB-Offline": 0.21, "EMP": 0.17, "CLCB": 0.09},
     (LOGS[0], 16): {"CUCB-Offline": 0.16, "EMP": 0.11, "CLCB": 0.08},
@@ -33,12 +33,12 @@ _PUBLISHED: dict[tuple[str, int], dict[str, float]] = {
     (CACHES[0], 256): {"LFU": 0.60, "LEC": 0.52, "CLCB": 0.48},
     (CACHES[0], 1024): {"LFU": 0.50, "LEC": 0.38, "CLCB": 0.30},
 }
-#: By how much CLCB is to be better on average over the sizes of a log: by these shares, and 1.32 times.
+#: Claimed improvement of CLCB on average over the sizes of a log: as shares, and 1.32 times.
 _PROMISED = {"CUCB-Offline": 0.4775, "EMP": 0.2002, "LFU": 1.0 - 1.0 / 1.32, "LEC": 1.0 - 1.0 / 1.32}
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the logs: what made them, and their rounds.
+    """Return the logs: how they were made, and their numbers of rounds.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return what each learner loses, all on the same log."""
+    """Return the loss of each learner; all learners use the same log."""
     rng, n = stream(seed, Purpose.ENVIRONMENT, replication), cell["rounds"]
     if cell["figure"] == "3a":
         losses = cache_losses(cell["log"], n, _DELTA, rng)
@@ -63,10 +63,10 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return for each learner its mean loss, how much more that is than CLCB's, and what was published.
+    """Return for each learner its mean loss, the difference to CLCB's loss, and the published value.
 
-    With 95 % intervals, of the differences within replications; ``short`` is by how much CLCB's loss is
-    below the share of the learner's that was promised, with its standard error.
+    The 95 % intervals are for differences within replications. ``short`` is the claimed share of the
+    learner's loss minus CLCB's loss, with its standard error.
     """
     losses = np.array([[run["loss"] for run in runs] for runs in told])
     names = [run["learner"] for run in told[0]]
@@ -86,7 +86,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return whether CLCB loses least, by how much on average, and whether losses are those published."""
+    """Return whether CLCB loses least, by how much on average, and whether losses match the publication."""
     verdicts: Verdicts = []
     for figure, log, n in dict.fromkeys((row["figure"], row["log"], row["rounds"]) for row in rows):
         part = [row for row in rows if (row["figure"], row["log"], row["rounds"]) == (figure, log, n)]
@@ -110,7 +110,7 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw losses against the size of the log, beside those published: one figure of lists, one of caches."""
+    """Draw losses against the size of the log, with the published ones; one figure per kind of problem."""
     from cmab.plotting import panels_of_curves, save
 
     for name, figure in (("lists", "1a"), ("caches", "3a")):
@@ -134,7 +134,7 @@ def _logs(rows: list[Row]) -> list[str]:
 
 
 def _points(rows: list[Row], log: str, *ends: str) -> dict[str, list[tuple[float, float, float, float]]]:
-    """Return the curves of one log: by learner its rounds, losses and the ends of their intervals."""
+    """Return the curves of one log: the rounds, losses and ends of intervals of each learner."""
     curves: dict[str, list[tuple[float, float, float, float]]] = {}
     for row in rows:
         if row["log"] == log and np.isfinite(row[ends[0]]):
@@ -144,7 +144,7 @@ def _points(rows: list[Row], log: str, *ends: str) -> dict[str, list[tuple[float
 
 
 def _is_near(row: Row) -> bool | None:
-    """Return whether the interval of a loss is within a factor of two of what was published."""
+    """Return whether the interval of a loss is within a factor of two of the published loss."""
     least, most = row["published"] / 2.0, 2.0 * row["published"]
     if least <= row["low"] and row["high"] <= most:
         return True
@@ -152,7 +152,7 @@ def _is_near(row: Row) -> bool | None:
 
 
 def _is_short(rows: list[Row]) -> bool | None:
-    """Return whether CLCB's losses are as much below a learner's as promised, by two standard errors."""
+    """Return whether CLCB's losses are as far below a learner's as claimed, by two standard errors."""
     total = sum(row["short"] for row in rows)
     margin = 2.0 * float(np.sqrt(sum(row["short s.e."] ** 2 for row in rows)))
     if not np.isfinite(margin) or abs(total) <= margin:
@@ -164,7 +164,7 @@ OFFLINE_LEARNING = Experiment(
     name="offline-learning",
     title="Lists and caches from a log",
     about="Offline learning, Figures 1a, 2 and 3a: lists and caches chosen from a log of 4 to 1,024 rounds.",
-    sizes="Two sizes of a log, 20 runs; otherwise five with 400",
+    sizes="Two sizes of a log and 20 runs instead of five and 400",
     minutes={True: 0.2, False: 5},
     replications={True: 20, False: 400},
     cells=cells,

@@ -1,4 +1,4 @@
-"""Which list to show, from a log of cascades: Figures 1a and 2 of Liu et al. (2025)."""
+"""Lists chosen from a log of cascades: Figures 1a and 2 of Liu et al. (2025)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from instances.lists.cascade_model import CascadeModel
 from oracles import RankedTopK
 
 _ITEMS, _LENGTH, _FIRST = 100, 5, 1e3
-#: What makes the lists of a log.
+#: The rules that choose the lists of a log.
 LOGS = ("random lists", "largest UCB", "largest LCB", "largest mean")
 
 
 def index(seen: ArmStatistics, log: str, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Return the values whose largest ones make the next list of a log, not cut; ties at random.
+    """Return the values whose largest entries form the next list of a log, not clipped, with random ties.
 
-    An arm never seen comes first by UCB; by LCB it stands as one that was seen once and failed.
+    An arm without observations comes first by UCB. By LCB it counts as an arm with one observation, a
+    failure.
     """
     often, t, ties = np.maximum(seen.counts, 1), max(seen.rounds, 1), 1e-9 * rng.random(seen.n_arms)
     if log == LOGS[0]:
@@ -35,7 +36,7 @@ def index(seen: ArmStatistics, log: str, delta: float, rng: np.random.Generator)
 
 
 def logged(place: CascadeModel, log: str, n: int, delta: float, rng: np.random.Generator) -> ArmStatistics:
-    """Return what `n` rounds of a log have shown."""
+    """Return the statistics of `n` rounds of a log."""
     seen, oracle = ArmStatistics.empty(place.n_arms), place.oracle
     for _ in range(n):
         seen.update(place.play(oracle.solve(index(seen, log, delta, rng), rng), rng))
@@ -43,13 +44,13 @@ def logged(place: CascadeModel, log: str, n: int, delta: float, rng: np.random.G
 
 
 def list_losses(log: str, n: int, delta: float, rng: np.random.Generator) -> dict[str, float]:
-    """Return how much less than the best list each learner's is worth."""
+    """Return the value of the best list minus the value of each learner's list."""
     oracle = RankedTopK(_ITEMS, _LENGTH)
     place = CascadeModel(rng.random(_ITEMS), oracle)
     seen = logged(place, log, n, delta, rng)
     certain = clcb(oracle, seen, delta=delta)
     lists = {
-        # Arms never seen have 1, and 0 in EMP.
+        # Arms without observations have the value 1 here, and 0 in EMP.
         "CUCB-Offline": oracle.solve(CUCB(oracle).indices(seen, rng), rng),
         "EMP": oracle.solve(seen.means, rng),
         "CLCB": certain.super_arm,

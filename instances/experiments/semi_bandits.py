@@ -1,4 +1,4 @@
-"""Regret on the k best of m arms: CL-SG's comparison, and index rules where outcomes vary little."""
+"""Regret on the k best of m arms: the comparison of CL-SG, and index rules for small variances."""
 
 # ruff: noqa: ARG001 - all index rules have the same arguments.
 
@@ -33,7 +33,7 @@ from oracles import TopK
 
 GAMMA = 0.1
 _LEVELS = {"two levels": (0.9, 0.8), "rare successes": (0.03, 0.01), "narrow outcomes": (0.5, 0.45)}
-# From the best to the worst, as the figures of Hu et al. show it.
+# From the best to the worst, as in the figures of Hu et al.
 _PUBLISHED = ("CTS-B", "CL-SG", "CombUCB", "CTS-G")
 
 
@@ -48,7 +48,7 @@ def wide_gaussian_indices(
     rng: np.random.Generator,
     out: FloatArray,
 ) -> None:
-    """Write CTS-G's indices: independent draws, wide enough for a bound of the order of k."""
+    """Write the indices of CTS-G: independent draws with a width for a bound of order k."""
     # Hu et al. (2026), CTS-G as in the authors' code: mean + Z_i sqrt(gamma k ln t / (N + 1)).
     width = math.sqrt(reals[0] * math.log(t))
     for i in range(counts.shape[0]):
@@ -57,7 +57,7 @@ def wide_gaussian_indices(
 
 @dataclass(frozen=True, eq=False)
 class _WideGaussianCTS(CompiledIndexPolicy):
-    """CTS-G of CL-SG's comparison."""
+    """CTS-G in the comparison of CL-SG."""
 
     gamma: float = GAMMA
     is_random: ClassVar[bool] = True
@@ -72,10 +72,10 @@ class _WideGaussianCTS(CompiledIndexPolicy):
 
 
 def learners(oracle: TopK) -> dict[str, AnyPolicy]:
-    """Return the learners, by their names in the paper and in ours."""
+    """Return the learners, by their names in the paper or in this library."""
     return {
         "CTS-B": CTS(oracle),
-        # Its variance is factor sigma^2 ln t / (N + 1), and sigma is 1/2.
+        # The variance is factor * sigma^2 ln t / (N + 1), and sigma is 1/2.
         "CL-SG": GaussianCTS(oracle, "shared", variance_factor=4 * GAMMA),
         "CombUCB": CUCB(oracle),
         "CTS-G": _WideGaussianCTS(oracle),
@@ -86,7 +86,7 @@ def learners(oracle: TopK) -> dict[str, AnyPolicy]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the instances: two levels of means as published, and two where outcomes vary little.
+    """Return the instances: two levels of means as published, and two instances with small variances.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def cells(quick: bool) -> list[Row]:
 
 
 def environment(cell: Row, labels: np.random.Generator) -> SemiBandit:
-    """Return a cell's instance, its arms shuffled: capped indices break ties by the lowest number."""
+    """Return the shuffled instance of a cell; capped indices break ties by the lowest index."""
     good, bad = _LEVELS[cell["instance"]]
     means = labels.permutation(np.where(np.arange(cell["arms"]) < cell["k"], good, bad))
     is_narrow = cell["instance"] == "narrow outcomes"
@@ -110,14 +110,14 @@ def environment(cell: Row, labels: np.random.Generator) -> SemiBandit:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, all on the same coins."""
+    """Return the regret of each learner at the horizon; all learners use the same random numbers."""
     rng, number = world_and_coins(seed, replication)
     place = environment(cell, rng)
     return regrets(learners(TopK(cell["arms"], cell["k"])), place, cell["horizon"], rng=number)
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the published order, and what narrower bounds promise where outcomes vary little."""
+    """Return the published order, and the order that narrower bounds imply for small variances."""
     verdicts: Verdicts = []
     for (name, m), table in by_name(rows, "instance", "arms", name="learner").items():
         pairs = list(pairwise(_PUBLISHED))
@@ -130,8 +130,8 @@ def claims(rows: list[Row]) -> Verdicts:
 SEMI_BANDITS = Experiment(
     name="semi-bandits",
     title="Regret on the k best of m arms",
-    about="Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: CL-SG's comparison, and small variances.",
-    sizes="10,000 rounds, 5 runs; otherwise 100,000 rounds, 50 runs",
+    about="Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: the comparison of CL-SG, and small variances.",
+    sizes="10,000 rounds and 5 runs instead of 100,000 and 50",
     minutes={True: 0.2, False: 6},
     replications={True: 5, False: 50},
     cells=cells,

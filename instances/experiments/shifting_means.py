@@ -1,4 +1,4 @@
-"""HYBRID, Thompson sampling and CUCB where means stay, and where an adversary shifts them all at once."""
+"""HYBRID, Thompson sampling and CUCB with constant means, and with means that an adversary shifts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ARMS, SIZE, GAP = 10, 5, 0.125
 
 
 class ShiftingMeans(SemiBandit):
-    """Means that move up and down together, so that the best super arm stays and its lead too.
+    """Means that move up and down together, so that the best super arm and its lead stay the same.
 
-    Zimmert et al. (2019), section 5, by the authors' code: losses are higher for half of the time, and lower
-    for the other, in phases that grow by 1.1 to the fifth power.
+    Zimmert et al. (2019), section 5, as in the authors' code: losses are high in half of the rounds and low
+    in the other half, in phases whose lengths grow by a factor of 1.1 to the fifth power.
     """
 
     def __init__(self, arms: BernoulliArms, oracle: LinearOracle) -> None:
@@ -34,7 +34,7 @@ class ShiftingMeans(SemiBandit):
         ]
 
     def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
-        """Return the round with all means as far down, or up, as they go."""
+        """Return the round with all means shifted down or up as far as possible."""
         return self.rounds[int(math.log(t) / math.log(1.1)) % 10 >= 5]
 
 
@@ -45,7 +45,7 @@ def learners(oracle: LinearOracle, horizon: int) -> dict[str, AnyPolicy]:
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return both worlds.
+    """Return both environments.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, on arms in random order."""
+    """Return the regret of each learner at the horizon, with arms in random order."""
     labels, horizon = stream(seed, Purpose.ENVIRONMENT, replication), cell["horizon"]
-    # Losses of (1 - gap) / 2 and (1 + gap) / 2, as rewards.
+    # Losses of (1 - gap) / 2 and (1 + gap) / 2, written as rewards.
     means = labels.permutation(np.where(np.arange(ARMS) < SIZE, 0.5 * (1 + GAP), 0.5 * (1 - GAP)))
     oracle = TopK(ARMS, SIZE)
     place = (SemiBandit if cell["world"] == "steady" else ShiftingMeans)(BernoulliArms(means), oracle)
@@ -67,7 +67,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return that HYBRID is far ahead of CUCB where means shift, and not far behind CTS where they stay."""
+    """Return whether HYBRID is far better than CUCB if means shift, and close to CTS if they do not."""
     tables = by_name(rows, "world", name="learner")
     steady, shifting = tables["steady",], tables["shifting",]
     tenth, twice = _times(shifting["CUCB"], 0.1), _times(steady["CTS"], 2.0)
@@ -85,9 +85,9 @@ def _times(row: Row, factor: float) -> Row:
 
 SHIFTING_MEANS = Experiment(
     name="shifting-means",
-    title="HYBRID where means stay, and where an adversary shifts them",
-    about="HYBRID, Thompson sampling, CUCB and FTPL where means stay, and where an adversary shifts them.",
-    sizes="3,000 rounds, 3 runs; otherwise 20,000 with 4",
+    title="HYBRID with constant means, and with means that an adversary shifts",
+    about="HYBRID, Thompson sampling, CUCB and FTPL with constant means, and with an adversary's shifts.",
+    sizes="3,000 rounds and 3 runs instead of 20,000 and 4",
     minutes={True: 0.5, False: 3},
     replications={True: 3, False: 4},
     cells=cells,

@@ -1,4 +1,4 @@
-"""CL-SG's comparison where each arm is there in half of the rounds, against the best of what is there."""
+"""The comparison of CL-SG with each arm available in half of the rounds, against the best available arms."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from oracles import TopK
 
 AVAILABILITY = 0.5
 _LEARNERS = ("CTS-B", "CL-SG", "CombUCB", "CTS-G")
-# Hu et al. (2026), abstract: CL-SG outperforms CTS-G and CTS-B; where all arms are there CTS-B is first.
+# Hu et al. (2026), abstract: CL-SG outperforms CTS-G and CTS-B. If all arms are available, CTS-B is first.
 _FIRST = "CL-SG"
 _CLAIMED = ((_FIRST, "CTS-B"), (_FIRST, "CombUCB"), (_FIRST, "CTS-G"), ("CombUCB", "CTS-G"))
 
 
 class AtMost(TopK):
-    """The k best of what is there, or all of it if that is fewer."""
+    """The k best available arms, or all available arms if there are fewer."""
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the k best available arms, or all."""
+        """Return the k best available arms, or all of them."""
         free = np.flatnonzero(available)
         return free if len(free) <= self.k else super().solve_within(means, available, rng)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether there are no more than k arms."""
+        """Return whether there are at most k arms."""
         return len(super_arm) <= self.k
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the sizes: means of 0.9 and 0.8, each arm there with probability 1/2.
+    """Return the sizes; means are 0.9 and 0.8, and each arm is available with probability 1/2.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each learner at the horizon, all on the same coins and the same arms awake."""
+    """Return the regret of each learner at the horizon; outcomes and available arms are the same for all."""
     rng, number = world_and_coins(seed, replication)
-    # Shuffled, for capped indices break ties by the lowest number.
+    # Shuffled, because capped indices break ties by the lowest index.
     means = rng.permutation(np.where(np.arange(cell["arms"]) < cell["k"], 0.9, 0.8))
     oracle = AtMost(cell["arms"], cell["k"])
     place = SleepingSemiBandit(BernoulliArms(means), oracle, availability=AVAILABILITY)
@@ -67,7 +67,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return what the authors' abstract claims of CL-SG, and the order of the others, at each size.
+    """Return the claims of the authors' abstract on CL-SG, and the order of the others, at each size.
 
     CL-SG is compared within replications.
     """
@@ -79,10 +79,10 @@ def claims(rows: list[Row]) -> Verdicts:
 
 SLEEPING_ARMS = Experiment(
     name="sleeping-arms",
-    title="Regret on the k best of the arms that are there",
-    about="CL-SG's comparison where each arm is there in half of the rounds, against the best of"
-    " what is there.",
-    sizes="2,000 rounds, 3 runs; otherwise 10,000 with 20",
+    title="Regret on the k best of the available arms",
+    about="The comparison of CL-SG with each arm available in half of the rounds, against the best"
+    " available arms.",
+    sizes="2,000 rounds and 3 runs instead of 10,000 and 20",
     minutes={True: 0.7, False: 10},
     replications={True: 3, False: 20},
     cells=cells,

@@ -1,4 +1,4 @@
-"""The best arm of coins: Table 1 of Garivier and Kaufmann (COLT 2016), and what a proof costs."""
+"""Best Bernoulli arm: Table 1 of Garivier and Kaufmann (COLT 2016), and the cost of a proof."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from instances.experiments._rows import (
     mean_and_error,
 )
 
-# Section 6: coins, delta = 0.1; the means of draws over 3,000 runs are from memory.
+# Section 6: Bernoulli arms, delta = 0.1. The mean samples of 3,000 runs are from memory.
 DELTA, _PUBLISHED_RUNS = 0.1, 3000
 _MEANS = {"0.5 to 0.4": (0.5, 0.45, 0.43, 0.4), "0.3 to 0.18": (0.3, 0.21, 0.2, 0.19, 0.18)}
 _RULES = ("Track-and-Stop", "Chernoff-Racing", "KL-LUCB", "KL-Racing")
@@ -34,7 +34,7 @@ _PUBLISHED = {"0.5 to 0.4": (4052, 4516, 8437, 9590), "0.3 to 0.18": (1406, 3078
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the two instances; where `quick`, a plan is made when samples have grown by a twentieth.
+    """Return the two instances; if `quick`, plans are updated when samples have grown by 5 % instead of 1 %.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def cells(quick: bool) -> list[Row]:
 
 @cache
 def rivals(n_arms: int, growth: float) -> dict[str, AnyExplorer]:
-    """Return the explorers of the library, by name; the races of the table are none of them."""
+    """Return the explorers of the library by name; the races of the table are not among them."""
     track = partial(TrackAndStop, n_arms, delta=DELTA, family="bernoulli")
     return {
         "Track-and-Stop": track(mode="heuristic", growth=growth),
@@ -58,9 +58,9 @@ def rivals(n_arms: int, growth: float) -> dict[str, AnyExplorer]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return for each rule its samples, and whether it erred."""
+    """Return for each rule its samples and whether it erred."""
     labels, races, own = seed.spawn(3)
-    # Ties go to lower indices, which would favour the best arm if it always came first.
+    # Shuffled, because ties go to lower indices, which would favour the best arm if it were first.
     means = np.random.default_rng([*labels.generate_state(2), replication]).permutation(_MEANS[cell["means"]])
     rng = np.random.default_rng([*races.generate_state(2), replication])
     found = [
@@ -75,7 +75,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return a row for each rule: mean samples, their deviation, and the errors with a 95 % interval."""
+    """Return a row for each rule: mean samples, their standard deviation, and errors with a 95 % interval."""
     rows = []
     for first, samples, runs in columns(told, "samples"):
         name = first["explorer"]
@@ -90,7 +90,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return whether each mean is the published one, whether Track-and-Stop takes the fewest, and errors."""
+    """Return whether means match the published ones, whether Track-and-Stop is best, and error rates."""
     verdicts: Verdicts = []
     for (name,), table in by_name(rows, "means", name="explorer").items():
         for rule in _RULES:
@@ -109,7 +109,7 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def _is_near(row: Row) -> bool | None:
-    """Return whether the ratio is within a tenth of 1; None where two standard errors leave it open."""
+    """Return whether the ratio is within 10 % of 1, None if two standard errors do not decide."""
     margin = 2.0 * np.hypot(row["s.e."], row["s.d."] / np.sqrt(_PUBLISHED_RUNS)) / row["published"]
     away = abs(row["samples"] / row["published"] - 1.0)
     return True if away + margin <= 0.1 else (False if away - margin > 0.1 else None)
@@ -117,9 +117,9 @@ def _is_near(row: Row) -> bool | None:
 
 TRACK_AND_STOP = Experiment(
     name="track-and-stop",
-    title="Samples of Track-and-Stop and its rivals on coins",
-    about="Garivier and Kaufmann's Table 1: samples of Track-and-Stop, KL-LUCB and two races on coins.",
-    sizes="200 runs, rarer plans; otherwise 1,000 runs",
+    title="Samples of Track-and-Stop and its rivals on Bernoulli arms",
+    about="Table 1 of Garivier and Kaufmann: Track-and-Stop, KL-LUCB and two races on Bernoulli arms.",
+    sizes="200 runs and fewer updates of plans instead of 1,000 runs",
     minutes={True: 0.7, False: 4},
     replications={True: 200, False: 1000},
     cells=cells,

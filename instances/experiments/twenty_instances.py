@@ -1,4 +1,4 @@
-"""Samples over what is asymptotically needed, T* ln(1 / delta), of every rule on twenty instances."""
+"""Samples divided by the asymptotic lower bound T* ln(1 / delta), for every rule on twenty instances."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ from instances.experiments.joint_optima import family_of
 from oracles import BruteForce
 
 DELTA, SIGMA, _CAP = 0.1, 0.5, 5_000_000
-# Rules for super arms look at their oracle in batches; all alike.
+# All rules for super arms call their oracle after the same batches of samples.
 _GROWTH = 0.1
-#: The k best arms: k and the means, of lil'RandLUCB's paper, of Garivier and Kaufmann, and of Audibert et al.
+#: k and the means of the best-k instances, from lil'RandLUCB's paper, Garivier and Kaufmann, and Audibert et
+#: al.
 _BEST_K: dict[str, tuple[int, Callable[[], FloatArray]]] = {
     "1-sparse, 10 arms, k = 1": (1, lambda: two_groups(10, 1, high=0.5, low=0.0)),
     "1-sparse, 10 arms, k = 2": (2, lambda: two_groups(10, 2, high=0.5, low=0.0)),
@@ -70,7 +71,7 @@ OURS = ("BestKGLR", "Track-and-Stop", "SuperArmGLR")
 
 
 def cells(quick: bool) -> list[Row]:
-    """Return the instances, every other one where `quick`.
+    """Return the instances, or every second one if `quick`.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def cells(quick: bool) -> list[Row]:
 
 @cache
 def instance(name: str) -> tuple[FloatArray, BruteForce | None, dict[str, AnyExplorer]]:
-    """Return the means of an instance, its super arms unless they are the k best, and the rules."""
+    """Return the means of an instance, its super arms (None for the k best arms), and the rules."""
     if name in _BEST_K:
         k, make = _BEST_K[name]
         means = make()
@@ -148,7 +149,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return a row for each rule: its mean samples over ``T* ln(1 / delta)``, and its errors."""
+    """Return a row for each rule: its mean samples divided by ``T* ln(1 / delta)``, and its errors."""
     rows, unit = [], time_of(cell["instance"]) * math.log(1.0 / DELTA)
     for first, samples, runs in columns(told, "samples"):
         mean, error = mean_and_error(samples, "samples").values()
@@ -159,7 +160,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return whether the likelihood stops take the fewest samples, the order of the others, and errors."""
+    """Return whether likelihood rules take the fewest samples, the order of the others, and error rates."""
     verdicts: Verdicts = []
     for (name,), table in by_name(rows, "instance", name="explorer").items():
         own = [table[rule] for rule in OURS if rule in table]
@@ -183,26 +184,26 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw the mean ratio of each rule over its instances, from the least to the largest of them."""
+    """Draw the geometric mean ratio of each rule over its instances, with the least and the largest ratio."""
     from cmab.plotting import panels_of_bars, save
 
-    # Figures apart, for panels of one share their bars.
+    # Two figures, because all panels of a figure have the same bars.
     for title, names in (("The k best arms", _BEST_K), ("Super arms", _SUPER_ARMS)):
         own = [row for row in rows if row["instance"] in names]
         bars: dict[str, tuple[float, float, float]] = {}
         for rule in dict.fromkeys(row["explorer"] for row in own):
             ratios = [row["ratio"] for row in own if row["explorer"] == rule]
             bars[rule] = math.exp(float(np.log(ratios).mean())), min(ratios), max(ratios)
-        axes = panels_of_bars({title: bars}, x_label="Samples over T* ln(1/δ)")
+        axes = panels_of_bars({title: bars}, x_label="Samples / (T* ln(1/δ))")
         save(axes, out / title.lower().replace(" ", "-"))
 
 
 TWENTY_INSTANCES = Experiment(
     name="twenty-instances",
-    title="Samples over the asymptotic least on twenty instances",
-    about="Samples of every rule with confidence over T* ln(1/delta): k best arms, paths, matchings,"
+    title="Samples relative to the asymptotic lower bound on twenty instances",
+    about="Samples of every rule with confidence, divided by T* ln(1/delta): k best arms, paths, matchings,"
     " trees, sets.",
-    sizes="Ten instances, 10 runs; otherwise twenty with 100",
+    sizes="Ten instances and 10 runs instead of twenty and 100",
     minutes={True: 1, False: 15},
     replications={True: 10, False: 100},
     cells=cells,

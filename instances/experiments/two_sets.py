@@ -1,4 +1,4 @@
-"""Two disjoint super arms of k arms: what independent draws cost, and what one number a round saves."""
+"""Two disjoint super arms of k arms: the cost of independent draws, and the gain of one draw per round."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOOD, BAD, HORIZON = 0.9, 0.8, 3000
 
 
 def learners(oracle: Oracle) -> dict[str, AnyPolicy]:
-    """Return the rules."""
+    """Return the learners."""
     return {
         "CTS": CTS(oracle),
         "CTS shared": CTS(oracle, coupling="shared"),
@@ -51,9 +51,9 @@ def cells(quick: bool) -> list[Row]:
 
 
 def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
-    """Return the regret of each rule, and of never finding out, as Bernoulli arms of means .9 and .8.
+    """Return the regret of each learner on Bernoulli arms with means 0.9 and 0.8.
 
-    Which super arm is the good one is drawn, so that ties favour nobody.
+    The better super arm is chosen at random, because ties go to the first one.
     """
     k, own = cell["k"], replicated(seed, replication)
     means = np.repeat([GOOD, BAD], k)
@@ -65,7 +65,7 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
-    """Return for each rule its mean regret with the standard error, and the share of what could be lost."""
+    """Return for each learner its mean regret, the standard error, and its share of the largest regret."""
     rows, most = [], HORIZON * cell["k"] * (GOOD - BAD)
     for first, values, _ in columns(told, "regret"):
         measured = mean_and_error(values, "regret") | {"share": float(values.mean() / most)}
@@ -74,11 +74,11 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the claims and whether the table bears them out, at two standard errors."""
+    """Return the claims and whether the table supports them, by two standard errors."""
     table = {(row["k"], row["learner"]): row for row in rows}
     largest = max(row["k"] for row in rows)
     worst = table[largest, "CTS"]
-    # Where it starts with the good super arm it stays there: about half of the runs lose nothing.
+    # A learner that starts with the good super arm keeps it, so about half of the runs have no regret.
     text = f"k = {largest}: CTS loses more than a quarter of what it could"
     verdicts: Verdicts = [(text, _exceeds(worst, worst["regret"] / worst["share"] / 4))]
     for name in ("CTS shared", "CL-SG", "BG-CTS"):
@@ -95,7 +95,7 @@ def claims(rows: list[Row]) -> Verdicts:
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Draw regret against the size of a super arm, with two standard errors to either side."""
+    """Draw regret against the size of a super arm, with two standard errors on each side."""
     from cmab.plotting import panels_of_curves, save
 
     curves: dict[str, list[tuple[float, float, float, float]]] = {}
@@ -105,7 +105,7 @@ def draw(rows: list[Row], out: Path) -> None:
         curves.setdefault(row["learner"], []).append(point)
     sizes = sorted({row["k"] for row in rows})
     lost = {k: HORIZON * k * (GOOD - BAD) for k in sizes}
-    curves["bad super arm for ever"] = [(float(k), loss, loss, loss) for k, loss in lost.items()]
+    curves["always the bad super arm"] = [(float(k), loss, loss, loss) for k, loss in lost.items()]
     title = f"Two super arms of k arms, {HORIZON:,} rounds"
     axes = panels_of_curves(
         {title: curves}, x_label="k", y_label="Regret", columns=1, log_y=True, ticks=sizes
@@ -114,16 +114,16 @@ def draw(rows: list[Row], out: Path) -> None:
 
 
 def _exceeds(row: Row, level: float) -> bool | None:
-    """Return whether a regret is above a level: None where two standard errors cannot tell."""
+    """Return whether a regret is above a level, None if the difference is within two standard errors."""
     return is_positive(row["regret"] - level, 2 * row["s.e."])
 
 
 TWO_SETS = Experiment(
     name="two-sets",
-    title="Two disjoint super arms: Thompson sampling with independent draws, and with one number a round",
-    about="Two disjoint super arms of k arms: Thompson sampling with independent draws, one a round,"
-    " or boosted.",
-    sizes="Three sizes, 10 runs; otherwise eight with 40",
+    title="Two disjoint super arms: Thompson sampling with independent draws, and with one draw per round",
+    about="Two disjoint super arms of k arms: Thompson sampling with independent draws, one draw per"
+    " round, or boosted.",
+    sizes="Three sizes and 10 runs instead of eight and 40",
     minutes={True: 0.5, False: 5},
     replications={True: 10, False: 40},
     cells=cells,

@@ -1,1 +1,1 @@
-"""Users who are shown lists: click models."""
+"""Click models: users who look at a list of items."""

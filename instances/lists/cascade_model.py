@@ -1,4 +1,4 @@
-"""The cascade model: a user goes through a list until something settles it."""
+"""The cascade model: a user looks at a list until one entry decides the outcome."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from oracles import RankedTopK
 
 
 class CascadeModel(ValuedByOracle):
-    """A user looks at the entries of a list from the top and stops where one settles it.
+    """A user looks at the entries of a list from the top and stops at the first one that decides the reward.
 
-    With a disjunctive reward that is the first entry which attracts the user: the click. Those above it were
-    looked at and did not; of those below nothing is known. With a conjunctive one it is the first entry that
-    fails. The reward is 1 if there was a click, or if all entries succeeded, and 0 else. The coin of an arm
-    belongs to (round, arm): policies meet the same coins.
+    If the reward is disjunctive, the user clicks the first entry that attracts him or her. The entries above
+    it have outcome 0, and the entries below it are not observed. The reward is 1 if there is a click and 0
+    otherwise. If the reward is conjunctive, the user stops at the first entry that fails, and the reward is 1
+    if all entries succeed and 0 otherwise. The outcome of an arm depends only on the round and the arm, so
+    all policies that play it in a round see the same outcome.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        Probability of each arm to attract the user, or to work, in [0, 1].
+        Probability that each arm attracts the user (or succeeds), in [0, 1].
     oracle : RankedTopK
-        The lists, and which of the two rewards it is.
+        The family of lists, and the kind of the reward.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class CascadeModel(ValuedByOracle):
         return described(self, oracle=self.oracle, means=self.means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Show a list; refuses what is not k arms."""
+        """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
         from cmab.kernels import keyed_uniforms
 
         chosen = self.oracle.check_super_arm(super_arm)

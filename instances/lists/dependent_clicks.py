@@ -1,4 +1,4 @@
-"""The dependent-click model: a user clicks what attracts him until he is satisfied."""
+"""The dependent-click model: a user clicks the items that attract him or her until satisfied."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from oracles import DependentClickLists
 
 
 class DependentClickModel(ValuedByOracle):
-    """A user looks at a list from the top, clicks what attracts him, and may be satisfied by each click.
+    """A user looks at a list from the top, clicks attractive items, and may be satisfied after each click.
 
-    Once satisfied he leaves, and the reward is 1; it is 0 if he reaches the end. A learner is told the
-    reward, and with it how far the user came: up to the last click if he was satisfied, to the end if not. So
-    whether an arm is seen does not depend on its own outcome, and means of what is seen are unbiased. In the
-    paper it is not known who was satisfied, and arms up to the last click count as seen (from memory). That
-    is biased upwards for what stands below a click: see `DependentClickLists.feedback_of`, which leaves such
-    arms out where satisfaction is not known. The coins of an arm, and of a position, belong to (round, arm)
-    and (round, position): policies meet the same ones.
+    A satisfied user leaves, and the reward is 1. The reward is 0 if the user reaches the end of the list. The
+    reward shows how far the user looked: to the last click if it is 1, to the end if it is 0. Whether an arm
+    is observed then does not depend on its own outcome, so the means of observed arms are unbiased.
+
+    In the paper the satisfaction is not observed, and arms up to the last click count as observed (from
+    memory). The means of arms below a click are then biased upwards. `DependentClickLists.feedback_of` leaves
+    out these arms if the satisfaction is unknown.
+
+    The outcome of an arm depends only on the round and the arm, and satisfaction only on the round and the
+    position, so all policies see the same user in a round.
 
     Parameters
     ----------
     means : array_like, shape (n_arms,)
-        Probability of each arm to attract the user, in [0, 1].
+        Probability that each arm attracts the user, in [0, 1].
     oracle : DependentClickLists
-        The lists, and how easily users are satisfied at each position.
+        The family of lists, and the probability of satisfaction at each position.
 
     Examples
     --------
@@ -61,12 +64,12 @@ class DependentClickModel(ValuedByOracle):
         return described(self, oracle=self.oracle, means=self.means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Show a list; refuses what is not k arms."""
+        """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
         from cmab.kernels import keyed_uniforms
 
         chosen, key = self.oracle.check_super_arm(super_arm), round_key(rng)
         clicks = keyed_uniforms(key, chosen) < self.means[chosen]
-        # Positions are numbered behind the arms, so that no coin is used twice.
+        # Positions have numbers after those of the arms, so that no random number is used twice.
         places = self.n_arms + np.arange(len(chosen))
         ends = np.flatnonzero(clicks & (keyed_uniforms(key, places) < self.oracle.termination))
         seen = int(ends[0]) + 1 if len(ends) else len(chosen)

@@ -1,4 +1,4 @@
-"""The position-based model: a click needs an item that attracts, at a position that is looked at."""
+"""The position-based model: a user clicks an item if it is attractive and its position is examined."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from oracles import Matching
 
 
 def position_based_model(attraction: ArrayLike, examination: ArrayLike) -> SemiBandit:
-    """Return the semi-bandit of lists whose positions are looked at more or less often.
+    """Return a semi-bandit of lists under the position-based click model.
 
-    Base arm ``item * k + position`` is an item at a position, and is clicked with probability
-    ``attraction[item] * examination[position]``. A super arm gives each position another item; all its clicks
-    are seen, and the reward is their number.
+    Base arm ``item * k + position`` is an item at a position. It is clicked with probability
+    ``attraction[item] * examination[position]``. A super arm assigns a different item to each position. All
+    clicks are observed, and the reward is the number of clicks.
 
     Parameters
     ----------
     attraction : array_like, shape (n_items,)
-        Probability that a user who looks at an item clicks it, in [0, 1].
+        Probability of a click on each item if the user looks at it, in [0, 1].
     examination : array_like, shape (k,)
-        Probability that a user looks at a position, in [0, 1].
+        Probability that the user looks at each position, in [0, 1].
 
     Returns
     -------
     SemiBandit
-        With a `Matching` of items and positions as its oracle; labels are as ``(2, 'position 1')``.
+        The environment. Its oracle is a `Matching` of items and positions with labels such as ``(2, 'position
+        1')``.
 
     Examples
     --------
@@ -52,10 +53,10 @@ def position_based_model(attraction: ArrayLike, examination: ArrayLike) -> SemiB
     places = vector("examination", examination, real_array("examination", examination).size, 0.0, 1.0)
     if not 1 <= len(places) <= len(items):
         raise ValueError(
-            f"examination must have from 1 to {len(items)} positions, one item each, got {len(places)}"
+            f"examination must have from 1 to {len(items)} positions, one per item, got {len(places)}"
         )
     graph: nx.Graph[Any] = nx.Graph()
-    graph.add_nodes_from(range(len(items)))  # first, so that edges are listed item by item
+    graph.add_nodes_from(range(len(items)))  # first, so that edges are sorted by item
     names = [f"position {j + 1}" for j in range(len(places))]
     graph.add_edges_from((i, name) for i in range(len(items)) for name in names)
     return SemiBandit(BernoulliArms(np.outer(items, places).ravel()), Matching(graph))

@@ -1,4 +1,4 @@
-"""Networks of anybody's: files of many forms, with names, and what their columns say."""
+"""Readers of network files in many formats, with names of nodes and probabilities or weights."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""Which column of a file tells how likely a tie carries something, and how numbers become probabilities."""
+"""The column of a file with probabilities or weights, and the conversion of numbers to probabilities."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from instances.networks._edge_table import EdgeTable, number_of
 
-# Columns that are called so are taken without being asked for: the first are probabilities, the others if
-# they can be.
+# Names of columns that are used by default. Columns of the first kind have probabilities. Columns of the
+# second kind have probabilities if their numbers allow it, otherwise weights.
 _PROBABILITIES = ("p", "prob", "probs", "probability", "probabilities", "chance", "activation_probability")
 _WEIGHTS = ("weight", "weights", "w", "strength", "value", "count", "counts")
-# Columns of numbers that only tell edges apart; the last two are pandas's, without a name and read again.
+# Columns of numbers that only identify edges; the last two are index columns that pandas wrote.
 _IDS = {"id", "edgeid", "index", "edgeindex", "idx", "key", "edgekey", "line", "lineno", "linenumber"}
 _IDS |= {"row", "rowid", "rownumber", "1", "unnamed0"}
-# Columns that a sentence lists.
+# Largest number of columns that a message lists.
 _LISTED = 10
 
 
 def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> tuple[str | None, str]:
-    """Return the column that is used and what it is: "probability", "weight" or "either".
+    """Return the used column and its kind: "probability", "weight" or "either".
 
     Raises
     ------
     ValueError
-        If a column is asked for that is not there, or several could be meant.
+        If a requested column does not exist, or if several columns are possible.
     """
     if probability is not None and weight is not None:
         raise ValueError("probability_column and weight_column must not both be given")
     asked = probability if weight is None else weight
     if asked is not None:
         if asked not in table.columns:
-            known = _listed([*table.columns]) or "none beside the two names"
+            known = _listed([*table.columns]) or "only the two names"
             raise ValueError(f"{table.file} must have a column {asked!r}, got {known}")
         return asked, "probability" if weight is None else "weight"
     for names, kind in ((_PROBABILITIES, "probability"), (_WEIGHTS, "either")):
         for name in table.columns:
             if name.strip().lower().replace(" ", "_") in names:
                 return name, kind
-    # A column of numbers without a name that we know: if it is the only one, it is meant.
+    # If exactly one other column has numbers, use it.
     numeric = [
         name
         for name, values in table.columns.items()
@@ -51,30 +51,28 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
     ]
     if len(numeric) > 1:
         raise ValueError(
-            f"{table.file}: which column holds probabilities must be said (--probability-column, or "
-            f"--weight-column), for there are several of numbers: {_listed(numeric)}"
+            f"{table.file}: choose the column of probabilities or weights (--probability-column or "
+            f"--weight-column), because several columns have numbers: {_listed(numeric)}"
         )
     return (numeric[0] if numeric else None), "either"
 
 
 def numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:
-    """Return the numbers of a column, and whether they are probabilities as they stand.
+    """Return the numbers of a column, and whether they are probabilities.
 
     Raises
     ------
     ValueError
-        Naming line and column of the first that is no number, or none of the kind.
+        If a cell is not a number of this kind; the message names the line and the column.
     """
     numbers = np.array([number_of(value) for value in table.columns[column]])
     is_chance = (numbers >= 0.0) & (numbers <= 1.0)
     if kind == "probability":
-        rule = (
-            "a probability must lie in [0, 1], or be written with % (--weight-column turns weights into some)"
-        )
+        rule = "a probability must be in [0, 1], or end with % (for weights, use --weight-column)"
         _require(table, column, is_chance, rule)
         return numbers, True
     _require(table, column, (numbers >= 0.0) & np.isfinite(numbers), "a weight must be a number, 0 or more")
-    # Ones alone, or noughts and ones, say whether there is a tie, and not that all are certain.
+    # If all numbers are 1, or 0 and 1, they say whether there is a tie, not that ties are certain.
     is_plain = bool(np.isin(numbers, (0.0, 1.0)).all())
     return numbers, kind == "either" and bool(is_chance.all()) and not is_plain
 
@@ -86,10 +84,10 @@ def _require(table: EdgeTable, column: str, is_good: BoolArray, requirement: str
 
 
 def shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
-    """Return each weight over the sum of those into its head: with equal ones, Kempe et al.'s cascade.
+    """Return each weight over the sum of the weights into the same head.
 
-    Weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4: p(u, v) = c(u, v) / d(v) where c counts
-    parallel edges, that is whole weights.
+    With equal weights this is the weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4:
+    p(u, v) = c(u, v) / d(v), where c(u, v) counts parallel edges, which are integer weights here.
     """
     if weights.max(initial=0.0) > np.finfo(np.float64).max / max(1, len(weights)):  # a sum might overflow
         weights = weights / len(weights) / weights.max()
@@ -98,7 +96,7 @@ def shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
 
 
 def others_told(table: EdgeTable, used: str | None) -> list[str]:
-    """Return a line on columns that are not used, if there are any."""
+    """Return a line about the columns that are not used, if there are any."""
     rest: Sequence[str] = [name for name in table.columns if name != used]
     if not rest:
         return []
@@ -108,6 +106,6 @@ def others_told(table: EdgeTable, used: str | None) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first names and how many follow."""
+    """Return the first names and the number of further names."""
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Edge lists and CSV: the delimiter, the header and the columns are found out, and told."""
+"""Edge lists and CSV: find the delimiter, the header and the columns, and report them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from cmab.validation import shown
 from instances.graphs import begins_with_sizes, size_of
 from instances.networks._edge_table import EdgeTable, number_of
 
-# Tried in this order: names hold commas and blanks more often than tabs and semicolons.
+# In the order in which they are tried: names contain commas and blanks more often than tabs and semicolons.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
-# Lines that show which delimiter it is.
+# Number of lines from which the delimiter is found.
 _SHOWN = 50
-# Columns of a header that are told.
+# Largest number of columns of a header that a message lists.
 _SHOWN_CELLS = 10
-# What the two columns of ends are called, and the pairs that say which way an edge goes.
+# Names of the two columns of ends; the names of the first line say the direction of an edge.
 _ONE_WAY = {"from": "to", "tail": "head", "sender": "receiver", "follower": "followed", "src": "dst"}
-# No single letters, which are names of nodes in many a small file.
+# Single letters are excluded, because many small files have nodes with such names.
 _ENDS = _ONE_WAY | {"source": "target", "start": "end", "node1": "node2", "name1": "name2", "id1": "id2"}
 _ENDS |= {"person1": "person2", "persona": "personb", "namea": "nameb", "friend1": "friend2"}
 _DIRECTED = {"directed": True, "undirected": False}
-# What networkx writes behind the two ends of an edge. Other braces are letters of a name.
+# Data in braces that networkx writes after the two ends of an edge. Other braces belong to names.
 _DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
 
 
@@ -39,7 +39,7 @@ class _Row(NamedTuple):
 
 
 def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
-    """Return the edges of a text with two names a line, and perhaps more columns."""
+    """Return the edges of a text with two names per line, and possibly further columns."""
     delimiter = _delimiter(file, text)
     rows = list(_rows(file, text, delimiter))
     if not rows:
@@ -64,19 +64,19 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
         for at, name in enumerate(names)
         if at not in (first, second)
     }
-    # What spreadsheets leave behind the last column.
+    # Remove the empty columns that spreadsheets may write after the last column.
     columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
     for key in dict.fromkeys(key for row in edges for key in row.data):
         columns[key] = [row.data.get(key) for row in edges]
     directed, why = _direction(text, columns, names[first] if has_header else "")
-    # The cells, for a tie with a fault in its number looks like a header, and would be missed.
-    what = f"with a header: {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
+    # List the cells: an edge with a faulty number looks like a header and would otherwise be lost unnoticed.
+    what = f"with the header {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
     if n_nodes is not None:
-        what = "below a line of their sizes"
+        what = "after a line with the numbers of nodes and edges"
     ends: list[tuple[Hashable, Hashable]] = [(row.fields[first], row.fields[second]) for row in edges]
     return EdgeTable(
         file=file,
-        form=f"a list of edges parted by {_DELIMITERS[delimiter]}, {what}",
+        form=f"an edge list separated by {_DELIMITERS[delimiter]}, {what}",
         n_nodes=n_nodes,
         ends=ends,
         places=[f"line {row.line}" for row in edges],
@@ -89,14 +89,14 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
 
 
 def _delimiter(file: Path, text: str) -> str:
-    """Return what parts the columns: what gives all of the first lines equally many, two or more.
+    """Return the delimiter that splits all of the first lines into the same number of columns, at least two.
 
-    But for those of a single cell, which are names without ties: these are fewer than the others.
+    Lines with a single cell are nodes without ties and do not count, if they are less than half of the lines.
     """
     is_possible = {}
     for delimiter in _DELIMITERS:
         try:
-            # Not from the first lines of the text, which may end within quotes.
+            # Rows are read from the whole text, because its first lines may end within quotes.
             widths = [len(row.fields) for row in islice(_rows(file, text, delimiter), _SHOWN)]
         except ValueError:
             widths = []
@@ -105,12 +105,12 @@ def _delimiter(file: Path, text: str) -> str:
     for delimiter, is_even in is_possible.items():
         if is_even:
             return delimiter
-    # A line is wrong, and will be named.
+    # Some line is faulty. Reading it will raise an error that names it.
     return next(iter(is_possible), " ")
 
 
 def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
-    """Yield lines that are no comments, in columns; what networkx writes behind them in braces is data."""
+    """Yield the cells of lines that are not comments, and the data in braces that networkx writes."""
     is_blank = delimiter == " "
     lines = (re.sub(r"[ \t]+", " ", line.strip()) for line in text.split("\n")) if is_blank else None
     source = io.StringIO(text, newline="") if lines is None else lines
@@ -140,8 +140,8 @@ def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
                 found = None
             if not isinstance(found, dict):
                 raise ValueError(
-                    f"{file}, line {number}: what stands in braces must be the data of an edge, as networkx"
-                    f" writes it, got {shown(brace + rest)}; use other letters in names"
+                    f"{file}, line {number}: the text in braces must be the data of an edge, as networkx"
+                    f" writes it, got {shown(brace + rest)}; do not use braces in names"
                 )
             data = {str(key): value for key, value in found.items()}
         bare = bare.rstrip().removesuffix(delimiter)
@@ -150,7 +150,7 @@ def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
 
 
 def _is_header(rows: Sequence[_Row]) -> bool:
-    """Say whether the first line names columns: by its words, or as the one without a number in one."""
+    """Return whether the first line is a header: it has known words, or text above a column of numbers."""
     first = rows[0].fields
     below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1]
     words = [_word(cell) for cell in first]
@@ -164,7 +164,7 @@ def _is_header(rows: Sequence[_Row]) -> bool:
 
 
 def _word(cell: str) -> str:
-    """Return a column's name without what only decorates it: ``From_Node_ID`` is ``from``."""
+    """Return the distinctive part of a column's name: ``From_Node_ID`` gives ``from``."""
     return re.sub(r"(node|user|person)?(id|name|label)?$", "", re.sub(r"[\W_]+", "", cell.lower())) or (
         re.sub(r"[\W_]+", "", cell.lower())
     )
@@ -173,7 +173,7 @@ def _word(cell: str) -> str:
 def _names(first: Sequence[str], has_header: bool) -> list[str]:
     if not has_header:
         return [f"{at + 1}" for at in range(len(first))]
-    # What has no name, or one that stood before, is called by its number.
+    # A column without a name, or with the name of an earlier column, is named by its number.
     place = {name: at for at, name in reversed([*enumerate(first)])}
     return [
         name if name and place[name] == at else f"{name} {at + 1}".lstrip() for at, name in enumerate(first)
@@ -181,19 +181,19 @@ def _names(first: Sequence[str], has_header: bool) -> list[str]:
 
 
 def _widened(row: _Row, width: int, first: int) -> _Row:
-    """Return a row of one cell as one with nothing but a name."""
+    """Return a row with one cell as a row of full width with one name."""
     if len(row.fields) > 1 or width < 2:
         return row
     return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
 
 
 def _is_alone(row: _Row, first: int) -> bool:
-    """Say whether a line has nothing but one name: a node without ties."""
+    """Return whether a line has only one name: a node without ties."""
     return not row.data and [cell for cell in row.fields if cell] == [row.fields[first]]
 
 
 def _number_in(cell: str, delimiter: str) -> str:
-    """Return a cell without commas between thousands: where commas part columns, none is a decimal one."""
+    """Return a cell without thousands separators: if commas separate columns, they are not decimal commas."""
     is_grouped = delimiter == "," and re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", cell)
     return cell.replace(",", "") if is_grouped else cell
 
@@ -201,8 +201,8 @@ def _number_in(cell: str, delimiter: str) -> str:
 def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
     if len(row.fields) != len(names) or len(names) < 2:
         raise ValueError(
-            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, and what else the "
-            f"first line has), parted by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
+            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, then the columns "
+            f"of the first line) separated by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
         )
 
 
@@ -215,7 +215,7 @@ def _places_of_ends(names: Sequence[str]) -> tuple[int, int]:
 
 
 def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple[bool | None, str]:
-    """Return what the file says of directions: a comment of SNAP's, a column of Gephi's, or its header."""
+    """Return the direction that the file gives, by a comment (SNAP), a column (Gephi) or its header."""
     comments = [line.lower() for line in text.split("\n", 9)[:9] if line.startswith("#")]
     for word, is_directed in _DIRECTED.items():
         if any(re.search(rf"\b{word}\b", line) for line in comments):
@@ -225,12 +225,12 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
         if _word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
             return _DIRECTED[kinds.pop()], f"its column {name} says so"
     if _word(first) in _ONE_WAY:
-        return True, f"its header says {first}"
+        return True, f"its header has the column {first}"
     return None, ""
 
 
 def _mixed(columns: dict[str, list[object]]) -> str:
-    """Return what is told of a column of Gephi's by which not all ties go alike."""
+    """Return a description of a column of Gephi's in which edges have different directions."""
     for name, values in columns.items():
         kinds = {str(value).lower(): str(value) or "nothing" for value in values}
         if _word(name) == "type" and len(kinds) > 1 and not kinds.keys().isdisjoint(_DIRECTED):

@@ -1,4 +1,4 @@
-"""What every form of file becomes first: edges by name, with further columns and the place of each."""
+"""The common form of all files: edges by name, with further columns and the place of each edge."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from cmab.validation import shown
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """The edges of a file, before names are numbered and columns mean anything.
+    """The edges of a file, before nodes are numbered and columns are interpreted.
 
     Parameters
     ----------
     file : Path
-        Where they are from.
+        The file of the edges.
     form : str
-        What the file is: "CSV with a header".
+        The format of the file, such as "GraphML".
     ends : list of pairs
         The two names of each edge.
     places : list of str
-        Where each stands: "line 3".
+        The place of each edge in the file, such as "line 3".
     columns : dict of str to list
-        What else is told of each edge, by name.
+        The further values of the edges, by name of the column.
     nodes : list
-        Those that the file lists itself, in its order.
+        The nodes that the file lists separately, in their order.
     directed : bool, optional
-        Whether the file says that an edge goes one way.
+        Whether edges are directed; None if the file does not say so.
     why : str
-        By what it says so.
+        The reason for `directed`, for a message.
     mixed : str
-        How it says so of some edges and not of others.
+        A description of the column by which only some edges are directed; empty otherwise.
     n_nodes : int, optional
-        What the first line gives as the number of nodes, whose names are numbers below it.
+        The number of nodes in the first line, if there is one. Names are then node numbers.
     """
 
     file: Path
@@ -49,13 +49,13 @@ class EdgeTable:
     n_nodes: int | None = None
 
     def fault(self, row: int, column: str, requirement: str) -> ValueError:
-        """Return the error for what stands in a column of an edge."""
+        """Return the error for the value in a column of an edge."""
         value = shown(self.columns[column][row])
         return ValueError(f"{self.file}, {self.places[row]}, column {column}: {requirement}, got {value}")
 
 
 def number_of(value: object) -> float:
-    """Return a cell as a number, with a decimal point or comma, or in per cent; nan if it is none."""
+    """Return a cell as a number (decimal point or comma, or a percentage), nan if it is not a number."""
     try:
         if isinstance(value, str):
             text = value.replace(",", ".").rstrip()

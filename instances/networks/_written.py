@@ -1,4 +1,4 @@
-"""Files that networkx and others write: GraphML, GML, GEXF, Pajek, JSON, adjacency lists, graph6."""
+"""Formats of networkx and other programs: GraphML, GML, GEXF, Pajek, JSON, adjacency lists, graph6."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from cmab.validation import shown
 from instances.networks._edge_table import EdgeTable
 
-# What nodes are called by, where they have it and it tells them apart.
+# Attributes that give the names of nodes, if all nodes have them and they are different.
 _NAMES = ("label", "name", "v_name")
 
 
 class _OtherJSONError(Exception):
-    """JSON of something else."""
+    """JSON that is not a network."""
 
 
 def form_of(file: Path, text: str) -> str | None:
-    """Return the form of a file by how it begins, or else by its name; None for columns."""
+    """Return the format of a file by its first characters or else by its suffix; None for columns."""
     start = text[:2000].lstrip().lower()
     for form, is_it in (
         ("GraphML", start.startswith("<") and "<graphml" in start),
@@ -38,21 +38,21 @@ def form_of(file: Path, text: str) -> str | None:
 
 
 def written(file: Path, text: str, form: str) -> EdgeTable:
-    """Return the edges of a file in one of these forms.
+    """Return the edges of a file in one of these formats.
 
     Raises
     ------
     ValueError
-        If it is not, in the words of who reads it: most name the line.
+        If the file does not have this format. The message is that of the reader, which often names the line.
     """
     try:
         graph = _READERS[form](text)
     except _OtherJSONError as error:
         raise ValueError(f"{file} must be {error}") from None
-    except Exception as error:  # readers of other people's files raise whatever they stumble over
+    except Exception as error:  # readers raise many types of exceptions for damaged files
         raise ValueError(
-            f"{file} must be {form}, got {type(error).__name__}: {error}; write it again, or as an edge list"
-            " with two names a line"
+            f"{file} must be {form}, got {type(error).__name__}: {error}; export it again, or as an edge list"
+            " with two names per line"
         ) from None
     names = _names(graph)
     edges = list(graph.edges(data=True))
@@ -62,7 +62,7 @@ def written(file: Path, text: str, form: str) -> EdgeTable:
         form=form,
         ends=[(names[u], names[v]) for u, v, _ in edges],
         places=[f"edge {names[u]} - {names[v]}" for u, v, _ in edges],
-        # Numbers that GraphML gives its edges are no column of the user's.
+        # The ids that GraphML gives to edges are not a column of the user.
         columns={str(key): [data.get(key) for *_, data in edges] for key in keys if key != "id"},
         nodes=[names[node] for node in graph],
         directed=None if form == "adjacency list" else graph.is_directed(),

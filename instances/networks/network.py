@@ -1,4 +1,4 @@
-"""A network of anybody's, from a file of nearly any form."""
+"""Networks from files of many formats."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from instances.networks._edge_table import EdgeTable
 from instances.networks._written import form_of, written
 from oracles import DirectedGraph
 
-# What spreadsheets in western Europe and America write where they are not asked for UTF-8.
+# The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
 _WINDOWS = "cp1252"
 
 
 @dataclass(frozen=True)
 class Network:
-    """A graph that was read, and how.
+    """A graph from a file, and notes on how the file was read.
 
     Parameters
     ----------
     graph : DirectedGraph
-        The arcs, in the order of the file, with probabilities if the file has any or has weights.
+        The graph, with arcs in the order of the file, and with probabilities if the file has them or has
+        weights.
     directed : bool
-        Whether a tie of the file goes one way; otherwise it is two arcs.
+        Whether a tie of the file is one arc. If False, it is two arcs, one in each direction.
     told : tuple of str
-        A line on each thing that was found out: form, directions, column, what was left out.
+        One line each about the format, the directions, the columns and the omitted ties.
 
     Examples
     --------
@@ -57,42 +58,45 @@ def read_network(
     weight_column: str | None = None,
     header: bool | None = None,
 ) -> Network:
-    """Read a network with names from a file, gzipped or not, and say how it was understood.
+    """Read a network with names of nodes from a file, which may be gzipped, and report how it was read.
 
-    Takes edge lists and CSV (commas, semicolons, tabs, bars or blanks; with a header or without; names in
-    quotes; UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is told), GraphML, GML, GEXF, Pajek,
-    node-link JSON, and what networkx writes: edge lists with data in braces, adjacency lists (``.adjlist``)
-    and graph6.
-    Lines that begin with ``#`` are skipped, and so are ties from a node to itself. A line behind the
-    first with one name and nothing else is a node without ties.
+    The formats are edge lists and CSV, GraphML, GML, GEXF, Pajek, node-link JSON, and those that networkx
+    writes: edge lists with data in braces, adjacency lists (``.adjlist``) and graph6. Edge lists and CSV may
+    be separated by commas, semicolons, tabs, bars or blanks, may have a header and may have names in quotes.
+    The encoding is UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
+
+    The edges of the file are called ties. Lines that begin with ``#`` and ties from a node to itself are
+    skipped. After the first line, a line with only one name is a node without ties.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        The file to read.
     directed : bool, optional
-        Whether a tie goes one way, from its first name to its second; otherwise it is two arcs. If left
-        out, what the file says, and where it says nothing, one way.
+        If True, a tie goes one way, from its first name to its second. If False, a tie is two arcs, one in
+        each direction. If omitted, the file decides; if it does not say, ties go one way.
     probability_column : str, optional
-        The column, or the data of edges, with probabilities in [0, 1]. If left out, one called probability,
-        weight or the like, or the only one of numbers that is not called id, index, key or line; columns
-        without names are called 3, 4 and so on.
+        The column (or key of the data of edges) with probabilities in [0, 1]. Columns without names are
+        called 3, 4 and so on. If both this and `weight_column` are omitted, a column with a name such as
+        probability or weight is used. Otherwise the only column of numbers is used; columns called id,
+        index, key or line do not count.
     weight_column : str, optional
-        The same for weights of 0 or more. The probability of an arc is its weight over the sum of those into
-        its head (weighted cascade); so it is without being asked for where a column that is not called
-        probability has numbers above 1, or nothing but 0 and 1.
+        The column with weights of 0 or more. The probability of an arc is then its weight over the sum of the
+        weights into the same head (weighted cascade). By default, a column that is not called probability is
+        also read as weights if it has numbers above 1, or only the numbers 0 and 1.
     header : bool, optional
-        Whether the first line names columns; if left out, that is found out.
+        Whether the first line has the names of the columns. If omitted, this is detected.
 
     Returns
     -------
     Network
-        The graph, and `told`.
+        The graph, the direction of ties, and the notes in `told`.
 
     Raises
     ------
     ValueError
-        If the file is no such thing; the message names line and column.
+        If the file has none of these formats, or if a value is not valid; the message names the line and the
+        column.
 
     Examples
     --------
@@ -107,9 +111,9 @@ def read_network(
     >>> network.graph, network.graph.label(0), network.graph.probabilities
     (DirectedGraph(n_nodes=3, n_arcs=2), 'Meyer, Anna', array([0.3, 0.2]))
     >>> print(*network.told, sep=chr(10))
-    friends.csv is a list of edges parted by commas, with a header: from, to, probability
-    ties go one way, from the first name to the second: its header says from
-    probabilities are column probability (0.2 to 0.3)
+    friends.csv is an edge list separated by commas, with the header from, to, probability
+    ties go one way, from the first name to the second, because its header has the column from
+    column probability has the probabilities (0.2 to 0.3)
     """
     file = Path(path)
     table, as_windows = _table(file, header)
@@ -126,7 +130,7 @@ def read_network(
     if without := n_nodes - len(np.unique(ends)):
         told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
     if as_windows:
-        told.append("it is no UTF-8, and was read as Windows-1252: look whether names with accents are right")
+        told.append("the file is not UTF-8 and was read as Windows-1252; check the names with accents")
     if not goes_one_way:
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
         numbers = None if numbers is None else np.repeat(numbers, 2)
@@ -144,7 +148,7 @@ def read_network(
 
 
 def _table(file: Path, header: bool | None) -> tuple[EdgeTable, bool]:
-    """Return the edges, and whether the text is taken for one of Windows."""
+    """Return the edges, and whether the text was read as Windows-1252."""
     data, as_windows = bytes_of(file), False
     try:
         text = text_in(file, data)
@@ -168,12 +172,12 @@ def _table(file: Path, header: bool | None) -> tuple[EdgeTable, bool]:
 
 
 def _repeats_told(ends: IntArray) -> list[str]:
-    """Return a line on ties that stand in the file again: each may carry something, as any other."""
+    """Return a line about repeated ties, which are parallel edges."""
     repeats = len(ends) - len(np.unique(ends, axis=0))
     if not repeats:
         return []
-    more = "tie stands" if repeats == 1 else "ties stand"
-    return [f"{repeats:,} {more} there again, and each counts as one more chance"]
+    more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
+    return [f"{repeats:,} {more}, and each counts as an additional tie"]
 
 
 def _with_article(form: str) -> str:
@@ -181,15 +185,16 @@ def _with_article(form: str) -> str:
 
 
 def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
-    """Return the number of nodes, their names if these are not their numbers, and the ends of edges.
+    """Return the number of nodes, their names unless these are 0, 1, 2 and so on, and the ends of edges.
 
-    Integers are numbered in increasing order, as `read_edge_list` does, and names as they come.
+    Integer names are numbered in increasing order, as in `read_edge_list`, other names in order of
+    appearance.
     """
     ends = table.ends
     if table.n_nodes is not None:  # ids are node numbers
         return table.n_nodes, None, np.array([(int(str(u)), int(str(v))) for u, v in ends], np.int64)
     names = list(dict.fromkeys([*table.nodes, *(name for pair in ends for name in pair)]))
-    if all(is_number(str(name)) for name in names):  # 01 and 1 are two names
+    if all(is_number(str(name)) for name in names):  # so 01 and 1, which are different names, are excluded
         ends = [(int(str(u)), int(str(v))) for u, v in ends]
         names = [*sorted({int(str(name)) for name in names})]
     if names == list(range(len(names))):
@@ -200,22 +205,22 @@ def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
 
 
 def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[bool, str]:
-    """Return whether ties go one way, and why."""
+    """Return whether ties go one way, and a line that gives the reason."""
     if asked is None and table.mixed:
         raise ValueError(
-            f"{table.file}: directed must be given (--directed, or --undirected), for {table.mixed}: "
-            "all ties of a network go one way, or all go both"
+            f"{table.file}: directed must be given (--directed or --undirected), because {table.mixed}; "
+            "either all ties of a network go one way, or all go both ways"
         )
     pairs = set(map(tuple, ends.tolist()))
     is_doubled = len(pairs) > 0 and all((v, u) in pairs for u, v in pairs)
     if asked is not True and is_doubled and table.directed is None:
-        return True, "ties go both ways: the file has each of them in both directions"
+        return True, "ties go both ways, because the file has each of them in both directions"
     one_way, both = "ties go one way, from the first name to the second", "ties go both ways"
     if asked is not None:
-        return asked, f"{one_way if asked else both}, as asked for"
+        return asked, f"{one_way if asked else both}, as requested"
     if table.directed is not None:
-        return table.directed, f"{one_way if table.directed else both}: {table.why}"
-    return True, f"{one_way}, because the file says nothing else (both ways: --undirected, directed=False)"
+        return table.directed, f"{one_way if table.directed else both}, because {table.why}"
+    return True, f"{one_way}, because the file gives no direction (both ways: --undirected, directed=False)"
 
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
@@ -223,8 +228,8 @@ def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
         shown(float(end)) for end in (numbers.min(initial=np.inf), numbers.max(initial=-np.inf))
     )
     if is_chance:
-        return f"probabilities are column {column} ({span})"
+        return f"column {column} has the probabilities ({span})"
     return (
-        f"column {column} ({span}) is taken for weights: the probability of a tie is its share of all "
-        "weights into its head"
+        f"column {column} ({span}) has weights: the probability of a tie is its weight over the sum of the "
+        "weights into the same node"
     )

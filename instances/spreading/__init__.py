@@ -1,1 +1,1 @@
-"""Environments in which influence spreads."""
+"""Environments of influence spreading in graphs."""

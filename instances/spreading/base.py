@@ -1,4 +1,4 @@
-"""What environments of spreading influence share: the graph, expected rewards, the best seeds."""
+"""The base class of environments of influence: the graph, expected rewards and the best seeds."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 Shown = Literal["edge", "node", "credit", "none"]
 
-# Keys of two independent pools, entries of a pool, outcomes that are enumerated, values that are kept.
+# Keys of two independent pools, and limits: entries of a pool, outcomes to enumerate.
 _JUDGING, _CHOOSING = 0x1A11, 0x2B22
 _MOST_ENTRIES = 2**25
 _MOST_ENUMERATED = 2**22
-# A call for one seed set takes as long as these outcomes of ties do.
+# Number of outcomes of ties whose enumeration takes as long as the overhead of a call for one seed set.
 _LEAST_OUTCOMES = 64
 _MOST_REMEMBERED = 1024
 _BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
-# What can be made again, equal, from the rest; workers are not sent it.
+# Attributes that can be computed again from the others, so workers do not receive them.
 _DERIVED = ("_coins", "_judging", "_rows")
 
 
 class SpreadingInfluence(Environment):
-    """Seeds make nodes active along the arcs of a graph; the reward is the number of active nodes.
+    """Seeds activate nodes along the arcs of a graph; the reward is the number of active nodes.
 
-    A subclass sets `model` and `shows`, and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
+    A subclass sets `model` and `shows` and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
 
     Examples
     --------
@@ -73,13 +73,11 @@ class SpreadingInfluence(Environment):
         needed = _BYTES_OF_ARC * self.n_arms + _BYTES_OF_NODE * self.graph.n_nodes
         require_memory(needed, f"a cascade on {self.graph!r}")
         if attribute is not None and self.graph.probabilities is None:
-            raise ValueError(
-                f"{named} must be an array for {shown(graph)} without its own, got {attribute!r}"
-            )
+            raise ValueError(f"{named} must be an array, because {shown(graph)} has none, got {attribute!r}")
         given: Any = self.graph.probabilities if attribute is not None else values
         if is_weighted:
             given = weighted_cascade(self.graph)
-        elif isinstance(values, int | float | np.number):  # the same everywhere
+        elif isinstance(values, int | float | np.number):  # the same value for all arcs
             given = np.full(self.n_arms, values)
         self.means = frozen(vector(named, given, self.n_arms, 0.0, 1.0))
         self.k = None if k is None else integer("k", k, 1, self.graph.n_nodes)
@@ -93,38 +91,39 @@ class SpreadingInfluence(Environment):
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Return (owners, lows, highs), in the order of `out_arcs`.
 
-        An arc is live when the round's number of its owner lies in ``[low, high)``; no `lows`: all 0.
+        An arc is live if the random number of its owner in the round is in ``[low, high)``. If `lows` is
+        empty, all lows are 0.
         """
 
     @abstractmethod
     def _exact(self, seeds: IntArray) -> float | None:
-        """Return the expected reward where it can be enumerated."""
+        """Return the expected reward if it can be enumerated, otherwise None."""
 
     @abstractmethod
     def _n_outcomes(self) -> int:
-        """Return a bound on the outcomes that the expected reward of any seeds is a sum over."""
+        """Return an upper bound on the number of outcomes that the expected reward of any seeds sums over."""
 
     @abstractmethod
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        """Return mean and standard error of the rewards of fresh cascades."""
+        """Return the mean and the standard error of the rewards of independent cascades."""
 
     def spread(
         self, super_arm: IntArray, cascades: int, rng: np.random.Generator, *, threads: int = 1
     ) -> tuple[float, float]:
-        """Return the mean reward of many fresh cascades, without feedback, and its standard error.
+        """Return the mean reward of independent cascades, without feedback, and its standard error.
 
-        The answer is the same for any number of threads; each gets 1,024 cascades at a time.
+        The result does not depend on the number of threads; each thread runs blocks of 1,024 cascades.
         """
         cascades, threads = integer("cascades", cascades, 2, MOST_CASCADES), integer("threads", threads, 1)
         return self._estimated(super_arm, cascades, round_key(rng), threads)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Run one cascade; the arms of the feedback come in order of activation of their tails."""
+        """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         from oracles.diffusion import _kernels_node_feedback as kernels
 
         graph = self.graph
         offsets, arms = graph.out_arcs
-        # "none" plays like "node", and hides what it shows below.
+        # "none" runs like "node"; the feedback is removed below.
         shows = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
         rows, coins = kernels.Rows(offsets, arms, graph.out_heads), kernels.Coins(*self._coins)
         _, observed, outcomes = out = kernels.Shown(
@@ -139,12 +138,12 @@ class SpreadingInfluence(Environment):
         return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        """Return the probability that the tail of each edge becomes active.
+        """Return the probability that the tail of each edge becomes active, by enumeration of outcomes.
 
-        By enumeration of outcomes; None where they are more than 65,536, and where not all edges out of an
-        active node are shown.
+        The result is None if there are more than 65,536 outcomes, or if not all edges out of an active node
+        are observed (`feedback` other than ``"edge"``, or the linear-threshold model).
         """
-        # Elsewhere an edge is shown by what its neighbours did, too.
+        # In the other cases, whether an edge is observed also depends on other edges.
         if self.feedback != "edge" or self.model != "ic":
             return None
         return triggering_probabilities(self.graph, np.array(self.means), super_arm)
@@ -159,27 +158,27 @@ class SpreadingInfluence(Environment):
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes, twice: a success is its own square."""
+        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
         successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
         return successes, successes
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the expected number of active nodes.
 
-        Exact while it is a sum over at most 65,536 outcomes (16 uncertain edges within reach, for
-        independent cascades); otherwise read from a pool of reverse-reachable sets, drawn once with a fixed
-        key, with the error that `standard_error` gives.
+        The result is exact if it is a sum over at most 65,536 outcomes (16 uncertain edges within reach, for
+        independent cascades). Otherwise it is estimated from a pool of reverse-reachable sets, sampled once
+        with a fixed key; `standard_error` returns its error.
         """
         return self._value(super_arm)[0]
 
     def standard_error(self, super_arm: IntArray) -> float:
-        """Return the standard error of `expected_reward`, 0 where it is exact."""
+        """Return the standard error of `expected_reward`, 0 if that is exact."""
         return self._value(super_arm)[1]
 
     def _value(self, seeds: IntArray) -> tuple[float, float]:
-        """Return expected reward and standard error, remembered: policies come back to the same seeds."""
+        """Return the expected reward and its standard error, cached because policies repeat seeds."""
         name = np.sort(seeds).tobytes()
-        value = self._values.get(name)  # once: another thread may empty it in between
+        value = self._values.get(name)  # only one access, because another thread may empty the cache
         if value is None:
             value = self._computed(seeds)
             if len(self._values) >= _MOST_REMEMBERED:
@@ -195,10 +194,11 @@ class SpreadingInfluence(Environment):
             return exact, 0.0
         reverse, offsets, sets, n_sets = self._judging
         components = np.unique(reverse.component[seeds]).astype(np.int64)
-        # Scratch of its own for each call: threads share this object. Untouched pages of zeros cost nothing.
+        # Each call has its own scratch array, because threads share this object. Untouched zero pages are
+        # free.
         hits = count_covered(offsets, sets, components, np.zeros(n_sets, np.bool_))
         value, error = estimate(hits, n_sets, reverse.total_weight)
-        # Sets of one node are not drawn; `certain` is what they would add.
+        # Sets of one node are not sampled; `certain` has their share of the value.
         return value + float(reverse.certain[components].sum()), error
 
     @cached_property
@@ -207,7 +207,7 @@ class SpreadingInfluence(Environment):
 
     @cached_property
     def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, int]:
-        """The pool as an inverted index: which sets hold a component."""
+        """The pool as an inverted index from components to the sets that contain them."""
         sets = self._drawn(_JUDGING)
         return sets.graph, *sets.index(), sets.n_sets
 
@@ -221,7 +221,7 @@ class SpreadingInfluence(Environment):
             try:
                 sets.grow(n_sets, _MOST_ENTRIES)
             except MemoryError:
-                # Fewer sets are a less precise optimum, and no reason to end a run.
+                # With fewer sets the optimum is less precise, but the run can continue.
                 if n_sets == 1:
                     raise
                 n_sets //= 2
@@ -230,7 +230,7 @@ class SpreadingInfluence(Environment):
 
     @cached_property
     def _best(self) -> tuple[IntArray, bool]:
-        """The best k seeds that are known, and whether they are the best there are."""
+        """The best known k seeds, and whether they are proven to be the best."""
         k, n = self.k, self.graph.n_nodes
         assert k is not None
         outcomes = max(_LEAST_OUTCOMES, min(self._n_outcomes(), MOST_OUTCOMES))
@@ -240,7 +240,7 @@ class SpreadingInfluence(Environment):
             known = [value for value in values if value is not None]
             if len(known) == len(values):
                 return families[int(np.argmax(known))], True
-        # Another sample than the one that judges: the greedy choice flatters itself on its own.
+        # Choose on a sample independent of the judging one: greedy seeds look too good on their own sample.
         sets = self._drawn(_CHOOSING)
         allowed = np.ones(sets.graph.n_components, np.bool_)
         chosen, _, _ = choose_some(sets, min(k, len(allowed)), allowed, 0.0)
@@ -250,7 +250,7 @@ class SpreadingInfluence(Environment):
 
     @property
     def best_seeds(self) -> IntArray:
-        """The k seeds that `optimum` is the value of.
+        """The best known k seeds, with the value `optimum`.
 
         Raises
         ------
@@ -258,24 +258,24 @@ class SpreadingInfluence(Environment):
             If the environment was made without `k`.
         """
         if self.k is None:
-            raise ValueError("k must be given when the environment is made, got None")
+            raise ValueError("k must be given when the environment is created, got None")
         return self._best[0]
 
     @property
     def optimum(self) -> float:  # type: ignore[override]
         """Expected reward of the best k seeds; ``nan`` without `k`.
 
-        Exact (`optimum_is_exact`) where all seed sets can be enumerated. Otherwise the value of a greedy
-        choice on a large pool of reverse-reachable sets, which no k seeds beat by more than the factor
-        1/(1 - 1/e) and few by more than the pool's error: up to that error, a lower bound of the optimum.
+        The value is exact (`optimum_is_exact`) if all seed sets can be enumerated. Otherwise it is the value
+        of a greedy choice on a large pool of reverse-reachable sets. Up to the error of the pool, it is a
+        lower bound on the optimum, and the optimum is at most 1/(1 - 1/e) times as large.
         """
         return float("nan") if self.k is None else self.expected_reward(self._best[0])
 
     @property
     def optimum_is_exact(self) -> bool:
-        """Whether `optimum` is known to be the best; false without `k`."""
+        """Whether `optimum` is exact; False without `k`."""
         return self.k is not None and self._best[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        # The pool is drawn again, equal, where it is needed.
+        # The pool is sampled again, with equal sets, when it is needed.
         return {name: value for name, value in self.__dict__.items() if name not in _DERIVED}

@@ -1,4 +1,4 @@
-"""Independent cascades that take time, up to a deadline."""
+"""Independent cascades with delays and a deadline."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ if TYPE_CHECKING:
 
 
 class DeadlineCascade(IndependentCascade):
-    """Independent cascades whose messages take time; who becomes active after the deadline does not count.
+    """Independent cascades with delayed messages; nodes that become active after the deadline do not count.
 
-    Everybody who becomes active sends a message along each edge out, which succeeds by the edge's coin when
-    it arrives. A round shows the coins of all messages that arrive by the deadline, also of those to nodes
-    that are active already: which are shown depends on delays and other coins, never on their own, so that
-    they are unbiased. It earns the number of nodes that are active by then. Coins are those of
-    `IndependentCascade` in the same round: with all the time in the world, the same nodes become active.
+    Every node that becomes active sends a message along each of its out-edges. When the message arrives, it
+    succeeds with the probability of the edge. The feedback has the outcomes of all messages that arrive by
+    the deadline, also to nodes that are active already. Which outcomes are observed depends on delays and
+    other outcomes, never on the observed outcomes themselves, so they are unbiased. The reward is the number
+    of active nodes at the deadline. Outcomes equal those of `IndependentCascade` in the same round, so with
+    an unlimited deadline the same nodes become active.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The graph of possible influence.
     probability : str or array_like
         As in `IndependentCascade`.
     deadline, meeting, rates
-        As in `DeadlineInfluence`: one step an edge, or until people meet, or exponential delays.
+        As in `DeadlineInfluence`: each edge takes one step, or the time until its nodes meet, or an
+        exponential time.
     k : int, optional
-        Number of seeds that `optimum` is about.
+        Number of seeds for `optimum`.
     n_rr_sets : int
-        Reverse-reachable sets that expected rewards are read from.
+        Number of reverse-reachable sets from which expected rewards are estimated.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class DeadlineCascade(IndependentCascade):
         self.deadline, self.meeting, self.rates = deadline, self.delays.meeting, self.delays.rates
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Run one cascade; the arms of the feedback come in order of activation of their tails."""
+        """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         from oracles.diffusion._kernels_deadlines import timed_cascade
 
         graph, n, m = self.graph, self.graph.n_nodes, self.n_arms
@@ -94,7 +96,7 @@ class DeadlineCascade(IndependentCascade):
         return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
 
     def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:  # noqa: ARG002
-        """Return None: they depend on times, which are not enumerated."""
+        """Return None, because the probabilities depend on delays, which are not enumerated."""
         return None
 
     def _reverse(self) -> ReverseGraph:

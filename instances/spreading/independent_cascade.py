@@ -21,55 +21,58 @@ if TYPE_CHECKING:
 
 
 class IndependentCascade(SpreadingInfluence):
-    """Influence spreads from seeds along the edges of a graph, with a coin for each edge.
+    """Influence spreads from seeds along the edges of a graph, each of which succeeds with its probability.
 
-    Base arms are the directed edges as in `InfluenceMaximization`; a super arm lists seeds, node numbers.
-    Every node that becomes active flips the coin of each of its out-edges once, and its successes make
-    their heads active in the next step. A round earns the number of active nodes, seeds included. The coin
-    of an edge belongs to (round, edge): policies meet the same coins. A round needs up to 56 bytes an edge
-    and 40 a node, and says beforehand if they are not free. What it shows is `feedback`:
+    Base arms are the directed edges as in `InfluenceMaximization`. A super arm is a list of seeds (node
+    numbers). When a node becomes active, each of its out-edges succeeds or fails once, at random; the heads
+    of successful edges become active in the next step. The reward is the number of active nodes, including
+    seeds. The outcome of an edge depends only on the round and the edge, so all policies meet the same
+    outcomes in a round. A round needs up to 56 bytes per edge and 40 bytes per node; the constructor raises
+    `MemoryError` if less memory is free. The parameter `feedback` selects the observed outcomes:
 
     ``"edge"``
-        The coin of every edge out of every active node, **also towards nodes that were active already**.
-        Semi-bandit feedback as Chen et al. 2016 assume it: their regret bounds hold for CUCB.
+        The outcome of every out-edge of every active node, **also of edges to nodes that were active
+        already**. This is the semi-bandit feedback of Chen et al. 2016, so their regret bounds hold for CUCB.
     ``"node"``
-        Only who became active, and when. Of a node that at least two edges tried in the same step, nobody
-        can tell which of them succeeded; shown are the coins that are certain and fairly chosen: of every
-        edge that was the **only** one to try its head in that step (the head was not active before). Which
-        coins are shown does not depend on how they fall, so they are unbiased: confidence bounds and
-        posteriors hold. Regret bounds do not carry over, since an edge that is never alone is never seen.
+        The policy knows only which nodes became active, and in which step. If two or more edges tried to
+        activate a node in the same step, their outcomes cannot be distinguished. The feedback has only the
+        outcomes that are certain and unbiased: those of edges that were the **only** one to try to activate
+        their head in that step, while the head was not yet active. Which outcomes are observed does not
+        depend on the outcomes themselves, so confidence bounds and posteriors hold. Regret bounds do not
+        carry over, because an edge that is never alone is never observed.
     ``"credit"``
-        The same knowledge, every attempt used: attempts at a head that stayed inactive failed; for one that
-        became active, **one** of the edges that tried it in that step, drawn uniformly, gets the credit
-        and the others count as failures (Vaswani et al. 2015). An approximation: exact where one
-        edge tried; otherwise biased, mostly downwards, and more the larger the probabilities are.
+        The policy knows the same as with ``"node"``, but every attempt is used. If the head stayed inactive,
+        all edges that tried to activate it failed. If it became active, **one** of the edges that tried in
+        that step, drawn uniformly, counts as a success and the others count as failures (Vaswani et al.
+        2015). This is exact if only one edge tried. Otherwise it is biased, mostly downwards, and the bias
+        grows with the probabilities.
     ``"none"``
-        The reward alone (full bandit). Learners of arm means learn nothing from it.
+        Only the reward (full bandit). Learners of arm means learn nothing from it.
 
-    Edges out of the same node are not seen together except under ``"edge"``.
+    Only with ``"edge"`` are all out-edges of an active node observed together.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom; each edge of an undirected graph is two arcs.
+        The graph of possible influence; each edge of an undirected graph is two arcs.
     probability : str, float or array_like, shape (n_arms,)
-        Edge attribute of a networkx graph, or the probability of each arm, or one for all, or
-        ``"weighted_cascade"``: one over the in-degree of the arm's head. A `DirectedGraph` that has
-        probabilities of its own needs none.
+        Name of an edge attribute of a networkx graph, the probability of each arm, one probability for all,
+        or ``"weighted_cascade"``: one over the in-degree of the head. If a `DirectedGraph` has probabilities,
+        they are used by default.
     k : int, optional
-        Number of seeds that `optimum` is about.
+        Number of seeds for `optimum`.
     feedback : {"edge", "node", "credit", "none"}
-        What a round shows besides its reward.
+        The outcomes that are observed in addition to the reward.
     n_rr_sets : int
-        Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
-        2**25 nodes together).
+        Number of reverse-reachable sets from which expected rewards are estimated. There are fewer sets if
+        they would have more than 2**25 nodes in total.
 
     Raises
     ------
     ValueError
-        If the graph cannot be used, a probability is missing or outside [0, 1], or `feedback` is unknown.
+        If the graph is not valid, if a probability is missing or outside [0, 1], or if `feedback` is unknown.
     MemoryError
-        If the machine has less memory free than a round needs.
+        If less memory is free than a round needs.
 
     Examples
     --------
@@ -110,7 +113,7 @@ class IndependentCascade(SpreadingInfluence):
 
     @checks_itself
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        """Run one cascade; the arms of the feedback come in order of activation of their tails."""
+        """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         from oracles.diffusion._kernels_cascade import cascade
 
         if self.feedback != "edge":
@@ -122,9 +125,9 @@ class IndependentCascade(SpreadingInfluence):
             rng = generator(self, rng, ())
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         size, seen = cascade(self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes)
-        if size < 0:  # the kernel checks as it goes, and leaves it to this to say what is wrong
+        if size < 0:  # the kernel found an invalid seed; this call raises the error
             arm_indices("super_arm", super_arm, n_nodes)
-        # Shrinking in place gives the rest of the memory back without a copy.
+        # Shrinking in place frees the rest of the memory without a copy.
         observed.resize(seen, refcheck=False)
         outcomes.resize(seen, refcheck=False)
         return Feedback.unchecked(observed, outcomes, float(size))
@@ -137,14 +140,14 @@ class IndependentCascade(SpreadingInfluence):
         return rows
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
-        """Return positions: the coins of `cascade`."""
+        """Return positions as owners, for the same outcomes as `cascade`."""
         return np.arange(self.n_arms), np.empty(0), self.means[self.graph.out_arcs[1]]
 
     def _exact(self, seeds: IntArray) -> float | None:
         return exact_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
-        # Two outcomes of each edge whose coin is not certain; shifts by more than 62 would not fit.
+        # Two outcomes for each uncertain edge; shifts by more than 62 bits would overflow.
         return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:

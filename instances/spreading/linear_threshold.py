@@ -19,47 +19,48 @@ _ROUNDING = 1e-9
 
 
 class LinearThreshold(SpreadingInfluence):
-    """A node becomes active when its active in-neighbours weigh more than its threshold.
+    """A node becomes active when the weights of its active in-neighbours exceed its random threshold.
 
-    Thresholds are uniform on [0, 1] and anew in every round. The same spread, step by step, comes from live
-    edges (Kempe et al. 2003, Claim 2.6): every node keeps at most one edge into it, each with
-    the probability that is its weight, and influence follows the edges kept. Base arms are the directed edges
-    as in ``InfluenceMaximization(model="lt")``, their outcomes say whether they were kept, and their means
-    are the weights. Outcomes of edges into the same node exclude each other. The choice of a node belongs to
-    (round, node): policies meet the same one.
+    Thresholds are uniform on [0, 1], and new in every round. An equivalent process uses live edges (Kempe et
+    al. 2003, Claim 2.6): every node keeps at most one of its in-edges, each with a probability equal to its
+    weight, and influence follows the kept edges. Base arms are the directed edges as in
+    ``InfluenceMaximization(model="lt")``. The outcome of an edge is 1 if it was kept, and its mean is its
+    weight. At most one edge into a node has outcome 1. The kept edge of a node depends only on the round and
+    the node, so all policies meet the same outcomes.
 
-    What a round can show without bias are edges that tried their head in the **first step in which it was
-    tried at all** (their tails became active in the step before): nothing that happened until then depends on
-    the choice of this head. Edges that try later, or a head that is active already, are left out, since there
-    the choice is partly known: the edges back into a node that others convinced were rarely the ones kept.
-    `feedback` says what is shown:
+    The feedback contains only edges whose outcomes are unbiased: edges that tried to activate their head in
+    the **first step in which any edge tried** (their tails became active in the step before). Nothing that
+    happened before this step depends on the kept edge of the head. Edges that try later, or try an active
+    head, are left out, because the kept edge is then partly known. For example, the edge back into a node
+    that another edge activated was rarely the kept one. The parameter `feedback` selects the observed
+    outcomes:
 
     ``"edge"``
-        Of each of these edges, whether it was kept: who was convinced says by whom.
+        The outcome of each of these edges. An active node reveals the edge that activated it.
     ``"node"``
-        Only who became active, and when. Shown are those of these edges that were alone in trying their
-        head, which then became active or not.
+        The policy knows only which nodes became active, and in which step. The feedback has those of these
+        edges that were the only one to try to activate their head in that step.
     ``"none"``
-        The reward alone (full bandit).
+        Only the reward (full bandit).
 
-    Estimated weights into a node may sum to more than 1, which the oracle refuses; a learner scales them
+    Estimated weights into a node may sum to more than 1, which the oracle rejects. A learner must scale them
     down first (see ``docs/how-to/influence.md``).
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can influence whom; each edge of an undirected graph is two arcs.
+        The graph of possible influence; each edge of an undirected graph is two arcs.
     edge_weight : str, float or array_like, shape (n_arms,)
-        Edge attribute of a networkx graph, or the weight of each arm, or one for all, or
-        ``"weighted_cascade"``, the usual ones: one over the in-degree of the arm's head. A `DirectedGraph`
-        that has probabilities of its own needs none.
+        Name of an edge attribute of a networkx graph, the weight of each arm, one weight for all, or
+        ``"weighted_cascade"``, the usual choice: one over the in-degree of the head. If a `DirectedGraph` has
+        probabilities, they are used by default.
     k : int, optional
-        Number of seeds that `optimum` is about.
+        Number of seeds for `optimum`.
     feedback : {"edge", "node", "none"}
-        What a round shows besides its reward.
+        The outcomes that are observed in addition to the reward.
     n_rr_sets : int
-        Reverse-reachable sets that expected rewards are read from (fewer where they would hold more than
-        2**25 nodes together).
+        Number of reverse-reachable sets from which expected rewards are estimated. There are fewer sets if
+        they would have more than 2**25 nodes in total.
 
     Examples
     --------
@@ -97,15 +98,15 @@ class LinearThreshold(SpreadingInfluence):
         if sums.max() > 1.0 + _ROUNDING:
             node = int(sums.argmax())
             raise ValueError(
-                f"weight must sum to at most 1 over the edges into a node, got {sums[node]}"
+                f"edge_weight must sum to at most 1 over the edges into a node, got {sums[node]}"
                 f" at node {self.graph.label(node)!r}"
             )
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
-        """Lay the edges into a node side by side on [0, 1]."""
+        """Place the weights of the edges into a node side by side on [0, 1]."""
         from oracles.diffusion._kernels_thresholds import side_by_side
 
-        # A uniform number of a node picks the edge whose interval it falls into, or none.
+        # A uniform number per node selects the edge whose interval contains it, or no edge.
         lows, highs = call_kernel(side_by_side, *self.graph.in_arcs, self.means)
         out = self.graph.out_arcs[1]
         return self.graph.out_heads, lows[out], highs[out]
@@ -114,7 +115,7 @@ class LinearThreshold(SpreadingInfluence):
         return exact_threshold_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
-        # A node keeps one of its edges or none: in-degree + 1 outcomes, and the product over nodes.
+        # A node keeps one of its in-edges or none: the product of (in-degree + 1) over all nodes.
         return 1 << min(int(np.ceil(np.log2(self.graph.in_degrees + 1.0).sum())), 62)
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:

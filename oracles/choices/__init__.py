@@ -1,1 +1,1 @@
-"""Sets from which somebody chooses one entry, or none."""
+"""An oracle for assortments, from which a customer chooses one item or none."""

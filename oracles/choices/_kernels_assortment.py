@@ -5,14 +5,14 @@ from cmab.kernels import lean_kernel, solve_kernel, top_k
 
 @lean_kernel
 def attraction(mean, largest):
-    """Return v, how often an item is bought for each time that nothing is, of the mean v / (1 + v)."""
-    # A mean at the largest or beyond, 1 included, is the largest: v / (1 + v) <= largest / (1 + largest).
+    """Return the attraction v of an item whose mean is v / (1 + v), at most `largest`."""
+    # A mean of at least largest / (1 + largest), including 1, gives `largest`.
     return largest if mean * (1.0 + largest) >= largest else max(mean, 0.0) / (1.0 - mean)
 
 
 @lean_kernel
 def revenue_of(super_arm, size, means, revenues, largest):
-    """Return ``sum r v / (1 + sum v)``, what a customer is expected to pay."""
+    """Return ``sum r v / (1 + sum v)``, the expected revenue per customer."""
     paid, total = 0.0, 1.0
     for j in range(size):
         v = attraction(means[super_arm[j]], largest)
@@ -24,10 +24,10 @@ def revenue_of(super_arm, size, means, revenues, largest):
 
 @lean_kernel
 def best_assortment(means, k, revenues, largest, worth, chosen):
-    """Write the best set of at most k items in increasing order, return its size; `worth` is scratch space.
+    """Write the best set of at most k items in increasing order; return its size. `worth` is scratch space.
 
-    R(S) >= x if and only if ``sum_S v (r - x) >= x``. So for x = R of any set, the k largest positive
-    ``v (r - x)`` make a set of revenue at least x, and more unless x is the optimum: Dinkelbach's method.
+    R(S) >= x is equivalent to ``sum_S v (r - x) >= x``. So if x = R of any set, the k largest positive
+    ``v (r - x)`` give a set of revenue at least x, and above x unless x is the optimum: Dinkelbach's method.
     """
     revenue, size = 0.0, 0
     while True:
@@ -39,7 +39,7 @@ def best_assortment(means, k, revenues, largest, worth, chosen):
             if worth[chosen[j]] > 0.0:
                 chosen[found] = chosen[j]
                 found += 1
-        if found == 0:  # nobody buys anything: the item of the largest revenue, if it must be one
+        if found == 0:  # no item has positive value: offer the one of largest revenue
             break
         after = revenue_of(chosen, found, means, revenues, largest)
         size = found
@@ -54,6 +54,6 @@ def best_assortment(means, k, revenues, largest, worth, chosen):
 
 @solve_kernel
 def solve_assortment(means, integers, reals, out):
-    """The compiled form of `Assortment.solve`; `reals` hold the largest v, revenues and space."""
+    """Solve `Assortment`; `reals`: the largest attraction, the revenues and scratch space."""
     m = means.shape[0]
     return best_assortment(means, integers[0], reals[1 : m + 1], reals[0], reals[m + 1 :], out)

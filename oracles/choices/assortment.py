@@ -1,4 +1,4 @@
-"""Assortments: which items to offer to a customer who buys one, or none."""
+"""Assortments: sets of items offered to a customer who buys one item or none."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from cmab.validation import frozen, integer, place_of, real, real_array, vector
 
 
 class Assortment(Oracle):
-    """At most k items offered to a customer who buys one of them or none, by multinomial logit. Exact.
+    """At most `k` items offered to a customer who buys one or none, by multinomial logit. Exact.
 
-    Item i is bought with probability ``v_i / (1 + sum v)``, the sum over what is offered; `v`, its
-    attraction, is how often it is bought for each time that nothing is. Base arm i is the comparison of item
-    i with nothing, of mean ``v_i / (1 + v_i)``: among the customers who bought the item or nothing, those who
-    bought it. That does not depend on what else is offered, so each arm is learned by itself, from these
-    customers alone (rank breaking): a customer who buys shows the arm of his item, with outcome 1, and one
-    who does not shows all that were offered, with outcome 0.
+    Item i is bought with probability ``v_i / (1 + sum v)``, where the sum is over the offered items. The
+    attraction `v` of an item is the ratio of the probability of buying it to the probability of buying
+    nothing. Base arm i compares item i with buying nothing. Its mean ``v_i / (1 + v_i)`` is the share of
+    customers who bought the item among those who bought the item or nothing. This share does not depend on
+    the other offered items, so each arm can be learned separately from these customers (rank breaking). A
+    customer who buys an item shows the arm of this item with outcome 1. A customer who buys nothing shows the
+    arms of all offered items with outcome 0.
 
-    A super arm lists the items in increasing order, one at least. It is worth the expected revenue of a
-    customer, ``sum r v / (1 + sum v)``, which one more item may lower; raising the attractions raises the
-    revenue of the best assortment, though not that of every one (`is_monotone` is false).
+    A super arm lists at least one item, in increasing order. Its reward is the expected revenue per customer,
+    ``sum r v / (1 + sum v)``. An additional item may reduce the reward. Larger attractions increase the
+    revenue of the best assortment, but not of every assortment (`is_monotone` is false).
 
     Parameters
     ----------
     revenues : array_like, shape (n_arms,)
-        What is earned by each item when it is bought, at least 0.
+        The revenue of each item when it is bought, at least 0.
     k : int
-        Most items in an assortment, in ``[1, n_arms]``.
+        The largest number of items in an assortment, in ``[1, n_arms]``.
     max_attraction : float
-        No item is bought more than this many times as often as nothing: 1, the literature's assumption, where
-        most customers buy nothing. Larger means are taken for it.
+        The largest attraction of an item. The default 1 is the assumption of the literature, that no item is
+        bought more often than nothing. Larger means are reduced to the mean of this attraction.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class Assortment(Oracle):
     ----------
     S. Agrawal, V. Avadhanula, V. Goyal, A. Zeevi: MNL-Bandit: A Dynamic Learning Approach to Assortment
     Selection, Operations Research 67 (2019). A. Saha, P. Gaillard: Stop Relying on No-Choice and Do not
-    Repeat the Moves (2024), for the comparisons; both from memory. W. Dinkelbach: On Nonlinear Fractional
+    Repeat the Moves (2024) (the comparisons); both from memory. W. Dinkelbach: On Nonlinear Fractional
     Programming, Management Science 13 (1967).
     """
 
@@ -71,7 +72,7 @@ class Assortment(Oracle):
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best assortment, its items in increasing order."""
+        """Return the best assortment, with its items in increasing order."""
         return self._best(self._check_means(means), self.revenues)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -85,7 +86,7 @@ class Assortment(Oracle):
 
         k = min(self.k, len(means))
         chosen, worth = np.empty(k, np.int64), np.empty(len(means))
-        # A copy, for numba compiles a kernel once more for read-only arrays.
+        # Pass a copy, because numba compiles a kernel separately for read-only arrays.
         size = best_assortment(means, k, np.array(revenues), self.max_attraction, worth, chosen)
         return chosen[:size]
 
@@ -105,12 +106,12 @@ class Assortment(Oracle):
         return float(revenue_of(super_arm, len(super_arm), values, revenues, self.max_attraction))
 
     def attractions(self, means: FloatArray) -> FloatArray:
-        """Return v of the items: ``mean / (1 - mean)``, at most `max_attraction`.
+        """Return the attractions of the items: ``mean / (1 - mean)``, at most `max_attraction`.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
-            Means of the base arms.
+            The means of the base arms.
 
         Returns
         -------
@@ -134,21 +135,21 @@ class Assortment(Oracle):
         return super_arm
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the probability that an item or nothing is bought: ``(1 + v_i) / (1 + sum v)``."""
+        """Return the probability that the item or nothing is bought: ``(1 + v_i) / (1 + sum v)``."""
         v = self.attractions(means)
         chances = np.zeros(self.n_arms)
         chances[super_arm] = (1.0 + v[super_arm]) / (1.0 + v[super_arm].sum())
         return chances
 
     def feedback_of(self, super_arm: IntArray, **report: object) -> Feedback:
-        """Return the feedback of a customer of whom it is known what he bought.
+        """Return the feedback of a customer whose purchase is known.
 
         Parameters
         ----------
         super_arm : IntArray, shape (size,)
-            What was offered.
+            The offered items.
         **report
-            One word, ``bought``: the item, None where nothing was.
+            One argument, ``bought``: the item that was bought, or None.
 
         Examples
         --------
@@ -161,7 +162,9 @@ class Assortment(Oracle):
         array([0., 0.])
         """
         if set(report) != {"bought"}:
-            raise ValueError(f"a report must have bought alone, got {', '.join(report) or 'nothing'}")
+            raise ValueError(
+                f"a report must have only the keyword bought, got {', '.join(report) or 'nothing'}"
+            )
         place = place_of("bought", report["bought"], self.labels(super_arm))
         if place is None:
             return Feedback(super_arm, np.zeros(len(super_arm)), reward=0.0)

@@ -1,1 +1,1 @@
-"""Covering the nodes of one side of a graph by few of the other."""
+"""An oracle for probabilistic maximum coverage."""

@@ -1,4 +1,4 @@
-"""Greedy for probabilistic maximum coverage, lazily: gains only fall, so most need not be computed again."""
+"""Lazy greedy for probabilistic maximum coverage."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel, sol
 
 
 class Sides(NamedTuple):
-    """Left node u has the edges ``arms[offsets[u]:offsets[u + 1]]``, edge i the right node ``heads[i]``."""
+    """Left node u has the edges ``arms[offsets[u]:offsets[u + 1]]``; edge i leads to ``heads[i]``."""
 
     offsets: IntArray
     arms: IntArray
@@ -18,7 +18,7 @@ class Sides(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Space for right nodes (`missing`: the chance that each is not covered yet) and for left nodes."""
+    """Scratch space for right nodes (`missing`: the probability of being uncovered) and for left nodes."""
 
     missing: FloatArray
     gains: FloatArray
@@ -28,7 +28,7 @@ class Scratch(NamedTuple):
 
 @lean_kernel
 def gain(node, offsets, arms, heads, means, weights, missing):
-    """Return what `node` adds: ``missing[v]`` is the probability that v is not covered yet."""
+    """Return the gain of `node`; ``missing[v]`` is the probability that v is not covered yet."""
     total = 0.0
     for i in range(offsets[node], offsets[node + 1]):
         v = heads[arms[i]]
@@ -39,9 +39,9 @@ def gain(node, offsets, arms, heads, means, weights, missing):
 
 @lean_kernel
 def cover_greedily(k, graph, means, scratch, chosen):
-    """Write k nodes in increasing order: one after the other that of largest gain, ties to the lower.
+    """Write the greedy choice of k nodes in increasing order; ties go to the lower node.
 
-    1 - (1 - 1/k)^k of the optimum (Nemhauser, Wolsey, Fisher 1978, section 4), lazily as Minoux has it.
+    The ratio is 1 - (1 - 1/k)^k (Nemhauser, Wolsey, Fisher 1978, section 4); lazy evaluation as in Minoux.
     """
     offsets, arms, heads, weights = graph
     missing, gains, heap, age = scratch
@@ -50,19 +50,19 @@ def cover_greedily(k, graph, means, scratch, chosen):
     for node in range(n):
         heap[node], age[node] = node, 0
         gains[node] = gain(node, offsets, arms, heads, means, weights, missing)
-    # Gains of a submodular reward only fall as nodes are chosen, so old ones are upper bounds: Minoux 1978.
+    # The gains of a submodular reward decrease with each choice, so old gains are upper bounds: Minoux 1978.
     heap_up(heap, gains, n)
     size = n
     for step in range(k):
-        while age[heap[0]] < step:  # the gain at the top is from an earlier step: an upper bound
+        while age[heap[0]] < step:  # the top gain is from an earlier step
             gains[0] = gain(heap[0], offsets, arms, heads, means, weights, missing)
             age[heap[0]] = step
             heap_sink(heap, gains, 0, size)
         node = heap[0]
-        # Marks it as chosen: the ages of others stay below k.
+        # Mark the node as chosen: the ages of other nodes stay below k.
         age[node] = k
         for i in range(offsets[node], offsets[node + 1]):
-            # Edges succeed independently, so the chances of a miss multiply: Chen et al. 2016, section 4.1.
+            # Edges are independent, so the probabilities of failure multiply: Chen et al. 2016, section 4.1.
             missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
         size = heap_drop(heap, gains, size)
     at = 0
@@ -86,13 +86,13 @@ def covered(chosen, graph, means):
 
 @solve_kernel
 def solve_coverage(means, integers, reals, out):
-    """`integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
+    """Solve; `integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
 
-    `reals`: weights of the right nodes, scratch of as many and of the left nodes.
+    `reals`: weights of the right nodes, then scratch for the right and the left nodes.
     """
     m, k, n = means.shape[0], integers[0], integers[1]
     offsets, left, arcs = integers[2 : 3 + n], integers[3 + n : 3 + 3 * n], integers[3 + 3 * n :]
-    # Two entries for each right node, one for each left node.
+    # `reals` has two entries for each right node and one for each left node.
     right = (reals.shape[0] - n) // 2
     missing, gains = reals[right : 2 * right], reals[2 * right :]
     graph = Sides(offsets, arcs[:m], arcs[m:], reals[:right])

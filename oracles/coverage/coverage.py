@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 
 
 class MaxCoverage(Oracle):
-    """k left nodes of a bipartite graph that cover as much of the right side as possible, by greedy.
+    """The sets of `k` left nodes of a bipartite graph, whose reward is the covered weight; by greedy.
 
-    Base arm i is the i-th edge of ``graph.edges``, with the probability that its left node covers its right
-    node; a super arm lists left nodes, positions among the nodes with ``bipartite=0``, and triggers all
-    their edges. It is worth the expected weight covered, ``sum_v w_v (1 - prod (1 - p_uv))``. Lazy greedy,
-    ``alpha = 1 - (1 - 1/k)^k``, at least 1 - 1/e, or 1 where all left nodes are chosen.
+    Base arm i is the i-th edge of ``graph.edges``; its mean is the probability that its left node covers its
+    right node. A super arm lists left nodes, as positions among the nodes with ``bipartite=0``, and triggers
+    all their edges. Its reward is the expected covered weight, ``sum_v w_v (1 - prod (1 - p_uv))``. The
+    oracle uses lazy greedy. ``alpha`` is ``1 - (1 - 1/k)^k``, which is at least 1 - 1/e; it is 1 if all left
+    nodes are chosen.
 
     Parameters
     ----------
     graph : networkx.Graph
-        Each edge joins a node with the attribute ``bipartite=0`` to one with ``bipartite=1``. The direction
-        of a directed edge plays no part; both directions between two nodes are refused as parallel edges.
+        A graph in which each edge joins a node with the attribute ``bipartite=0`` to a node with
+        ``bipartite=1``. The direction of a directed edge is ignored, so edges in both directions between two
+        nodes are parallel edges, which are rejected.
     k : int
-        Number of left nodes chosen, in ``[1, number of left nodes]``.
+        The number of left nodes in a super arm, in ``[1, number of left nodes]``.
     node_weight : str, optional
-        Node attribute with the weights of right nodes, not negative; all 1 if left out.
+        The node attribute with the weights of right nodes, nonnegative; by default all weights are 1.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class MaxCoverage(Oracle):
                 f"every node must have bipartite=0 or bipartite=1, got {shown(wrong)} without it"
             )
         if graph.is_multigraph() or graph.number_of_edges() == 0:
-            raise ValueError(f"graph must have edges, and no parallel ones, got {graph}")
+            raise ValueError(f"graph must have at least one edge and no parallel edges, got {graph}")
         same = [edge for edge in graph.edges if sides[edge[0]] == sides[edge[1]]]
         if same:
             raise ValueError(f"every edge must join the two sides, got {shown(same)}")
@@ -95,7 +97,7 @@ class MaxCoverage(Oracle):
         self._arms = np.argsort(tails, kind="stable")
         degrees = np.bincount(tails, minlength=len(self.left))
         self._offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-        # Numbered without gaps: left nodes without edges have none.
+        # Cluster numbers are consecutive; a left node without edges has none.
         self.clusters = (np.cumsum(degrees > 0) - 1)[tails]
 
     def __repr__(self) -> str:
@@ -123,7 +125,7 @@ class MaxCoverage(Oracle):
         return free[self._cover(part, self._check_means(means, 0.0, 1.0))]
 
     def _cover(self, graph: Sides, means: FloatArray) -> IntArray:
-        """Return the greedy choice of k left nodes of a graph, as they are numbered there."""
+        """Return the greedy choice of k left nodes, in the node numbers of `graph`."""
         from oracles.coverage._kernels_coverage import Scratch, cover_greedily
 
         n, chosen = len(graph.offsets) - 1, np.empty(self.k, np.int64)
@@ -159,7 +161,7 @@ class MaxCoverage(Oracle):
         return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
 
     def smoothness(self) -> Smoothness:
-        """Return ``W x``, W being the largest weight at the ends of the edges of k left nodes.
+        """Return ``W x``, where W is the largest total weight of the right ends of the edges of k left nodes.
 
         The constant modulated by triggering is the largest weight of a node.
         """
@@ -167,7 +169,7 @@ class MaxCoverage(Oracle):
         weights = np.add.reduceat(
             np.append(self.node_weights[self._heads[self._arms]], 0.0), self._offsets[:-1]
         )
-        weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` sums no empty range
+        weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` does not sum empty ranges
         total = float(np.sort(weights)[-self.k :].sum())
         return Smoothness.coverage(max(total, tiny), max(float(self.node_weights.max()), tiny))
 

@@ -1,1 +1,1 @@
-"""Covers at least cost: of elements by sets, of edges by nodes."""
+"""Oracles for covers of least cost: set cover and vertex cover."""

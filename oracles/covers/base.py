@@ -1,4 +1,4 @@
-"""What both kinds of covers have: arms that together must meet every element."""
+"""The base class of cover oracles: sets of arms that together cover every element."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from oracles.programs.linear_program import PuLPOracle
 
 
 class Cover(PuLPOracle):
-    """Sets of arms that meet every element, each at a cost.
+    """Sets of arms that cover every element, with a cost for each arm.
 
-    A subclass calls `_complete` with, for each element, the arms that meet it, and defines `_quickly`.
+    A subclass calls `_complete` with the arms that cover each element, and defines `_quickly`.
     """
 
     method: str
@@ -26,7 +26,7 @@ class Cover(PuLPOracle):
     def _complete(
         self, n_arms: int, meeting: Sequence[IntArray], method: Literal["program", "greedy"], ratio: float
     ) -> None:
-        """Set what every cover has; `ratio` is that of `_quickly`."""
+        """Set the attributes that all covers share; `ratio` is the approximation ratio of `_quickly`."""
         self.method = one_of("method", method, ("program", "greedy"))
         self._meets = np.zeros((n_arms, len(meeting)), bool)
         for element, arms in enumerate(meeting):
@@ -41,14 +41,14 @@ class Cover(PuLPOracle):
 
     @property
     def least_mean(self) -> float:
-        """0 for the greedy method, which is proved for costs that are not negative."""
+        """0 for the greedy method, whose ratio is proved for nonnegative costs; otherwise minus infinity."""
         return 0.0 if self.method == "greedy" else -np.inf
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         return bool(self._meets[super_arm].any(axis=0).all())
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the cover of least cost, or one within `alpha` of it, in increasing order."""
+        """Return the cover of least cost, or of at most `alpha` times the least cost, in increasing order."""
         if self.method == "program":
             return super().solve(means, rng)
         costs = self._check_means(means, 0.0)
@@ -56,10 +56,10 @@ class Cover(PuLPOracle):
 
     @abstractmethod
     def _quickly(self, costs: FloatArray) -> BoolArray:
-        """Return which arms are in a cover that keeps the ratio."""
+        """Return a cover that satisfies the approximation ratio, as a mask."""
 
     def _pruned(self, chosen: BoolArray, costs: FloatArray) -> BoolArray:
-        """Leave out, the dearest first, arms without which every element is still met."""
+        """Remove arms that are not needed to cover every element, in decreasing order of cost."""
         times = self._meets[chosen].sum(axis=0)
         for arm in np.flatnonzero(chosen)[np.argsort(-costs[chosen], kind="stable")]:
             if (times[self._meets[arm]] > 1).all():

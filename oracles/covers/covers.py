@@ -1,4 +1,4 @@
-"""Covers of elements by sets, and of edges by nodes."""
+"""Set cover and vertex cover."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 class SetCover(Cover):
-    """The choices of sets that hold every element, at least cost.
+    """The collections of sets that cover every element, at least cost.
 
-    Base arm i is the i-th set. A super arm may hold more sets than it needs.
+    Base arm i is the i-th set. A super arm may contain more sets than necessary.
 
     Parameters
     ----------
     sets : mapping or sequence
-        The elements of each set, by name or in order; every element must be in one.
+        The elements of each set, as a mapping from names or as a sequence. The sets together give the
+        elements.
     method : {"program", "greedy"}
-        ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` takes the set of least cost for each new
-        element, again and again; ``alpha`` is ``1 + 1/2 + ... + 1/d``, d being the size of the largest set,
-        for costs that are not negative (Chvátal 1979). What is asked with constraints is solved by the
-        program.
+        The algorithm. ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` repeatedly chooses the set of
+        least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d is
+        the size of the largest set (Chvátal 1979). Calls with constraints always use the program.
 
     Raises
     ------
     ValueError
-        If there is no element, or an argument is out of its range. In `solve`: if a cost is negative and the
-        method greedy.
+        If there is no element, or if an argument is out of range. In `solve`, if a cost is negative and the
+        method is ``"greedy"``.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class SetCover(Cover):
             own = listed(name, elements, "elements")
             for element in own:
                 if not isinstance(element, Hashable):
-                    raise ValueError(f"{name} must hold elements that are hashable, got {shown(element)}")
+                    raise ValueError(f"{name} must contain hashable elements, got {shown(element)}")
             for element in dict.fromkeys(own):
                 held.setdefault(element, []).append(arm)
         if not held:
-            raise ValueError(f"sets must hold an element, got {shown(sets)}")
+            raise ValueError(f"sets must contain at least one element, got {shown(sets)}")
         largest = max(np.bincount(np.concatenate(list(held.values()))))
         ratio = float((1.0 / np.arange(1, largest + 1)).sum())
         self._complete(len(given), [np.array(arms, np.int64) for arms in held.values()], method, ratio)
@@ -90,24 +90,24 @@ class SetCover(Cover):
 
 
 class VertexCover(Cover):
-    """The sets of nodes that touch every edge, at least cost.
+    """The sets of nodes that cover every edge, at least cost.
 
-    Base arm i is the i-th node of the graph. A super arm may hold more nodes than it needs.
+    Base arm i is the i-th node of the graph. A super arm may contain more nodes than necessary.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        Undirected, with at least one edge; the node of a self-loop is in every cover.
+        An undirected graph with at least one edge. The node of a self-loop is in every cover.
     method : {"program", "greedy"}
-        ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` pays for each edge with what is left of the
-        cheaper of its ends (local ratio, Bar-Yehuda and Even 1985): ``alpha`` is 2, for costs that are not
-        negative. What is asked with constraints is solved by the program.
+        The algorithm. ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` reduces, for each edge, the
+        remaining costs of both ends by the smaller of the two (local ratio, Bar-Yehuda and Even 1985). Its
+        ``alpha`` is 2 for nonnegative costs. Calls with constraints always use the program.
 
     Raises
     ------
     ValueError
-        If the graph cannot be used or an argument is out of its range. In `solve`: if a cost is negative and
-        the method greedy.
+        If the graph is invalid or an argument is out of range. In `solve`, if a cost is negative and the
+        method is ``"greedy"``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How influence spreads: graphs as arrays, models of triggering, features and groups of arcs."""
+"""Diffusion of influence: graphs as arrays, triggering models, features and groups of arcs."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""Cascades of the independent-cascade model, forwards: one with feedback, many without, all of them."""
+"""Forward cascades of the independent-cascade model: with feedback, for estimates, and by enumeration."""
 
 import math
 
@@ -12,13 +12,13 @@ _LINE = 64 // _ARC.itemsize
 
 @kernel
 def arcs_in_rows(arms, heads, means):
-    """Return what a cascade reads of each arc side by side, in the order of `arms`.
+    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
 
-    A coin succeeds if its `keyed_word` is below `limit`: if its `keyed_uniform` is below the mean.
+    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
     """
     arcs = np.empty(arms.shape[0], _ARC)
     for j in range(arms.shape[0]):
-        # k / 2^53 < p for whole k is k < ceil(2^53 p), which is exact: no coin is rounded.
+        # For integers k, k / 2^53 < p is equivalent to k < ceil(2^53 p). This is exact, without rounding.
         arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
         arcs[j]["head"] = heads[arms[j]]
         arcs[j]["arm"] = arms[j]
@@ -27,13 +27,14 @@ def arcs_in_rows(arms, heads, means):
 
 @kernel
 def cascade(offsets, arcs, seeds, key, observed, outcomes):
-    """Run one cascade; the coin of the arc at position j is the number that belongs to (key, j).
+    """Run one cascade; the random number of the arc at position j is a function of (key, j).
 
-    `arcs` are those of `arcs_in_rows`, in the order of the nodes that they leave; `offsets` says where from.
+    `arcs` are the rows of `arcs_in_rows`, in the order of their tails; `offsets` gives the first arc of each
+    node.
 
-    Every arc out of every active node is observed, whether its head is active already or not. `observed` and
-    `outcomes` are filled in order of activation. Return the numbers of active nodes and of observed arcs; -1
-    and 0 if a seed is out of range or repeated.
+    Every arc out of every active node is observed, even if its head is already active. `observed` and
+    `outcomes` are filled in order of activation. Return the number of active nodes and the number of observed
+    arcs; return -1 and 0 if a seed is out of range or repeated.
     """
     n = offsets.shape[0] - 1
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
@@ -45,9 +46,9 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
         starts[size], stops[size] = offsets[seed], offsets[seed + 1]
         size += 1
         dormant[seed] = 0
-    # Coins are not to be guessed. Without branches on them, the processor guesses only where rows end: the
-    # coins of a step first, then the nodes they hit, each written down and kept if it was dormant. The rows
-    # of those are under way from memory while the others are still written down.
+    # Outcomes are unpredictable for the processor. Without branches on outcomes, it mispredicts only the ends
+    # of rows: first compute the outcomes of a step, then write down each node that was hit and keep it if it
+    # was dormant. The rows of these nodes are prefetched from memory meanwhile.
     while at < size:
         hits = 0
         while at < size:
@@ -71,15 +72,15 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
 
 @lean_kernel
 def cascade_key(key, i):
-    """Return the key of cascade `i`, a whole number that is not negative."""
+    """Return the key of cascade `i`, a nonnegative integer."""
     return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
 
 
 @kernel
 def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
-    """Return sum, and norm of distances from `origin`, of the spreads of cascades `first`, ..., ``last - 1``.
+    """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
 
-    Arrays as in `cascade`, and the same loop, which keeps nodes instead of coins.
+    The arrays are those of `cascade`. The loop is also the same, but it keeps nodes instead of outcomes.
     """
     n = offsets.shape[0] - 1
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
@@ -88,7 +89,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     total, norm = 0.0, 0.0
     for i in range(first, last):
         run = cascade_key(key, i)
-        # Seeds count as hit: the loop below writes them down.
+        # Seeds count as hit, so the loop below writes them down.
         hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
         hit[:hits] = seeds
         while hits > 0:
@@ -106,7 +107,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
                     hit[hits] = arc["head"]
                     hits += keyed_word(run, j) < arc["limit"]
                 at += 1
-        # The sum over nodes that were active, and the marks set back for the next cascade, in one pass.
+        # One pass sums over the active nodes and resets the marks for the next cascade.
         for v in active[:size]:
             spread += weights[v]
             dormant[v] = 1
@@ -117,7 +118,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
 
 @lean_kernel
 def _reach(offsets, arms, heads, usable, seeds, reached, queue):
-    """Write the nodes reached from `seeds` over usable arcs to `queue`, in order, and mark them."""
+    """Write the nodes that `seeds` reach along usable arcs to `queue`, in order, and mark them."""
     size, at = 0, 0
     for seed in seeds:
         reached[seed] = True
@@ -137,7 +138,7 @@ def _reach(offsets, arms, heads, usable, seeds, reached, queue):
 
 @kernel
 def reachable(offsets, arms, heads, usable, seeds):
-    """Return the nodes reached from `seeds` over usable arcs, in order, and as a mask."""
+    """Return the nodes that `seeds` reach along usable arcs, in order, and as a mask."""
     n = offsets.shape[0] - 1
     reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
     size = _reach(offsets, arms, heads, usable, seeds, reached, queue)
@@ -146,9 +147,9 @@ def reachable(offsets, arms, heads, usable, seeds):
 
 @kernel
 def uncertain_arms(offsets, arms, heads, means, seeds, most):
-    """Return the uncertain arms that a cascade from `seeds` may meet, and their number.
+    """Return the uncertain arms that a cascade from `seeds` may examine, and their number.
 
-    The search ends when there are more than `most`: the number is ``most + 1`` then.
+    If there are more than `most`, the search ends and the number is ``most + 1``.
     """
     n = offsets.shape[0] - 1
     reached, queue, size, at = np.zeros(n, np.bool_), np.empty(n, np.int64), 0, 0
@@ -165,7 +166,7 @@ def uncertain_arms(offsets, arms, heads, means, seeds, most):
             if means[arm] <= 0.0:
                 continue
             if means[arm] < 1.0:
-                # Early: on a large graph a cascade may meet millions.
+                # End early, because a cascade on a large graph may examine millions of arms.
                 if count == most:
                     return found, most + 1
                 found[count] = arm
@@ -179,23 +180,23 @@ def uncertain_arms(offsets, arms, heads, means, seeds, most):
 
 @kernel
 def exact_activation(offsets, arms, heads, means, seeds, uncertain):
-    """Return the probability that each node becomes active, summed over all outcomes of the `uncertain` arms.
+    """Return the activation probability of each node, summed over all outcomes of `uncertain` arms.
 
-    Other arms are certain or impossible.
+    The other arms are certain or impossible.
     """
     n = offsets.shape[0] - 1
     usable, active = means >= 1.0, np.zeros(n)
-    # Set back after each outcome where it was written to: most outcomes reach few of many nodes.
+    # Reset only the entries that were written, because most outcomes reach few of many nodes.
     reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
-    # Kempe et al. 2003, proof of Theorem 2.2 (number from memory): in each outcome of all coins the active
-    # nodes are those that live arcs lead to.
+    # Kempe et al. 2003, proof of Theorem 2.2 (number from memory): in each outcome, the active nodes are
+    # those that live arcs connect to the seeds.
     for outcome in range(1 << uncertain.shape[0]):
         chance = 1.0
         for b in range(uncertain.shape[0]):
             success = (outcome >> b) & 1 == 1
             usable[uncertain[b]] = success
             chance *= means[uncertain[b]] if success else 1.0 - means[uncertain[b]]
-        # A chance that underflows adds nothing.
+        # A probability that underflows adds nothing.
         if chance > 0.0:
             for v in queue[: _reach(offsets, arms, heads, usable, seeds, reached, queue)]:
                 active[v] += chance

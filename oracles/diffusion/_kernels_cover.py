@@ -1,4 +1,4 @@
-"""Maximum coverage over reverse-reachable sets: index, greedy choice, bound on the optimum."""
+"""Maximum coverage of reverse-reachable sets: index, greedy choice and bound on the optimum."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from oracles.diffusion._kernels_graph import group_offsets
 
 
 class Index(NamedTuple):
-    """Sets, and those that hold each node.
+    """The sets, and the sets that contain each node.
 
     Set i is ``pool[ends[i]:ends[i + 1]]``; node v is in the sets ``sets[offsets[v]:offsets[v + 1]]``.
     """
@@ -23,7 +23,7 @@ class Index(NamedTuple):
 
 @kernel
 def invert(ends, pool, n):
-    """Return the sets that hold each of `n` nodes, as (offsets, sets)."""
+    """Return the sets that contain each of `n` nodes, as (offsets, sets)."""
     n_sets = ends.shape[0] - 1
     offsets = group_offsets(pool[: ends[n_sets]], n)
     place = offsets[:-1].copy()
@@ -37,7 +37,7 @@ def invert(ends, pool, n):
 
 @lean_kernel
 def _largest(histogram, top, k):
-    """Return the sum of the `k` largest degrees, all at most `top`."""
+    """Return the sum of the `k` largest degrees; all degrees are at most `top`."""
     total = 0
     while top > 0 and k > 0:
         taken = min(k, histogram[top])
@@ -49,7 +49,7 @@ def _largest(histogram, top, k):
 
 @kernel
 def _sizes(offsets):
-    """Return how many there are in each group: `np.diff`, which takes a second to compile."""
+    """Return the size of each group; this avoids `np.diff`, which takes a second to compile."""
     sizes = np.empty(offsets.shape[0] - 1, np.int64)
     for v in range(sizes.shape[0]):
         sizes[v] = offsets[v + 1] - offsets[v]
@@ -58,12 +58,12 @@ def _sizes(offsets):
 
 @kernel
 def cover(index, k, allowed, given):
-    """Choose at most `k` allowed nodes, `given` first and then greedily, ties to the lowest.
+    """Choose at most `k` allowed nodes, first `given` and then greedily; ties go to the lowest number.
 
-    Stop when nothing is left to gain. Return the nodes, the number of sets they cover, an upper bound on
-    what any k allowed nodes cover, and the largest gain of one more node. The bound is the smallest, over the
-    steps after `given`, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10). Sets that
-    hold a given node need not be complete.
+    Stop if no node has a positive gain. Return the nodes, the number of sets they cover, an upper bound on
+    the coverage of any k allowed nodes, and the largest gain of one more node. The bound is the minimum, over
+    the steps after `given`, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10). Sets
+    that contain a given node need not be complete.
     """
     ends, pool, offsets, sets = index
     n = offsets.shape[0] - 1
@@ -71,7 +71,7 @@ def cover(index, k, allowed, given):
     for v in range(n):
         if allowed[v]:
             degrees[v] = offsets[v + 1] - offsets[v]
-    # How many nodes have each degree: the k largest are read off without sorting.
+    # The histogram of degrees gives the k largest without sorting.
     top = 0
     for v in range(n):
         top = max(top, degrees[v])
@@ -82,9 +82,9 @@ def cover(index, k, allowed, given):
     chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
     while True:
         if size >= given.shape[0]:
-            # Tang et al. 2018, eq. 10: no k nodes cover more than what is covered and the k largest gains.
+            # Tang et al. 2018, eq. 10: k nodes cover at most the current coverage plus the k largest gains.
             bound = min(bound, covered + _largest(histogram, top, k))
-        # Degrees only fall, so `top` does too: all steps together pass over the histogram once.
+        # Degrees only decrease, and so does `top`: all steps together pass over the histogram once.
         while top > 0 and histogram[top] == 0:
             top -= 1
         if size == k or (top == 0 and size >= given.shape[0]):
@@ -93,7 +93,7 @@ def cover(index, k, allowed, given):
         if size < given.shape[0]:
             best = given[size]
         else:
-            # The lowest of the largest: ties go to lower numbers.
+            # Choose the lowest node of largest degree.
             while degrees[best] != top:
                 best += 1
         chosen[size] = best
@@ -104,7 +104,7 @@ def cover(index, k, allowed, given):
                 covered_sets[sets[j]] = True
                 for at in range(ends[sets[j]], ends[sets[j] + 1]):
                     degree = degrees[pool[at]]
-                    if degree > 0:  # others are not allowed
+                    if degree > 0:  # nodes of degree 0 are not allowed
                         histogram[degree] -= 1
                         histogram[degree - 1] += 1
                         degrees[pool[at]] = degree - 1
@@ -112,10 +112,11 @@ def cover(index, k, allowed, given):
 
 @kernel
 def cover_and_gain(index, k, nodes, certain, per_set):
-    """Choose among `nodes` as `cover` does, where v is worth ``certain[v]`` and each covered set `per_set`.
+    """Choose among `nodes` as `cover` does, with value ``certain[v]`` for v and `per_set` per covered set.
 
-    Return the nodes and the number of sets they cover. Greedy by construction, whatever the numbers: a node
-    is taken when its worth of now is on top of the heap, in which no node has less than its worth of now.
+    Return the nodes and the number of sets they cover. The choice is greedy by construction, regardless of
+    rounding: a node is chosen only if its current value is on top of the heap, and the heap's keys are upper
+    bounds on the current values of all nodes.
     """
     degrees, left = _sizes(index.offsets), certain.copy()
     heap, keys, held = nodes.copy(), np.empty(nodes.shape[0]), nodes.shape[0]
@@ -127,7 +128,7 @@ def cover_and_gain(index, k, nodes, certain, per_set):
     while size < k and held > 0:
         best = heap[0]
         worth = left[best] + per_set * degrees[best]
-        if worth < keys[0]:  # a key of an earlier step, an upper bound: gains only fall (CELF)
+        if worth < keys[0]:  # the key of an earlier step is an upper bound (CELF)
             keys[0] = worth
             heap_sink(heap, keys, 0, held)
             continue
@@ -136,7 +137,7 @@ def cover_and_gain(index, k, nodes, certain, per_set):
         held = heap_drop(heap, keys, held)
         chosen[size] = best
         size += 1
-        # What it is worth by itself is taken; its sets follow.
+        # Its own value is used up; its sets follow.
         left[best] = 0.0
         covered += _take(index, best, degrees, covered_sets)
     return chosen[:size], covered
@@ -144,7 +145,7 @@ def cover_and_gain(index, k, nodes, certain, per_set):
 
 @lean_kernel
 def _take(index, node, degrees, covered_sets):
-    """Cover the sets that hold `node`, take them off all degrees, and return how many are new."""
+    """Cover the sets that contain `node`, update all degrees, and return the number of new sets."""
     ends, pool, offsets, sets = index
     fresh = 0
     for j in range(offsets[node], offsets[node + 1]):
@@ -158,15 +159,15 @@ def _take(index, node, degrees, covered_sets):
 
 @kernel
 def _sum_of_largest(nodes, degrees, left, slope, best):
-    """Return the sum of the largest ``left + slope * degrees``, as many as `best` has room for."""
+    """Return the sum of the largest ``left + slope * degrees``; their number is the size of `best`."""
     best[:] = 0.0
     size = best.shape[0]
     for v in nodes:
         value = left[v] + slope * degrees[v]
-        # Most nodes end here, at the least of the best.
+        # Most nodes end here, because they do not exceed the smallest of the best.
         if value <= best[0]:
             continue
-        at = 0  # `best` stays a heap, the smallest on top
+        at = 0  # `best` is a heap with the smallest value on top
         while 2 * at + 1 < size:
             below = 2 * at + 1
             if below + 1 < size and best[below + 1] < best[below]:
@@ -181,11 +182,11 @@ def _sum_of_largest(nodes, degrees, left, slope, best):
 
 @kernel
 def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
-    """Return an upper bound on what any k of `nodes` are worth: v ``certain[v]``, each covered set `slope`.
+    """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
 
-    It is the smallest, after `looks` of the `chosen` nodes and all of them, of what these are worth plus the
-    k largest gains (Tang et al. 2018, eq. 10), which holds whoever is chosen. Nodes that never were worth
-    `cut` are looked at only where fewer than `k` others still are.
+    The bound is the minimum, at `looks` points of the sequence `chosen` and at its end, of the value so far
+    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence. Nodes whose initial value
+    is below `cut` are examined only if fewer than `k` other nodes still exceed `cut`.
     """
     degrees, left = _sizes(index.offsets), certain.copy()
     near, n_near = np.empty_like(nodes), 0
@@ -200,7 +201,7 @@ def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
     for size in range(chosen.shape[0] + 1):
         if size % step == 0 or size == chosen.shape[0]:
             more = _sum_of_largest(near, degrees, left, slope, largest)
-            # Nodes left out could be among the k best: look at all of them.
+            # A node outside `near` could be among the k best, so examine all nodes.
             if largest[0] < cut:
                 more = _sum_of_largest(nodes, degrees, left, slope, largest)
             bound = min(bound, worth + more)  # Tang et al. 2018, eq. 10
@@ -213,7 +214,7 @@ def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
 
 @kernel
 def is_greedy(index, nodes, certain, per_set, chosen):
-    """Return whether each of `chosen` in turn gains as much as any of `nodes` does: a slow second look."""
+    """Return whether each of `chosen` in turn has the largest gain of `nodes`; a slow verification."""
     degrees, left = _sizes(index.offsets), certain.copy()
     covered_sets, gains = np.zeros(index.ends.shape[0] - 1, np.bool_), np.empty(chosen.shape[0])
     for i in range(chosen.shape[0]):
@@ -222,7 +223,7 @@ def is_greedy(index, nodes, certain, per_set, chosen):
         left[v] = 0.0
         _take(index, v, degrees, covered_sets)
     degrees, left = _sizes(index.offsets), certain.copy()
-    # Gains only fall: nodes that begin with no more than the least of them never gain more.
+    # Gains only decrease, so nodes whose initial value is at most the smallest gain never gain more.
     rivals = nodes[left[nodes] + per_set * degrees[nodes] > gains.min()]
     covered_sets[:] = False
     for i in range(chosen.shape[0]):
@@ -236,28 +237,28 @@ def is_greedy(index, nodes, certain, per_set, chosen):
 
 @kernel
 def cover_within(index, costs, budget):
-    """Choose nodes greedily by gain per cost, ties to the lowest, while the budget allows any gain.
+    """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
 
-    Costs and budget are whole numbers below 2^53, so that what is left is exact. What is free comes first.
-    Return the nodes, the number of sets they cover, and the gains that are left.
+    Costs and budget are integers below 2^53, so the remaining budget is exact. Free nodes come first. Return
+    the nodes, the number of sets they cover, and the remaining gains.
     """
-    # All sets are uncovered at first, so a node gains as many as hold it.
+    # No set is covered at first, so the gain of a node is the number of sets that contain it.
     gains = _sizes(index.offsets)
     n = gains.shape[0]
     heap, keys = np.arange(n), np.zeros(n)
     for v in range(n):
         if gains[v] > 0:
-            keys[v] = gains[v] / costs[v]  # Khuller et al. 1999, modified greedy; infinite for what is free
+            keys[v] = gains[v] / costs[v]  # Khuller et al. 1999, modified greedy; infinite for free nodes
     heap_up(heap, keys, n)
     chosen, size, covered, held = np.empty(n, np.int64), 0, 0, n
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     while held > 0 and keys[0] > 0.0:
         best = heap[0]
-        if gains[best] == 0 or costs[best] > budget:  # the budget only falls
+        if gains[best] == 0 or costs[best] > budget:  # the budget only decreases
             held = heap_drop(heap, keys, held)
             continue
         rate = gains[best] / costs[best]
-        if rate < keys[0]:  # a key of an earlier step, an upper bound: gains only fall (CELF)
+        if rate < keys[0]:  # the key of an earlier step is an upper bound (CELF)
             keys[0] = rate
             heap_sink(heap, keys, 0, held)
             continue
@@ -271,13 +272,13 @@ def cover_within(index, costs, budget):
 
 @kernel
 def count_covered(offsets, sets, nodes, seen):
-    """Return how many sets hold one of `nodes`; `seen`, one entry a set, is false before and after."""
+    """Return how many sets contain one of `nodes`; `seen`, one entry per set, is false before and after."""
     covered = 0
     for v in nodes:
         for j in range(offsets[v], offsets[v + 1]):
             covered += not seen[sets[j]]
             seen[sets[j]] = True
-    # Set back by the same walk: a new array for each question would cost a pass over all sets.
+    # Reset `seen` by the same loop, because a new array for each call would cost a pass over all sets.
     for v in nodes:
         for j in range(offsets[v], offsets[v + 1]):
             seen[sets[j]] = False

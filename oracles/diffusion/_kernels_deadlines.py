@@ -1,6 +1,6 @@
-"""Cascades that take time, up to a deadline: forwards with feedback, many without, and backwards as sets.
+"""Cascades with delays up to a deadline: with feedback, for estimates, and backward as sets.
 
-Forwards and backwards nodes are settled in the order of their times, as Dijkstra's algorithm does.
+In both directions, nodes are settled in order of time, as in Dijkstra's algorithm.
 """
 
 import math
@@ -13,15 +13,15 @@ from cmab.kernels import GOLDEN, heap_drop, heap_rise, kernel, keyed_uniform, le
 from oracles.diffusion._kernels_cascade import cascade_key
 from oracles.diffusion._kernels_sets import draw_root
 
-_DELAYS = 0x71CE  # another number of an arc than its coin
+_DELAYS = 0x71CE  # separates the delay of an arc from its outcome
 _TINY = 2.0**-53
 
 
 class Timed(NamedTuple):
-    """Arcs of node v are ``offsets[v]:offsets[v + 1]``, to or from `others`.
+    """The arcs ``offsets[v]:offsets[v + 1]`` of each node v, to or from `others`.
 
-    Arc j succeeds with probability ``chances[j]``, when a delay is over: ``ln(u) * scales[j]`` of a uniform
-    u, and with `steps` one more than the whole part of that. What is later than `deadline` never happens.
+    Arc j succeeds with probability ``chances[j]`` after its delay. The delay is ``ln(u) * scales[j]`` for a
+    uniform u; with `steps`, it is one plus the integer part of this. Events after `deadline` do not happen.
     """
 
     offsets: IntArray
@@ -34,14 +34,14 @@ class Timed(NamedTuple):
 
 @lean_kernel
 def _delay(number, scale, steps):
-    # In (0, 1], so that the logarithm is finite. P[delay > t] = e^(-rate t), or (1 - meeting)^t for whole t.
+    # In (0, 1], so the logarithm is finite. P[delay > t] = e^(-rate t), or (1 - meeting)^t for integers t.
     delay = math.log(number + _TINY) * scale
     return 1.0 + math.floor(delay) if steps else delay
 
 
 @lean_kernel
 def _arrive(v, time, times, heap, keys, size):
-    """Let node v become active at `time` at the latest; return the size of the heap."""
+    """Activate node v at `time` unless it is active earlier; return the size of the heap."""
     times[v] = time
     heap[size], keys[size] = v, -time
     heap_rise(heap, keys, size)
@@ -50,11 +50,12 @@ def _arrive(v, time, times, heap, keys, size):
 
 @kernel
 def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, outcomes):
-    """Run one cascade; coin and delay of the arc at position j belong to (key, j).
+    """Run one cascade; outcome and delay of the arc at position j are functions of (key, j).
 
-    Observed is every arc out of an active node whose delay is over by the deadline, whether its head is
-    active already or not. `times` must be infinite and is left as the times of the `active` nodes, in this
-    order; with an empty `observed` nothing is. Return the numbers of active nodes and of observed arcs.
+    An arc out of an active node is observed if its delay is over by the deadline, even if its head is already
+    active. `times` must be infinite at first; it returns the times of the `active` nodes, which are in order
+    of time. If `observed` is empty, nothing is recorded. Return the number of active nodes and of observed
+    arcs.
     """
     offsets, others, chances, scales = world.offsets, world.others, world.chances, world.scales
     steps, deadline, shows = world.steps, world.deadline, observed.shape[0] > 0
@@ -64,7 +65,7 @@ def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, 
     while size > 0:
         v, now = heap[0], -keys[0]
         size = heap_drop(heap, keys, size)
-        if now > times[v]:  # an entry from before an earlier message was under way
+        if now > times[v]:  # an outdated entry: an earlier message was found later
             continue
         active[n_active] = v
         n_active += 1
@@ -83,7 +84,7 @@ def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, 
 
 @kernel
 def timed_sums(world, weights, seeds, key, first, last, origin):
-    """Return what `spread_sums` does, of the spreads of cascades by the deadline."""
+    """Return `spread_sums` for the spreads of cascades up to the deadline."""
     n, m = world.offsets.shape[0] - 1, world.others.shape[0]
     times, active = np.full(n, np.inf), np.empty(n, np.int64)
     heap, keys = np.empty(n + m, np.int64), np.empty(n + m)
@@ -102,7 +103,7 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
 
 @kernel
 def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stamps):
-    """Draw sets as `draw_sets` does: who reaches the root by the deadline (Tang et al. 2015, section 5)."""
+    """Draw sets of the nodes that reach a root by the deadline (Tang et al. 2015, section 5)."""
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, others, chances, scales = (
         backwards.offsets,
@@ -113,7 +114,7 @@ def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stam
     steps, deadline = backwards.steps, backwards.deadline
     base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
     heap, keys = np.empty(n + others.shape[0], np.int64), np.empty(n + others.shape[0])
-    times = np.empty(n)  # of nodes that bear the stamp of the set
+    times = np.empty(n)  # valid for nodes with the stamp of the set
     hits, examined, start = 0, 0, ends[0] if keep else 0
     for j in range(last - first):
         if start + n > pool.shape[0]:
@@ -135,7 +136,7 @@ def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stam
                 state += GOLDEN
                 then, u = now + _delay(to_unit(mix(state)), scales[i], steps), others[i]
                 is_new = stamps[u] != stamp
-                # Once in time is in the set; a shorter way only lets it reach further back.
+                # A node that is in time once is in the set. A shorter path only lets it reach further back.
                 if then > deadline or not (is_new or then < times[u]):
                     continue
                 size = _arrive(u, then, times, heap, keys, size)

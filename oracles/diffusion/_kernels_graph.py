@@ -1,4 +1,4 @@
-"""Graph kernels of the influence engine: counting sort, strong components, the reverse graph of a round."""
+"""Graph kernels of influence maximisation: counting sort, strong components, the reverse graph."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,10 @@ from cmab.kernels import kernel
 
 
 class Arcs(NamedTuple):
-    """The arcs of a graph, each from its tail to its head, and the numbers of those out of and into nodes.
+    """The arcs of a graph by tail and head, and the numbers of the arcs out of and into each node.
 
-    Arcs out of node v are ``out_arms[out_offsets[v]:out_offsets[v + 1]]``, arcs into it likewise.
+    The arcs out of node v are ``out_arms[out_offsets[v]:out_offsets[v + 1]]``; arcs into v are stored
+    likewise.
     """
 
     tails: AnyArray
@@ -22,14 +23,14 @@ class Arcs(NamedTuple):
     in_arms: AnyArray
 
 
-# The first 31 bits of a probability are compared with those of a coin: p = 1 (2^31) is above all of them.
+# The first 31 bits of a probability are compared with 31 random bits; p = 1 (2^31) is above all of them.
 SCALE = 2.0**31
 CERTAIN = np.uint32(1 << 31)
 
 
 @kernel
 def group_offsets(keys, n):
-    """Return where each of the groups 0..n-1 of `keys` begins once they are sorted, and the end."""
+    """Return where each of the groups 0..n-1 of `keys` begins after sorting, and the end."""
     offsets = np.zeros(n + 1, np.int64)
     for i in range(keys.shape[0]):
         offsets[keys[i] + 1] += 1
@@ -40,9 +41,9 @@ def group_offsets(keys, n):
 
 @kernel
 def order_by(keys, n):
-    """Return the offsets of the groups 0..n-1 of `keys` and the positions in stable order of their keys."""
+    """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
     offsets = group_offsets(keys, n)
-    # A counting sort: stable, and linear in keys and groups.
+    # A counting sort is stable, and linear in keys and groups.
     place = offsets[:-1].copy()
     order = np.empty(keys.shape[0], np.int32)
     for i in range(keys.shape[0]):
@@ -53,11 +54,12 @@ def order_by(keys, n):
 
 @kernel
 def limits_of(means):
-    """Return the first 31 bits of every probability, how many of them are 1, and how many 0."""
+    """Return the first 31 bits of every probability, how many probabilities are 1, and how many are 0."""
     limits = np.empty(means.shape[0], np.uint32)
     certain, impossible = 0, 0
     for i in range(means.shape[0]):
-        # Exact: a power of two moves the point, and the cast cuts off what `is_below` looks at.
+        # This is exact: a power of two moves the binary point. The cast drops the bits that `is_below`
+        # compares.
         limits[i] = np.uint32(means[i] * SCALE)
         certain += limits[i] == CERTAIN
         impossible += means[i] == 0.0
@@ -75,15 +77,15 @@ def in_order(values, order):
 
 @kernel
 def strong_components(offsets, arms, heads, limits):
-    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, without recursion).
+    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative).
 
     Components are numbered in the order of their lowest nodes.
     """
     n = offsets.shape[0] - 1
     number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
     component = np.full(n, -1, np.int32)
-    # Where the walk stands at each node: what recursion would keep in local variables. `path` is its stack,
-    # `stack` holds the nodes that have no component yet.
+    # The position of the search at each node, which recursion would keep in local variables. `path` is the
+    # recursion stack, and `stack` holds the nodes without a component.
     position = offsets[:-1].copy()
     path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
     depth, held, clock, found = 0, 0, 0, 0
@@ -110,7 +112,7 @@ def strong_components(offsets, arms, heads, limits):
                     depth += 1
                     descended = True
                     break
-                # Only nodes that have no component yet are on the stack: others cannot reach v.
+                # Nodes without a component are on the stack. Nodes with a component cannot reach v.
                 if component[w] < 0:
                     low[v] = min(low[v], number[w])
             if descended:
@@ -119,7 +121,8 @@ def strong_components(offsets, arms, heads, limits):
             if depth:
                 parent = path[depth - 1]
                 low[parent] = min(low[parent], low[v])
-            # v is the first node of its component that was met: what lies above it on the stack is the rest.
+            # v is the first visited node of its component, and the nodes above it on the stack are the
+            # others.
             if low[v] == number[v]:
                 while True:
                     held -= 1
@@ -144,19 +147,19 @@ def _renumbered(component, found):
 
 @kernel
 def certain_owners(offsets, heads, arms, limits, component, chosen):
-    """Return for each component one of the `chosen` that reaches it over certain arcs, -1 where none does.
+    """Return for each component one of the `chosen` that reaches it by certain arcs, or -1.
 
-    `heads` come in the order of the nodes that arcs leave, `limits` in that of the arms.
+    `heads` are in the order of the tails of arcs, `limits` in the order of the arms.
     """
     n, found = component.shape[0], 0
     for v in range(n):
         found = max(found, component[v] + 1)
     owners = np.full(found, -1, np.int32)
-    # ``owners[chosen] = chosen`` takes three seconds to compile.
+    # The statement ``owners[chosen] = chosen`` takes three seconds to compile.
     for c in chosen:
         owners[c] = c
     queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
-    # All chosen ones start together, so every node is reached once, by whoever comes first.
+    # The search starts from all chosen components together, so every node is visited once.
     for v in range(n):
         if owners[component[v]] >= 0:
             queue[end], queued[v] = v, True
@@ -181,7 +184,7 @@ def reverse_arcs(tails, heads, means, limits, component, n):
     into = np.empty(tails.shape[0], np.int32)
     for i in range(tails.shape[0]):
         u, v = component[tails[i]], component[heads[i]]
-        into[i] = v if means[i] > 0.0 and u != v else n  # the last group is left out
+        into[i] = v if means[i] > 0.0 and u != v else n  # the last group is dropped
     offsets, order = order_by(into, n + 1)
     arms = order[: offsets[n]]
     in_tails, in_limits = np.empty(arms.shape[0], np.int32), np.empty(arms.shape[0], np.uint32)

@@ -1,4 +1,4 @@
-"""Cascades seen from the nodes: only who became active, and in which step, is known."""
+"""Cascades with node feedback: only the active nodes and their steps are observed."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from cmab.kernels import kernel, keyed_uniform
 
 ALONE, CREDITED, COINS = 0, 1, 2
 
-_TIES = 0x7135  # another number of a node than the one its live arc may depend on
+_TIES = 0x7135  # separates this number of a node from the one for its live arc
 
 
 class Rows(NamedTuple):
-    """Arcs out of node v are ``arms[offsets[v]:offsets[v + 1]]``, to the heads at the same places."""
+    """The arcs out of node v are ``arms[offsets[v]:offsets[v + 1]]``; `heads` has the same order."""
 
     offsets: IntArray
     arms: AnyArray
@@ -21,9 +21,9 @@ class Rows(NamedTuple):
 
 
 class Coins(NamedTuple):
-    """In the order of the rows: an arc is live when the number of (key, owner) lies in its ``[low, high)``.
+    """In the order of the rows: an arc is live if the number of (key, owner) is in ``[low, high)``.
 
-    Without `lows`, they are 0.
+    If `lows` is empty, every low is 0.
     """
 
     owners: AnyArray
@@ -32,7 +32,7 @@ class Coins(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a cascade writes to: nodes in order of activation, arcs that are shown, and their outcomes."""
+    """The output of a cascade: nodes in order of activation, shown arcs, and their outcomes."""
 
     active: IntArray
     observed: IntArray
@@ -41,13 +41,14 @@ class Shown(NamedTuple):
 
 @kernel
 def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
-    """Run one cascade and show what the steps in which nodes became active tell about arcs.
+    """Run one cascade, and show the outcomes that the activation steps of nodes determine.
 
-    An arc tries its head in the step after its tail became active, unless the head was active before.
+    An arc tries its head in the step after its tail became active, unless the head was already active.
 
-    Shown are the arcs that tried their head; with `once`, only in the first step in which it was tried. With
-    `shows` = ALONE, those that were alone in trying it; with COINS, all, and whether they are live; with
-    CREDITED, all, and where the head became active a uniform one of them counts as the success.
+    Only arcs that tried their head are shown. With `once`, an arc is shown only if no arc tried the head in
+    an earlier step. With `shows` = ALONE, an arc is shown if it was alone in trying its head. With COINS, all
+    arcs are shown, with their true outcomes. With CREDITED, all arcs are shown; if the head became active,
+    one of them, chosen uniformly, counts as the success.
     """
     offsets, arms, heads = rows
     owners, lows, highs = coins
@@ -59,7 +60,7 @@ def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
         since[seed] = 0
         active[size] = seed
         size += 1
-    # Nodes of one step try together: nobody sees which of them was first.
+    # The nodes of one step try together: their order is not observed.
     while first < size:
         last = size
         for v in active[first:last]:
@@ -67,7 +68,7 @@ def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
                 w = heads[j]
                 if 0 <= since[w] <= step:
                     continue
-                # Counted before anybody is shown: ALONE and CREDITED need to know how many tried.
+                # Count first, because ALONE and CREDITED need the number of arcs that tried.
                 tries[w, 0] += 1
                 if since[w] < 0 and _is_live(owners, lows, highs, key, j):
                     since[w] = step + 1
@@ -80,14 +81,15 @@ def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
                     continue
                 observed[seen] = arms[j]
                 if shows == CREDITED:
-                    # One of those that tried is credited, each as likely: live or not is not seen.
+                    # Credit one of the arcs that tried, uniformly, because it is not observed which of them
+                    # were live.
                     lucky = int(keyed_uniform(key ^ _TIES, w) * tries[w, 0])
                     outcomes[seen] = since[w] > step and tries[w, 1] == lucky
                     tries[w, 1] += 1
                 else:
                     outcomes[seen] = _is_live(owners, lows, highs, key, j)
                 seen += 1
-        # Only heads that were tried are set back: steps are short, graphs are not.
+        # Reset only heads that were tried, because a step is small and the graph is large.
         _forget(offsets, heads, active[first:last], tries, ever)
         first, step = last, step + 1
     return size, seen
@@ -95,14 +97,14 @@ def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
 
 @kernel
 def _is_live(owners, lows, highs, key, j):
-    # For thresholds the owner is the head: one number chooses among the arcs into it.
+    # For thresholds the owner is the head: one number chooses among its incoming arcs.
     number = keyed_uniform(key, owners[j])
     return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
 
 
 @kernel
 def _forget(offsets, heads, nodes, tries, ever):
-    """Set the tries of this step back, and remember that there were some."""
+    """Reset the tries of this step, and remember the heads that were tried."""
     for v in nodes:
         for j in range(offsets[v], offsets[v + 1]):
             tries[heads[j]] = 0

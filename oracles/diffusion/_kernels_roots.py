@@ -1,4 +1,4 @@
-"""Tables of a round that decide how roots are drawn and which nodes skip failures."""
+"""Tables that determine how roots are drawn and which nodes skip failures."""
 
 import math
 
@@ -7,23 +7,23 @@ import numpy as np
 from cmab.kernels import kernel
 from oracles.diffusion._kernels_graph import SCALE
 
-# Below, 1 / ln(1 - p) is not finite.
+# For smaller p, 1 / ln(1 - p) is not finite.
 _LEAST_CHANCE = 1e-300
-# Measured: a draw with a logarithm costs as much as four to five coins.
+# Measured: one draw with a logarithm costs as much as four to five single coins.
 _LEAST_DEGREE, _COST_OF_SKIP = 15, 4.5
 
 
 @kernel
 def live_chances(offsets, arms, chances, masses, most):
-    """Return the probability that at least one arc into each node is live, and the mass of such nodes.
+    """Return the probability that each node has a live arc into it, and the total mass of such nodes.
 
-    Stop when that is above `most`: the rest is left at 0.
+    Stop if the mass exceeds `most`; the remaining probabilities are then 0.
     """
     gammas, mass = np.zeros(offsets.shape[0] - 1), 0.0
     for v in range(gammas.shape[0]):
         gamma = 0.0
         for i in range(offsets[v], offsets[v + 1]):
-            gamma += (1.0 - gamma) * chances[arms[i]]  # exact to rounding however small it is
+            gamma += (1.0 - gamma) * chances[arms[i]]  # accurate even for small probabilities
         gammas[v] = min(gamma, 1.0)
         mass += gammas[v] * masses[v]
         if mass > most:
@@ -33,7 +33,7 @@ def live_chances(offsets, arms, chances, masses, most):
 
 @kernel
 def skip_rates(offsets, limits, arms, chances):
-    """Return 1 / ln(1 - p) of each node's largest probability p, and p; 0 where single coins are faster."""
+    """Return 1 / ln(1 - p) and p for each node's largest probability p; 0 if single coins are faster."""
     n = offsets.shape[0] - 1
     rates, tops = np.zeros(n), np.zeros(n)
     for v in range(n):
@@ -43,7 +43,8 @@ def skip_rates(offsets, limits, arms, chances):
         most = np.uint32(0)
         for i in range(offsets[v], offsets[v + 1]):
             most = max(most, limits[i])
-        # Draws of a node that skips: its successes at the largest probability, and the last; in coins.
+        # The expected draws of a node that skips are its successes at the largest probability plus one, in
+        # units of coins.
         if (degree * (most + 1.0) / SCALE + 1.0) * _COST_OF_SKIP >= degree:
             continue
         for i in range(offsets[v], offsets[v + 1]):
@@ -55,7 +56,7 @@ def skip_rates(offsets, limits, arms, chances):
 
 @kernel
 def alias_table(masses):
-    """Return Vose's alias table (cuts, aliases) of a distribution in proportion to `masses`."""
+    """Return Vose's alias table (cuts, aliases) of the distribution proportional to `masses`."""
     n = masses.shape[0]
     cuts, aliases = np.ones(n), np.arange(n).astype(np.int32)
     scaled = masses * (n / masses.sum())
@@ -67,7 +68,7 @@ def alias_table(masses):
         else:
             large[n_large] = v
             n_large += 1
-    # Each slot holds a share 1 / n: what a small one lacks comes from a large one.
+    # Each slot has probability 1 / n: a small slot is filled up from a large one.
     while n_small > 0 and n_large > 0:
         n_small -= 1
         v, u = small[n_small], large[n_large - 1]

@@ -1,7 +1,7 @@
 """Kernels that draw reverse-reachable sets.
 
-Set number i of a key has a random stream of its own, so that it is the same whoever draws it, in whatever
-order and number of threads, stored or only looked at.
+Set i of a key has its own random stream. So the set does not depend on the order of drawing, on the number of
+threads, or on whether it is stored.
 """
 
 import math
@@ -18,14 +18,13 @@ _LAST_33, _REST = np.uint64((1 << 33) - 1), 2.0**33
 
 
 class World(NamedTuple):
-    """What sets are drawn from: how roots come about, and the arcs into each node.
+    """The input of the sampling kernels: the distribution of roots, and the arcs into each node.
 
-    A root is ``roots[slot]`` of a uniform slot with probability ``cuts[slot]``, otherwise
-    ``aliases[slot]``. Arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`, `limits` and `arms`;
-    arc i is live with probability ``chances[arms[i]]``, the first 31 bits of which are ``limits[i]``. Where
-    ``rates[v]`` is not 0, it is 1 / ln(1 - p) of the largest probability p, ``tops[v]``, and failures are
-    skipped in one draw. With `gammas` (not empty), sets of one node are left out: ``gammas[v]`` is the
-    probability that v has a live arc.
+    A root is ``roots[slot]`` of a uniform slot with probability ``cuts[slot]``, otherwise ``aliases[slot]``.
+    The arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`, `limits` and `arms`. Arc i is live with
+    probability ``chances[arms[i]]``, whose first 31 bits are ``limits[i]``. If ``rates[v]`` is not 0, it is 1
+    / ln(1 - p) of the largest probability p, ``tops[v]``, and one draw skips several failures. If `gammas` is
+    not empty, sets of one node are omitted, and ``gammas[v]`` is the probability that v has a live arc.
     """
 
     roots: AnyArray
@@ -43,9 +42,9 @@ class World(NamedTuple):
 
 @lean_kernel
 def draw_root(roots, cuts, aliases, state):
-    """Return the root that the stream at `state` begins with, and the state after it."""
+    """Return the root of the stream at `state`, and the state after it."""
     state += GOLDEN
-    # Vose's alias method: a slot, then a coin between its two nodes; cuts of 1 need no coin.
+    # Vose's alias method: draw a slot, then choose between its two nodes. A cut of 1 needs no choice.
     slot = int(to_unit(mix(state)) * roots.shape[0])
     if cuts[slot] < 1.0:
         state += GOLDEN
@@ -56,21 +55,21 @@ def draw_root(roots, cuts, aliases, state):
 
 @lean_kernel
 def is_below(word, chance):
-    """Return whether a 64-bit number is below ``2^64 * chance``, where their first 31 bits are equal.
+    """Return whether a 64-bit number is below ``2^64 * chance``, given that their first 31 bits are equal.
 
-    So a probability is rounded by less than 2^-64: for fewer than 2^40 coins, which is more than any sample
-    has, this is less than 1e-7 of probability of failure in all.
+    A probability is rounded by less than 2^-64. No sample has 2^40 coins, so the rounding adds less than 1e-7
+    to the failure probability.
     """
-    rest = chance * SCALE - math.floor(chance * SCALE)  # exact, as powers of two are
+    rest = chance * SCALE - math.floor(chance * SCALE)  # exact: SCALE is a power of two
     return bool(np.float64(word & _LAST_33) < rest * _REST)
 
 
 @lean_kernel
 def _first_live(first, last, arms, chances, left):
-    """Return the first live arc of a node, given that there is one; `left` is uniform below its chance."""
+    """Return the first live arc of a node that has one; `left` is uniform below the probability of this."""
     all_dead, possible = 1.0, first
     for i in range(first, last):
-        # P[arc i is the first live one] = p_i prod_{j < i} (1 - p_j): `left` falls below 0 at the right one.
+        # P[arc i is the first live one] = p_i prod_{j < i} (1 - p_j). Subtract until `left` is negative.
         p = chances[arms[i]]
         left -= all_dead * p
         if left < 0.0:
@@ -78,17 +77,17 @@ def _first_live(first, last, arms, chances, left):
         if p > 0.0:
             possible = i
         all_dead *= 1.0 - p
-    return possible  # `left` came out as not below 0 by rounding
+    return possible  # `left` is not negative because of rounding
 
 
 @lean_kernel
 def _next_by_coins(i, stop, limits, arms, chances, state):
-    """Return the first live arc from `i` on, or `stop`; the next coins after `state` are theirs, one each."""
+    """Return the first live arc from `i` on, or `stop`; each arc uses one number after `state`."""
     while i < stop:
         state += GOLDEN
         word = mix(state)
         first_bits = word >> S33
-        # Nearly always the first 31 bits decide; where they are equal, all 64 do.
+        # The first 31 bits nearly always decide. If they are equal, compare all 64 bits.
         if first_bits <= limits[i] and (first_bits < limits[i] or is_below(word, chances[arms[i]])):
             break
         i += 1
@@ -97,21 +96,21 @@ def _next_by_coins(i, stop, limits, arms, chances, state):
 
 @lean_kernel
 def _next_by_skips(i, stop, rate, top, arms, chances, state):
-    """Return what `_next_by_coins` does, where no arc is live with more than probability `top`.
+    """Return the same as `_next_by_coins`, if no arc has a probability above `top`.
 
-    The number of failures in a row at probability `top` is geometric; what ends them is a success of an arc
-    of smaller probability p with chance p / top.
+    The number of successive failures at probability `top` is geometric. The success that ends them counts for
+    an arc of smaller probability p with probability p / top.
     """
     while i < stop:
         state += GOLDEN
-        # P[skipped >= s] = (1 - top)^s, so skipped = ln(u) / ln(1 - top), rounded down.
-        # In (0, 1], so that the logarithm is finite; `rate` is 1 / ln(1 - top).
+        # P[skipped >= s] = (1 - top)^s, so skipped = ln(u) / ln(1 - top), rounded down. u is in (0, 1], so
+        # the logarithm is finite; `rate` is 1 / ln(1 - top).
         skipped = math.log(to_unit(mix(state)) + 2.0**-53) * rate
         if skipped >= stop - i:
             return stop, state
         i += int(skipped)
         state += GOLDEN
-        # Thinning: success at `top`, and then with chance p / top, has chance p.
+        # Thinning: a success at `top` that is kept with probability p / top has probability p.
         if to_unit(mix(state)) * top < chances[arms[i]]:
             break
         i += 1
@@ -120,14 +119,14 @@ def _next_by_skips(i, stop, rate, top, arms, chances, state):
 
 @kernel
 def draw_sets(world, key, first, last, owners, ends, pool, stamps):
-    """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it meets a node that has an owner.
+    """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
 
-    The owner is a node that then is in the set, -1 where there is none; it becomes the set's last entry.
-    The j-th set fills ``pool[ends[j]:ends[j + 1]]``, ends[0] given, and drawing stops when the pool could
-    overflow; with empty `ends` none is kept. Return the number of sets drawn, how many met
-    a node with an owner, and the number of arcs examined.
+    The owner of a node is in every set that contains the node; it is -1 if there is none. The owner becomes
+    the last entry of the set. The j-th set is ``pool[ends[j]:ends[j + 1]]``, where ends[0] is given. Drawing
+    stops if the pool could overflow. If `ends` is empty, no set is stored. Return the number of sets drawn,
+    the number of sets that reached a node with an owner, and the number of examined arcs.
     """
-    # Names for what is in `world`: taking an array out of a tuple costs a reference count each time.
+    # Local names, because each access to an array in a tuple costs a reference count.
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, tails, limits = world.offsets, world.tails, world.limits
     arms, chances = world.arms, world.chances
@@ -135,7 +134,7 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     base, n, keep, pairs = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0, gammas.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
     for j in range(last - first):
-        # A set has at most n nodes: room for one is enough to draw it without looking again.
+        # A set has at most n nodes, so this room is enough to draw it without further checks.
         if start + n > pool.shape[0]:
             return j, hits, examined
         stamp = first + j + 1
@@ -147,7 +146,7 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
             v = pool[at]
             i, stop, rate = offsets[v], offsets[v + 1], rates[v]
             examined += stop - i
-            granted = pairs and at == start  # the root's first live arc, which there is
+            granted = pairs and at == start  # the root has a live arc
             at += 1
             while True:
                 if granted:
@@ -155,7 +154,7 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
                     state += GOLDEN
                     i = _first_live(i, stop, arms, chances, to_unit(mix(state)) * gammas[v])
                 elif rate == 0.0:
-                    # The stream moves by one number for each coin tossed.
+                    # The stream advances by one number per coin.
                     tossed = i
                     i = _next_by_coins(i, stop, limits, arms, chances, state)
                     state += np.uint64(min(i + 1, stop) - tossed) * GOLDEN

@@ -1,4 +1,4 @@
-"""Linear thresholds as live arcs: at most one into each node."""
+"""Linear thresholds as live arcs: at most one live arc into each node."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from oracles.diffusion._kernels_cascade import reachable
 
 @kernel
 def side_by_side(offsets, arms, means):
-    """Return the interval of each arm, where those into a node lie one after another from 0 on."""
+    """Return the interval of each arm; the arms into a node have adjacent intervals from 0 on."""
     lows, highs = np.empty(means.shape[0]), np.empty(means.shape[0])
     for v in range(offsets.shape[0] - 1):
         end = 0.0
@@ -21,10 +21,10 @@ def side_by_side(offsets, arms, means):
 
 @kernel
 def exact_threshold_spread(arcs, means, weights, seeds, nodes):
-    """Return the expected spread, summed over all choices of a live arc (or none) into each of `nodes`."""
+    """Return the expected spread, summed over all choices of a live arc or none into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
     usable = np.zeros(means.shape[0], np.bool_)
-    # The choice behind the last arc of a node is none of them.
+    # The position after the last arc of a node means that no arc is live.
     choice = in_offsets[nodes]
     expected = 0.0
     while True:
@@ -36,13 +36,13 @@ def exact_threshold_spread(arcs, means, weights, seeds, nodes):
                 usable[in_arms[choice[i]]] = True
                 chance *= means[in_arms[choice[i]]]
             else:
-                # Weights may sum to 1 and a little by rounding.
+                # The sum of weights may exceed 1 by rounding.
                 chance *= max(0.0, 1.0 - means[in_arms[in_offsets[v] : in_offsets[v + 1]]].sum())
         if chance > 0.0:
             reached, _ = reachable(arcs.out_offsets, arcs.out_arms, arcs.heads, usable, seeds)
             for v in reached:
                 expected += chance * weights[v]
-        # The next choice: count up as an odometer does.
+        # Count up to the next choice, like an odometer.
         at = 0
         while at < nodes.shape[0]:
             choice[at] += 1

@@ -1,4 +1,4 @@
-"""Linear thresholds: sets that are reverse walks, and cascades by thresholds."""
+"""Linear thresholds: reverse-reachable sets as reverse walks, and cascades by thresholds."""
 
 import math
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from oracles.diffusion._kernels_sets import draw_root
 
 
 class OutArcs(NamedTuple):
-    """Arcs in the order of the nodes that they leave: those of node v from ``offsets[v]`` on."""
+    """The arcs in the order of their tails; those of node v begin at ``offsets[v]``."""
 
     offsets: IntArray
     heads: AnyArray
@@ -21,10 +21,10 @@ class OutArcs(NamedTuple):
 
 @kernel
 def draw_walks(world, key, first, last, owners, ends, pool, stamps):
-    """Draw sets as `draw_sets` does, where at most one arc into each node is live.
+    """Draw sets as `draw_sets` does, if at most one arc into each node is live.
 
-    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Claim 2.6,
-    number from memory).
+    Arc i is the live one with probability ``chances[arms[i]]`` (Kempe et al. 2003, Claim 2.6, number from
+    memory).
     """
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
     offsets, tails, arms, chances = world.offsets, world.tails, world.arms, world.chances
@@ -36,7 +36,7 @@ def draw_walks(world, key, first, last, owners, ends, pool, stamps):
         stamp = first + j + 1
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         end, owner = start, -1
-        # One live arc at most leads on, so a set is a walk: it ends where there is none, or in a circle.
+        # At most one live arc continues the set, so it is a walk that ends without a live arc or in a cycle.
         while stamps[v] != stamp:
             stamps[v] = stamp
             pool[end] = v
@@ -48,7 +48,7 @@ def draw_walks(world, key, first, last, owners, ends, pool, stamps):
             state += GOLDEN
             drawn, below = to_unit(mix(state)), 0.0
             examined += offsets[v + 1] - offsets[v]
-            # One uniform number chooses among arcs that lie side by side in [0, 1), or none of them.
+            # One uniform number chooses one of the adjacent intervals in [0, 1), or none.
             for i in range(offsets[v], offsets[v + 1]):
                 below += chances[arms[i]]
                 if drawn < below:
@@ -65,10 +65,10 @@ def draw_walks(world, key, first, last, owners, ends, pool, stamps):
 
 @kernel
 def threshold_sums(arcs, weights, seeds, key, first, last, origin):
-    """Return what `spread_sums` does, of the spreads of cascades by thresholds.
+    """Return `spread_sums` for the spreads of cascades by thresholds.
 
-    A node becomes active when the weights of the arcs from active nodes exceed its threshold, which belongs
-    to (key, cascade, node).
+    A node becomes active if the weights of the arcs from active nodes exceed its threshold, which is a
+    function of (key, cascade, node).
     """
     offsets, heads, means = arcs
     n = offsets.shape[0] - 1
@@ -90,15 +90,16 @@ def threshold_sums(arcs, weights, seeds, key, first, last, origin):
                 w = heads[j]
                 if stamps[w] == i + 1:
                     continue
-                # Stamps tell which cascade a pressure is of: a new one costs no pass over all nodes.
+                # Stamps mark the cascade of a pressure, so a new cascade does not need a pass over all nodes.
                 pressure[w] = means[j] + (pressure[w] if pressed[w] == i + 1 else 0.0)
                 pressed[w] = i + 1
-                # Thresholds are uniform and belong to (key, cascade, node): each look sees the same one.
+                # The threshold is a function of (key, cascade, node), so each comparison uses the same
+                # number.
                 if keyed_uniform(run, w) < pressure[w]:
                     stamps[w] = i + 1
                     active[size] = w
                     size += 1
         total += spread
-        # The norm grows without squares, which could overflow.
+        # Update the norm without squares, which could overflow.
         norm = math.hypot(norm, spread - origin)
     return total, norm

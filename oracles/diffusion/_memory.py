@@ -1,4 +1,4 @@
-"""Saying that memory will not suffice, before the operating system ends the process."""
+"""Errors about insufficient memory, raised before the operating system ends the process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def require_memory(n_bytes: int, purpose: str) -> None:
-    """Raise ``MemoryError`` if `n_bytes` are more than the machine has free (where it says so).
+    """Raise ``MemoryError`` if `n_bytes` exceed the free memory of the machine, if that is known.
 
-    Linux grants more memory than there is and then kills: an error that names the purpose comes first.
+    Linux grants more memory than it has and later kills the process. This error comes first and states the
+    purpose.
     """
     if n_bytes < _SMALL:
         return
@@ -21,7 +22,7 @@ def require_memory(n_bytes: int, purpose: str) -> None:
 
 
 def _free() -> int | None:
-    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    """Return the bytes that are available without swapping, or None if the system does not report them."""
     try:
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
     except OSError:

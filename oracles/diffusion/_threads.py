@@ -1,4 +1,4 @@
-"""Work in equal parts on threads, in steps that are short enough for Ctrl-C.
+"""Parallel work on threads, in steps that are short enough for Ctrl-C.
 
 Kernels release the interpreter lock.
 """
@@ -16,7 +16,7 @@ import numpy as np
 Result = TypeVar("Result")
 
 _WORTH_A_THREAD = 1024
-# Arcs that a call of a kernel may examine: some tenths of a second.
+# The number of arcs that one call of a kernel may examine: some tenths of a second.
 _MOST_ARCS = 2**25
 _THIS = threading.local()
 
@@ -26,9 +26,10 @@ class _StoppedError(Exception):
 
 
 def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
-    """Return ``work(a, b)`` of consecutive ranges that make up ``range(first, last)``, in order.
+    """Return ``work(a, b)`` for consecutive ranges that partition ``range(first, last)``, in order.
 
-    If the calling thread is interrupted or a part fails, the others end at their next call of `short_of`.
+    If the calling thread is interrupted or a part fails, the other parts end at their next call of
+    `short_of`.
     """
     parts = max(1, min(threads, (last - first) // _WORTH_A_THREAD))
     if parts == 1:
@@ -53,7 +54,7 @@ def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Res
 
 
 def short_of(examined: int, done: int, n_arcs: int) -> int:
-    """Return how many more sets a kernel may draw before Python looks for signals, as a function of the sets.
+    """Return how many more sets a kernel may draw before Python checks for signals.
 
     `done` sets took `examined` arcs; a set takes at most `n_arcs`.
     """

@@ -1,4 +1,4 @@
-"""Reverse-reachable sets of triggering models of the user."""
+"""Reverse-reachable sets of user-defined triggering models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cmab.compiled.forms import call_kernel
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
 
-# Sets that grow together: enough to spread the time of a call of the model, few enough for their members.
+# The number of sets that grow together: enough to amortise a call of the model, with a bounded table of
+# members.
 _MOST_TOGETHER, _LEAST_TOGETHER, _MOST_MEMBERS = 256, 16, 2**24
 
 Live = Callable[[np.random.Generator], BoolArray]
@@ -21,23 +22,23 @@ LiveInto = Callable[[AnyArray, IntArray, np.random.Generator], BoolArray]
 
 
 def keyed_generator(key: int, number: int) -> np.random.Generator:
-    """Return a stream of its own; Philox needs no seeding, which would take longest on small graphs."""
+    """Return a stream for (key, number); Philox needs no seeding, which is slow for small graphs."""
     return np.random.Generator(np.random.Philox(key=np.array([key, number], np.uint64)))
 
 
 def arcs_into(graph: DirectedGraph, nodes: IntArray) -> tuple[AnyArray, IntArray]:
-    """Return the arcs into `nodes` side by side, and for each the position of its node in `nodes`."""
+    """Return the arcs into `nodes` in order, and for each arc the position of its node in `nodes`."""
     offsets, arcs = graph.in_arcs
     starts, degrees = offsets[nodes], graph.in_degrees[nodes]
-    # Ranges of different lengths side by side, without a loop: the start of each, as often as it is long, and
-    # a count that begins anew with each.
+    # Concatenate ranges of different lengths without a loop: repeat each start by its length, and add a count
+    # that restarts with each range.
     places = np.arange(degrees.sum()) + np.repeat(starts - np.cumsum(degrees) + degrees, degrees)
     return arcs[places], np.repeat(np.arange(len(nodes)), degrees)
 
 
 @dataclass(frozen=True, eq=False)
 class WholeWorlds(ReverseGraph):
-    """Sets drawn in worlds of the user; set i of a key belongs to world (key, i)."""
+    """Sets drawn in worlds of a user-defined model; set i of a key uses world (key, i)."""
 
     live: Live | None = None
 
@@ -89,15 +90,15 @@ class _Block(NamedTuple):
 class TriggeringSets(ReverseGraph):
     """Sets for which only the nodes that they reach draw their triggering sets.
 
-    Sets grow together, in blocks of equal size: block b of a key has the stream (key, b), and whoever asks
-    for a part of it draws all of it, so that sets do not depend on who draws them.
+    Sets grow together in blocks of equal size. Block b of a key has the stream (key, b). A request for a part
+    of a block draws the whole block, so the sets do not depend on the request.
     """
 
     live_into: LiveInto | None = None
 
     @property
     def n_together(self) -> int:
-        """Number of sets in a block."""
+        """The number of sets in a block."""
         return min(_MOST_TOGETHER, max(_LEAST_TOGETHER, _MOST_MEMBERS // self.n_components))
 
     def draw(
@@ -116,7 +117,7 @@ class TriggeringSets(ReverseGraph):
             block, b = self._block(key, number, owners), min(self.n_together, a + last - at)
             if len(ends):
                 start = ends[at - first]
-                # The sets that there is room for.
+                # Take only the sets for which there is room.
                 room = block.ends[a] + len(pool) - start
                 b = min(b, int(np.searchsorted(block.ends, room, side="right")) - 1)
                 if b == a:
@@ -162,5 +163,5 @@ def _shares(masses: FloatArray) -> FloatArray:
 
 
 def _roots(shares: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    """Return nodes drawn in proportion to what their cumulated `shares` grow by."""
+    """Return nodes with probabilities proportional to the increments of the cumulative `shares`."""
     return np.minimum(np.searchsorted(shares, rng.random(count), side="right"), len(shares) - 1)

@@ -1,4 +1,4 @@
-"""How long messages take, and what reaches whom by a deadline."""
+"""Message delays, and the spread by a deadline."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ _BYTES_OF_ARC, _BYTES_OF_NODE = 40, 40
 
 @dataclass(frozen=True, eq=False)
 class Delays:
-    """The delay of each arc, and the deadline.
+    """The delay distribution of each arc, and the deadline.
 
     Attributes
     ----------
     scales : FloatArray, shape (n_arcs,)
-        A delay is ``ln(u) * scale`` of a uniform u, with `steps` one more than the whole part of that.
+        The delay is ``ln(u) * scale`` for a uniform u. If `steps` is true, it is one plus the integer part of
+        this.
     steps : bool
-        Whether time goes in steps.
+        Whether time is discrete.
     deadline : float
-        Who becomes active later does not count.
+        The time after which activations do not count.
     meeting, rates : FloatArray, optional
-        What the scales were made from.
+        The arguments from which the scales were computed.
     """
 
     scales: FloatArray
@@ -46,10 +47,10 @@ class Delays:
     def of(
         cls, graph: DirectedGraph, deadline: float, meeting: ArrayLike | None, rates: ArrayLike | None
     ) -> Delays:
-        """Return delays of which either meeting probabilities or rates are given, or neither: one step."""
+        """Return the delays for meeting probabilities, for rates, or for one step if both are None."""
         deadline = real("deadline", deadline, 0.0, inside=True)
         if meeting is not None and rates is not None:
-            raise ValueError("rates must be None where meeting is given, got both")
+            raise ValueError("rates must be None if meeting is given, got both")
         if rates is not None:
             given = frozen(_each("rates", rates, graph.n_arcs, np.inf))
             return cls(-1.0 / given, False, deadline, rates=given)
@@ -69,7 +70,7 @@ class Delays:
         return chances
 
     def along(self, offsets: IntArray, arms: AnyArray, others: AnyArray, means: FloatArray) -> Timed:
-        """Return what kernels read, in the order of `arms`."""
+        """Return the arrays for the kernels, in the order of `arms`."""
         from oracles.diffusion._kernels_deadlines import Timed
 
         return Timed(offsets, others, means[arms], self.scales[arms], self.steps, self.deadline)
@@ -85,7 +86,7 @@ class Delays:
         node_weights: FloatArray | None = None,
         threads: int = 1,
     ) -> tuple[float, float]:
-        """Return the mean weight of who is active by the deadline over `cascades`, and its standard error."""
+        """Return the mean weight of nodes active by the deadline over `cascades`, and its standard error."""
         from oracles.diffusion._kernels_deadlines import timed_sums
 
         needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
@@ -100,7 +101,7 @@ class Delays:
 
 
 def _each(name: str, values: ArrayLike, n_arcs: int, most: float) -> FloatArray:
-    """Return a positive number for each arc, of one for all or an array."""
+    """Return a positive number for each arc, from one number for all arcs or from an array."""
     numbers = per_arm(name, values, n_arcs, 0.0, most)
     if not (numbers > 0.0).all():
         raise ValueError(f"{name} must be positive, got 0 for arm {int(np.argmin(numbers))}")
@@ -109,7 +110,7 @@ def _each(name: str, values: ArrayLike, n_arcs: int, most: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class TimedSets(ReverseGraph):
-    """Sets of who reaches a root by the deadline."""
+    """Sets of the nodes that reach a root by the deadline."""
 
     backwards: Timed | None = None
 
@@ -117,8 +118,8 @@ class TimedSets(ReverseGraph):
     def within(
         cls, delays: Delays, graph: DirectedGraph, means: FloatArray, node_weights: FloatArray | None = None
     ) -> TimedSets:
-        """Return the reverse graph of a deadline."""
-        # Neither certain nor impossible: nothing is contracted, for a certain message takes time, too.
+        """Return the reverse graph for a deadline."""
+        # Contract and omit nothing, because a certain message takes time, too.
         plain = ReverseGraph.of(
             graph, np.full(graph.n_arcs, 0.5), node_weights=node_weights, sampler="coins", contract=False
         )

@@ -1,4 +1,4 @@
-"""Directed graphs as arrays: what the influence classes work on."""
+"""Directed graphs as arrays, the representation that the influence classes use."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ _BYTES_OF_ARC = 20
 class DirectedGraph:
     """A directed graph as arrays of 32-bit integers; arc i is base arm i.
 
-    Influence classes take it wherever they take a networkx graph, and turn networkx graphs into it. It
-    needs 8 bytes an arc, 8 more to walk it forwards (cascades, contraction). What does not fit into the free
-    memory of the machine is refused with ``MemoryError`` before it is allocated.
+    The influence classes accept it in place of a networkx graph, and convert networkx graphs to it. It takes
+    8 bytes per arc, and another 8 bytes per arc for forward traversal (cascades, contraction). If a graph
+    does not fit into the free memory of the machine, the constructor raises ``MemoryError`` before it
+    allocates memory.
 
-    Parallel arcs stay apart: each is a base arm with a coin of its own. Self-loops are refused, since no
-    cascade ever uses one.
+    Parallel arcs are separate base arms with independent outcomes. Self-loops are rejected, because a cascade
+    never uses them.
 
-    `from_edges` is the same without having to know the number of nodes.
+    `from_edges` does not require the number of nodes.
 
     Parameters
     ----------
     tails, heads : array_like of int, shape (n_arcs,)
-        Ends of each arc, in ``range(n_nodes)``; copied.
+        The ends of each arc, in ``range(n_nodes)``; copied.
     n_nodes : int
-        Number of nodes.
+        The number of nodes.
     labels : sequence, optional
-        Name of each node; node numbers are their own names if left out.
+        The name of each node; by default its number.
     probabilities : array_like, optional, shape (n_arcs,)
-        Activation probabilities, where the source of the graph had them.
+        The activation probabilities, if the source of the graph contains them.
 
     Attributes
     ----------
     n_arcs : int
-        Number of arcs.
+        The number of arcs.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class DirectedGraph:
     array([0, 1, 2])
     """
 
-    # What networkx calls the arcs of a multigraph, where it is not their numbers.
+    # The networkx keys of the arcs of a multigraph, if they are not numbers in order.
     _keys: list[Hashable] | None = None
 
     def __init__(
@@ -89,13 +90,13 @@ class DirectedGraph:
         Parameters
         ----------
         sources, targets : array_like of int, shape (n_arcs,)
-            Node numbers in ``range(n_nodes)``.
+            The node numbers, in ``range(n_nodes)``.
         n_nodes : int, optional
-            Number of nodes; one more than the largest number if left out.
+            The number of nodes; by default one more than the largest node number.
         labels : sequence, optional
-            Name of each node; node numbers are their own names if left out.
+            The name of each node; by default its number.
         probabilities : array_like, optional
-            Activation probability of each arc.
+            The activation probability of each arc.
         """
         ends = _ends("sources", sources), _ends("targets", targets)
         largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
@@ -113,7 +114,7 @@ class DirectedGraph:
         probabilities: ArrayLike | None,
         names: tuple[str, str] = ("tails", "heads"),
     ) -> None:
-        """Take in the ends of arcs after all checks, in the words of the caller's arguments."""
+        """Check and store the ends of the arcs; `names` are the caller's argument names for errors."""
         tails, heads = ends
         require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
         if len(tails) != len(heads):
@@ -128,10 +129,10 @@ class DirectedGraph:
             raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
         if isinstance(labels, str | bytes):
             raise ValueError(
-                f"labels must be a list of names, got {shown(labels)}: list(labels) has its letters"
+                f"labels must be a list of names, got {shown(labels)}; pass list(labels) for its letters"
             )
         if labels is not None and len(labels) != n:
-            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)}")
+            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)} names")
         loops = np.flatnonzero(tails == heads)
         if len(loops):
             node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
@@ -149,18 +150,18 @@ class DirectedGraph:
         return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
 
     def label(self, node: int) -> Hashable:
-        """Return the name of a node, a number in ``range(n_nodes)``."""
+        """Return the name of a node, given its number in ``range(n_nodes)``."""
         number = integer("node", node, 0, self.n_nodes - 1)
         return number if self._labels is None else self._labels[number]
 
     @cached_property
     def node_numbers(self) -> dict[Hashable, int]:
-        """Number of the node of each name."""
+        """The number of the node with each name."""
         return {self.label(node): node for node in range(self.n_nodes)}
 
     @cached_property
     def arc_labels(self) -> list[Hashable]:
-        """Name of each arc: those of its ends, and for parallel ones their key, or which of them it is."""
+        """The name of each arc: the names of its ends, and for a parallel arc also its key or its number."""
         pairs = [(self.label(u), self.label(v)) for u, v in zip(self.tails, self.heads, strict=True)]
         times = Counter(pairs)
         if len(times) == len(pairs):
@@ -175,22 +176,22 @@ class DirectedGraph:
 
     @cached_property
     def arc_numbers(self) -> dict[Hashable, int]:
-        """Number of the arc of each name."""
+        """The number of the arc with each name."""
         return {name: arc for arc, name in enumerate(self.arc_labels)}
 
     @cached_property
     def in_degrees(self) -> IntArray:
-        """Number of arcs into each node, parallel ones counted."""
+        """The number of arcs into each node, including parallel arcs."""
         return np.bincount(self.heads, minlength=self.n_nodes)
 
     @cached_property
     def out_degrees(self) -> IntArray:
-        """Number of arcs out of each node, parallel ones counted."""
+        """The number of arcs out of each node, including parallel arcs."""
         return np.bincount(self.tails, minlength=self.n_nodes)
 
     @cached_property
     def out_arcs(self) -> tuple[IntArray, AnyArray]:
-        """Arcs out of each node: node v has ``arcs[offsets[v]:offsets[v + 1]]``; ``(offsets, arcs)``."""
+        """The arcs out of each node, ``(offsets, arcs)``; node v has ``arcs[offsets[v]:offsets[v + 1]]``."""
         from oracles.diffusion._kernels_graph import order_by
 
         arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.tails, self.n_nodes)
@@ -198,12 +199,12 @@ class DirectedGraph:
 
     @cached_property
     def out_heads(self) -> AnyArray:
-        """Heads of the arcs in the order of `out_arcs`."""
+        """The heads of the arcs, in the order of `out_arcs`."""
         return self.heads[self.out_arcs[1]]
 
     @cached_property
     def in_arcs(self) -> tuple[IntArray, AnyArray]:
-        """Arcs into each node, in the form of `out_arcs`."""
+        """The arcs into each node, in the form of `out_arcs`."""
         from oracles.diffusion._kernels_graph import order_by
 
         arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.heads, self.n_nodes)
@@ -211,11 +212,11 @@ class DirectedGraph:
 
     @cached_property
     def in_tails(self) -> AnyArray:
-        """Tails of the arcs in the order of `in_arcs`."""
+        """The tails of the arcs, in the order of `in_arcs`."""
         return self.tails[self.in_arcs[1]]
 
     def __getstate__(self) -> dict[str, Any]:
-        # What can be computed again need not travel to worker processes.
+        # Do not send arrays to worker processes that can be computed again.
         degrees_and_arcs = {"in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails"}
         derived = degrees_and_arcs | {"node_numbers", "arc_labels", "arc_numbers"}
         return {name: value for name, value in self.__dict__.items() if name not in derived}
@@ -236,17 +237,18 @@ def _ends(name: str, values: ArrayLike) -> AnyArray:
 
 
 def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | None = None) -> DirectedGraph:
-    """Return a networkx graph as arrays, or the `DirectedGraph` itself.
+    """Return a networkx graph as a `DirectedGraph`; return a `DirectedGraph` unchanged.
 
-    Arc i is the i-th edge of ``graph.edges``. Edge i of an undirected graph becomes two arcs, 2i in the
-    order in which networkx reports its ends and 2i + 1 against it, with the same probability.
+    Arc i is the i-th edge of ``graph.edges``. Edge i of an undirected graph becomes two arcs with the same
+    probability: arc 2i in the direction in which networkx reports its ends, and arc 2i + 1 in the other
+    direction.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Any of networkx's four kinds.
+        A networkx graph of any kind.
     probability : str, optional
-        Edge attribute with activation probabilities.
+        The edge attribute that contains the activation probabilities.
     """
     if isinstance(graph, DirectedGraph):
         return graph
@@ -256,7 +258,7 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
     labels, ends = list(number), np.stack(both, axis=1)
     chances = None if probability is None else _attribute(graph, probability)
     if not graph.is_directed():
-        # Both directions of an edge side by side.
+        # Place both directions of an edge next to each other.
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
         chances = None if chances is None else np.repeat(chances, 2)
     if not labels:
@@ -265,7 +267,7 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
     )
     if graph.is_multigraph():
-        # What networkx calls parallel edges stays with them in whatever order they are read.
+        # Parallel edges keep the keys that networkx gives them, in whatever order they are read.
         seen: Counter[Hashable] = Counter()
         keys, numbered = [], True
         for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Features of arcs that the network alone tells."""
+"""Features of arcs computed from the network alone."""
 
 from __future__ import annotations
 
@@ -13,36 +13,39 @@ from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 if TYPE_CHECKING:
     import networkx as nx
 
-# Networks of fewer nodes are decomposed whole.
+# Networks with fewer nodes use a dense eigendecomposition.
 _SMALL = 300
 
 
 def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> FloatArray:
-    """Return features of the arcs of a network: degrees, and whether its ends are near each other.
+    """Return features of the arcs of a network: degrees and the proximity of the ends of each arc.
 
-    For rules that learn coefficients of features in place of a mean for each arc: with
-    ``CombLinUCB(oracle, edge_features(graph))``, which is IMLinUCB on these features, an arc that was never
-    tried is known by others like it. Columns are a constant, one over the in-degree of the head, one over
-    the out-degree of the tail, and products of the ends' coordinates: the first eigenvectors of the
-    normalised adjacency of the network without directions, each node's scaled to length 1. Nodes of one
-    community have nearly the same, so that the sum of their products is nearly 1.
+    Policies for linear rewards learn coefficients of features instead of one mean per arc. With
+    ``CombLinUCB(oracle, edge_features(graph))``, which is IMLinUCB with these features, the estimate for an
+    untried arc comes from similar arcs. The columns are a constant, one over the in-degree of the head, one
+    over the out-degree of the tail, and the products of the coordinates of the two ends. The coordinates are
+    the first eigenvectors of the normalised adjacency matrix of the undirected network, scaled to length 1
+    for each node. Nodes of one community have similar coordinates, so the sum of their products is close to
+    1.
 
-    Means that are linear in these are weighted cascade's, exactly, and those that differ within and between
-    communities, nearly. Of trivalency, whose probabilities are drawn, no feature tells anything.
+    The means of the weighted-cascade model are exactly linear in these features. Means that differ within and
+    between communities are approximately linear in them. The trivalency model draws its probabilities at
+    random, so no features can predict them.
 
     Parameters
     ----------
     graph : networkx.Graph or DirectedGraph
-        The network. Edges without direction count as two arcs.
+        The network. An undirected edge counts as two arcs.
     dimension : int
-        Number of eigenvectors, in ``[0, n_nodes]``; about the number of communities.
+        The number of eigenvectors, in ``[0, n_nodes]``; choose about the number of communities.
 
     Returns
     -------
     FloatArray, shape (n_arcs, 3 + dimension)
-        In the order of the base arms of oracles of influence on this graph; no row is longer than 1. The
-        same in every process: Lanczos' iteration starts from a fixed vector, and each eigenvector has its
-        largest entry positive. Of eigenvalues that are equal, though, any basis may come.
+        The features, in the order of the base arms of influence oracles on this graph. The norm of each row
+        is at most 1. The result is the same in every process: the Lanczos iteration starts from a fixed
+        vector, and the largest entry of each eigenvector is positive. However, the basis for equal
+        eigenvalues is arbitrary.
 
     Examples
     --------
@@ -56,10 +59,10 @@ def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> F
 
     References
     ----------
-    A. Y. Ng, M. I. Jordan, Y. Weiss: On Spectral Clustering, NIPS 2001, steps 1 to 4, for the coordinates.
+    A. Y. Ng, M. I. Jordan, Y. Weiss: On Spectral Clustering, NIPS 2001, steps 1 to 4 (the coordinates).
     Z. Wen, B. Kveton, M. Valko, S. Vaswani: Online Influence Maximization under Independent Cascade Model
-    with Semi-Bandit Feedback, NIPS 2017, section 6, for products of node features (from memory), where these
-    are node2vec's.
+    with Semi-Bandit Feedback, NIPS 2017, section 6 (products of node features; from memory). Its node
+    features are those of node2vec.
     """
     arcs = as_directed_graph(graph)
     integer("dimension", dimension, 0, arcs.n_nodes)
@@ -68,13 +71,14 @@ def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> F
     places = _coordinates(arcs, dimension)
     degrees = [np.ones(arcs.n_arcs), 1.0 / incoming[heads], 1.0 / outgoing[tails]]
     features = np.column_stack([*degrees, places[tails] * places[heads]])
-    # Each of three columns is at most 1, and so is the length of the rest; a little is left for rounding.
+    # Three columns are at most 1 each, and the remaining columns have norm at most 1. The factor allows for
+    # rounding.
     scaled: FloatArray = features * (1.0 - 1e-12) / np.sqrt(3.0 + (dimension > 0))
     return scaled
 
 
 def _coordinates(arcs: DirectedGraph, dimension: int) -> FloatArray:
-    """Return the coordinates of the nodes, each of length 1, shape (n_nodes, dimension)."""
+    """Return the coordinates of the nodes, scaled to length 1 for each node, shape (n_nodes, dimension)."""
     if dimension == 0:
         return np.empty((arcs.n_nodes, 0))
     from scipy.sparse import coo_array, diags_array

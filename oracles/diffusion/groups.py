@@ -1,4 +1,4 @@
-"""Groups of arcs that are likely to have much in common."""
+"""Groups of arcs with similar expected probabilities."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def in_degree_groups(graph: nx.Graph[Any] | DirectedGraph) -> IntArray:
-    """Return the group of each arc: the logarithm to base 2, rounded down, of the in-degree of its head.
+    """Return the group of each arc: the base-2 logarithm of the in-degree of its head, rounded down.
 
-    A node with many arcs in rarely listens much to each of them. For `cmab.HierarchicalCTS`, which then
-    learns the probabilities of arcs to popular and to unpopular nodes apart.
+    An arc into a node of high in-degree is rarely successful. With these groups, `cmab.HierarchicalCTS`
+    learns separate priors for arcs into nodes of high and of low in-degree.
 
     Parameters
     ----------
     graph : networkx.Graph or DirectedGraph
-        The network. Edges without direction count as two arcs.
+        The network. An undirected edge counts as two arcs.
 
     Returns
     -------
     IntArray, shape (n_arcs,)
-        In the order of the base arms of oracles of influence on this graph.
+        The groups, in the order of the base arms of influence oracles on this graph.
 
     Examples
     --------
@@ -37,6 +37,6 @@ def in_degree_groups(graph: nx.Graph[Any] | DirectedGraph) -> IntArray:
     """
     arcs = as_directed_graph(graph)
     degrees = np.asarray(arcs.in_degrees, np.int64)[arcs.heads]
-    # Exact, where a logarithm could round up to the next whole number.
+    # frexp is exact, whereas a logarithm could round up to the next integer.
     groups: IntArray = np.frexp(degrees.astype(np.float64))[1].astype(np.int64) - 1
     return groups

@@ -1,4 +1,4 @@
-"""The reverse graph of a round, and growing collections of reverse-reachable sets on it."""
+"""The reverse graph for given probabilities, and growing collections of its reverse-reachable sets."""
 
 from __future__ import annotations
 
@@ -22,45 +22,46 @@ Sampler = Literal["auto", "coins", "skips", "pairs", "sentinels"]
 SAMPLERS: tuple[Sampler, ...] = ("auto", "coins", "skips", "pairs", "sentinels")
 
 _BYTES_OF_ARC, _BYTES_OF_NODE = 24, 100
-# Certain arcs for each node: with fewer, hardly any of them close a cycle.
+# The number of certain arcs per node from which contraction is useful. With fewer, few arcs are in cycles.
 _WORTH_CONTRACTING = 0.5
 _WORTH_PAIRS = 0.2
-# Sets are numbered in 32 bits.
+# Set numbers have 32 bits.
 _MOST_SETS = 2**31 - 2
-# Share of arcs of probability 0 from which the graph is built anew without them.
+# The share of arcs of probability 0 from which the graph is rebuilt without them.
 _WORTH_DROPPING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class ReverseGraph:
-    """Arcs into each component under one vector of probabilities, and how sets are drawn from them.
+    """The arcs into each component for one vector of probabilities, and the sampling of sets.
 
-    A component is a node, or a set of nodes that reach each other over arcs of probability 1: they are
-    always active together, so a cascade on components is the cascade on nodes. The spread of a set S of
-    components is ``total_weight`` times the probability that S meets a drawn set, plus the sum of
+    A component is a node, or a set of nodes that reach each other along arcs of probability 1. Its nodes are
+    always active together, so a cascade on components is equivalent to a cascade on nodes. The spread of a
+    set S of components is ``total_weight`` times the probability that S meets a sampled set, plus the sum of
     ``certain`` over S.
 
     Attributes
     ----------
     graph : DirectedGraph
-        Whose arcs these are.
+        The original graph.
     limits : AnyArray, shape (n_arcs,)
-        First 31 bits of the probabilities.
+        The first 31 bits of the probabilities.
     n_certain : int
-        How many of them are 1.
+        The number of arcs with probability 1.
     component : AnyArray, shape (n_nodes,)
-        Component of each node.
+        The component of each node.
     masses : FloatArray, shape (n_components,)
-        Total weight of the nodes of each component.
+        The total weight of the nodes of each component.
     world : World
-        What sets are drawn from; arcs within components are left out, and those of probability 0 where
-        they are many.
+        The input of the sampling kernels, without arcs within components. If there are many arcs of
+        probability 0, these are also omitted.
     total_weight : float
-        Total weight that drawn sets stand for.
+        The total weight that the sampled sets represent.
     certain : FloatArray, shape (n_components,)
-        Expected weight that a component adds by itself where sets of one node are not drawn; 0 elsewhere.
+        If sets of one node are not sampled, the expected weight that a component adds by such sets; 0
+        otherwise.
     model : {"ic", "lt"}
-        Independent cascade, or linear threshold (at most one live arc into each node).
+        Independent cascade or linear threshold (at most one live arc into each node).
     """
 
     graph: DirectedGraph
@@ -84,20 +85,20 @@ class ReverseGraph:
         contract: bool | None = None,
         model: Model = "ic",
     ) -> ReverseGraph:
-        """Return the reverse graph under `means`.
+        """Return the reverse graph for `means`.
 
-        Certain arcs are contracted when there are more than half as many as nodes (finding components costs
-        a few passes over the graph), or as `contract` says.
+        By default, certain arcs are contracted if there are more than half as many as nodes, because finding
+        the components takes a few passes over the graph. `contract` overrides this rule.
         """
         from oracles.diffusion import _kernels_graph as kernels
 
         needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
         require_memory(needed, f"the reverse graph of {graph!r}")
         if model == "lt":
-            # A sum above 1 by rounding: the last arc would be short of it.
+            # By rounding, a sum can exceed 1. The interval of the last arc would then be too short.
             sums = np.bincount(graph.heads, means, graph.n_nodes)
             means = means / np.maximum(sums, 1.0)[graph.heads]
-        # Always of one type: kernels are compiled anew for arrays that cannot be written to.
+        # Always pass a writable array, because kernels are compiled separately for read-only arrays.
         chances = np.require(means, np.float64, ["C", "W"])
         limits, n_certain, n_impossible = kernels.limits_of(chances)
         if contract is None:
@@ -138,21 +139,22 @@ class ReverseGraph:
 
     @property
     def n_together(self) -> int:
-        """Number of sets that are drawn together, whoever asks for a part of them."""
+        """The number of sets that are always drawn together, even if only some of them are requested."""
         return 1
 
     def step_from(self, at: int, last: int, examined: int, done: int) -> int:
-        """Return the number of the set up to which `draw` is called next, `last` at most.
+        """Return the number of the set up to which `draw` is called next, at most `last`.
 
-        `done` sets before took `examined` arcs. Ctrl-C takes effect between steps only, so they are short.
+        The previous `done` sets took `examined` arcs. Ctrl-C takes effect only between steps, so steps are
+        short.
         """
         upto = at + short_of(examined, done, self.graph.n_arcs)
         return min(last, -(-upto // self.n_together) * self.n_together)
 
     def owners(self, chosen: IntArray) -> AnyArray:
-        """Return for each component one of the `chosen` that certainly reaches it, -1 where none does.
+        """Return for each component one of the `chosen` that certainly reaches it, or -1.
 
-        A set that holds the component holds its owner: it need not be drawn further to know that.
+        Every set that contains the component also contains its owner, so the set need not be drawn further.
         """
         from oracles.diffusion._kernels_graph import certain_owners
 
@@ -171,7 +173,7 @@ class ReverseGraph:
         return len(self.masses)
 
     def representatives(self, candidates: BoolArray | None = None) -> IntArray:
-        """Return the lowest candidate of each component, -1 where there is none."""
+        """Return the lowest candidate of each component, or -1."""
         nodes = np.arange(len(self.component)) if candidates is None else np.flatnonzero(candidates)
         lowest = np.full(self.n_components, -1)
         lowest[self.component[nodes[::-1]]] = nodes[::-1]
@@ -186,7 +188,7 @@ def _with_sampler(
     uniform: bool,
     sampler: Sampler,
 ) -> tuple[World, float, FloatArray]:
-    """Return `world`, `total_weight` and `certain`; `uniform` where every node has weight 1."""
+    """Return `world`, `total_weight` and `certain`; `uniform` means that every node has weight 1."""
     from oracles.diffusion._kernels_roots import alias_table, live_chances, skip_rates
     from oracles.diffusion._kernels_sets import World
 
@@ -214,18 +216,18 @@ def _with_sampler(
 
 
 class SetCollection:
-    """The first sets of one key, stored; it grows when asked.
+    """The stored first sets of one key; the collection grows on request.
 
     Attributes
     ----------
     ends : IntArray, shape (n_sets + 1,)
         Set i is ``pool[ends[i]:ends[i + 1]]``.
     pool : AnyArray
-        Components of all sets.
+        The components of all sets.
     edges_examined : int
-        Arcs into the nodes of all sets.
+        The number of arcs into the nodes of all sets.
     sentinels : IntArray
-        Components at which sets are left: a set that holds one may lack others.
+        The components at which sets end early; a set that contains a sentinel may be incomplete.
     """
 
     def __init__(self, graph: ReverseGraph, key: int, *, threads: int = 1) -> None:
@@ -237,28 +239,28 @@ class SetCollection:
 
     @property
     def n_sets(self) -> int:
-        """Number of sets stored."""
+        """The number of stored sets."""
         return len(self.ends) - 1
 
     def stop_at(self, sentinels: IntArray) -> None:
-        """Leave every set drawn from now on where it is certain to hold one of these components."""
+        """End each set drawn from now on as soon as it certainly contains one of these components."""
         self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
         self._alike_from = self.n_sets
 
     def complete(self) -> None:
-        """Draw all sets again without sentinels; after a ``MemoryError`` the collection is as before."""
+        """Draw all sets again without sentinels. After a ``MemoryError`` the collection is unchanged."""
         whole = SetCollection(self.graph, self.key, threads=self.threads)
         whole.grow(self.n_sets)
         whole.edges_examined += self.edges_examined
         vars(self).update(vars(whole))
 
     def grow(self, n_sets: int, most_entries: int | None = None) -> None:
-        """Draw sets until there are `n_sets`, or until they hold `most_entries` nodes together.
+        """Draw sets until there are `n_sets`, or until the sets contain `most_entries` nodes in total.
 
         Raises
         ------
         MemoryError
-            If the sets do not fit into memory. The collection is then as before.
+            If the sets do not fit into memory. The collection is then unchanged.
         """
         done = self.n_sets
         if n_sets <= done:
@@ -266,16 +268,16 @@ class SetCollection:
         if n_sets > _MOST_SETS:
             raise MemoryError(f"at most {_MOST_SETS} reverse-reachable sets can be drawn, got {n_sets}")
         room = None if most_entries is None else most_entries - int(self.ends[-1])
-        threads = self.threads if room is None else 1  # the sets that fit are the first ones
+        threads = self.threads if room is None else 1  # in order, so that the first sets are stored
         parts = in_parts(threads, done, n_sets, lambda a, b: self._drawn(a, b, room))
         sizes = np.concatenate((np.diff(self.ends), *(np.diff(ends) for ends, _, _ in parts)))
         pool = np.concatenate((self.pool, *(pool[: ends[-1]] for ends, pool, _ in parts)))
-        # Nothing is replaced before everything is there: an error leaves the collection as it was.
+        # Replace the arrays only at the end, so that an error leaves the collection unchanged.
         self.ends, self.pool = np.concatenate((self.ends[:1], np.cumsum(sizes))), pool
         self.edges_examined += sum(edges for _, _, edges in parts)
 
     def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
-        """Return ends and pool of the sets ``first..last - 1`` and the arcs examined for them."""
+        """Return ends and pool of the sets ``first..last - 1``, and the number of arcs examined for them."""
         n = self.graph.n_components
         ends, stamps = np.zeros(last - first + 1, np.int64), np.zeros(n, np.int32)
         entries = float(self.ends[-1] - self.ends[self._alike_from])
@@ -293,19 +295,20 @@ class SetCollection:
                 return ends[: done + 1], pool, edges
             if first + done == upto:
                 continue
-            # Extrapolate from what is there, at least doubling, so that large collections are copied rarely.
+            # Extrapolate the required size, and at least double the pool, so that large collections are
+            # copied rarely.
             wanted = max(2 * len(pool), int(1.1 * ends[done] / max(done, 1) * (last - first)) + n)
             larger = self._room_for(wanted if most is None else min(wanted, most + n), last)
             larger[: ends[done]] = pool[: ends[done]]
             pool = larger
 
     def _room_for(self, entries: int, n_sets: int) -> AnyArray:
-        # Entries are kept three times at most: here, in the collection, in its index.
+        # Entries are stored at most three times: here, in the collection and in its index.
         require_memory(12 * entries * self.threads, f"a sample of {n_sets} reverse-reachable sets")
         return np.empty(entries, np.int32)
 
     def index(self) -> tuple[IntArray, AnyArray]:
-        """Return the sets that hold each component, as (offsets, sets)."""
+        """Return the sets that contain each component, as (offsets, sets)."""
         from oracles.diffusion._kernels_cover import invert
 
         index: tuple[IntArray, AnyArray] = call_kernel(invert, self.ends, self.pool, self.graph.n_components)

@@ -1,4 +1,4 @@
-"""Expected spread of a seed set: exact where it can be enumerated, by cascades elsewhere."""
+"""Expected spread of a seed set: exact by enumeration if possible, otherwise by simulated cascades."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from oracles.diffusion.directed_graph import DirectedGraph
 
 _MOST_UNCERTAIN = 16
 MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
-"""Largest number of outcomes that are enumerated: those of 16 uncertain arcs."""
+"""The largest number of outcomes that are enumerated: the outcomes of 16 uncertain arcs."""
 
 KEY = 0x5EED
-"""What the coins of spreads belong to where nobody says: they are the same in every call."""
+"""The default key of the random numbers, so that estimates are the same in every call."""
 _RANGE = 1024
 _LARGE = 2.0**900
 MOST_CASCADES = 2**31 - 1
-"""Cascades are numbered by 32 bits."""
+"""The largest number of cascades, because cascade numbers have 32 bits."""
 
-# What cascades read, and what each thread keeps for itself.
+# The memory that all cascades share, and the memory of each thread.
 _BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
 
 
@@ -33,7 +33,7 @@ def triggering_probabilities(
 ) -> FloatArray | None:
     """Return the probability that the tail of each arc becomes active under independent cascades.
 
-    None beyond `MOST_OUTCOMES` outcomes.
+    The result is None if there are more than `MOST_OUTCOMES` outcomes.
     """
     active = _activation(graph, probabilities, seeds)
     return None if active is None else np.clip(active, 0.0, 1.0)[graph.tails]
@@ -48,7 +48,7 @@ def exact_spread(
 
 
 def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
-    """Return the probability that each node becomes active: one enumeration of outcomes for all nodes."""
+    """Return the activation probability of each node, by one enumeration of all outcomes."""
     from oracles.diffusion._kernels_cascade import exact_activation, uncertain_arms
 
     offsets, arms = graph.out_arcs
@@ -62,7 +62,7 @@ def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> Flo
 def exact_threshold_spread(
     graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
 ) -> float | None:
-    """Return what `exact_spread` returns, for linear thresholds; None beyond `MOST_OUTCOMES` outcomes."""
+    """Return `exact_spread` for linear thresholds; None if there are more than `MOST_OUTCOMES` outcomes."""
     from oracles.diffusion._kernels_cascade import reachable
     from oracles.diffusion._kernels_graph import Arcs
     from oracles.diffusion._kernels_thresholds import exact_threshold_spread as enumerate_choices
@@ -70,7 +70,7 @@ def exact_threshold_spread(
     _, reached = call_kernel(reachable, *graph.out_arcs, graph.heads, means > 0.0, seeds)
     reached[seeds] = False
     nodes = np.flatnonzero(reached)
-    # Each node chooses one of its arcs or none; logarithms, for the product may overflow.
+    # Each node chooses one of its arcs or none. Use logarithms, because the product may overflow.
     if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
         return None
     arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
@@ -89,8 +89,8 @@ def estimated_spread(
 ) -> tuple[float, float]:
     """Return the mean spread of `cascades` cascades and its standard error.
 
-    Coins belong to (key, cascade, arc), so that spreads under two vectors of means compare without noise
-    of their own, and a larger mean never lowers the estimate.
+    Random numbers are functions of (key, cascade, arc). So a comparison of two vectors of means has little
+    noise, and a larger mean never decreases the estimate.
     """
     from oracles.diffusion._kernels_cascade import arcs_in_rows, spread_sums
 
@@ -115,7 +115,7 @@ def threshold_spread(
     node_weights: FloatArray | None = None,
     threads: int = 1,
 ) -> tuple[float, float]:
-    """Return what `estimated_spread` returns, for linear thresholds."""
+    """Return `estimated_spread` for linear thresholds."""
     from oracles.diffusion._kernels_walks import OutArcs, threshold_sums
 
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
@@ -136,7 +136,7 @@ def _require_memory(graph: DirectedGraph, threads: int) -> None:
 
 
 def node_worths(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatArray:
-    """Return what each node is worth: its weight, 1 where there are none."""
+    """Return the weight of each node, which is 1 by default."""
     return np.ones(graph.n_nodes) if node_weights is None else node_weights
 
 
@@ -146,13 +146,14 @@ def mean_and_error(
     worth: FloatArray,
     sums: Callable[[FloatArray, int, int, float], tuple[float, float]],
 ) -> tuple[float, float]:
-    """Return mean and standard error of `count` spreads, `sums` being those of a range of them.
+    """Return mean and standard error of `count` spreads; `sums` returns the sums over a range of spreads.
 
-    Ranges are the same for any number of threads, so that sums of weights are rounded alike. Distances are
-    from one of the spreads, and never squared: weights may have any size, and one may outweigh the others.
+    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way.
+    Distances are measured from one of the spreads and never squared, because weights may have any size, and
+    one weight may be much larger than the others.
     """
     scaled, unit = summable(worth)
-    # Some value of the right size: squares of distances from it cancel nothing.
+    # Any value of the right magnitude avoids cancellation.
     origin, _ = sums(scaled, 0, 1, 0.0)
     cuts = [*range(0, count, _RANGE), count]
 
@@ -170,12 +171,12 @@ def mean_and_error(
 
 
 def summable(worth: FloatArray) -> tuple[FloatArray, float]:
-    """Return `worth` in units of which any number of spreads has a finite sum, and one over the unit."""
+    """Return `worth` in units in which sums of spreads do not overflow, and one over the unit."""
     return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
 
 
 def standard_error(norm: float, shift: float, count: int) -> float:
-    """Return that of the mean of `count` numbers; `norm` is of their distances from a point `shift` off."""
-    # The variance size^2 - shift^2 in factors: neither square overflows, and the difference keeps its digits.
+    """Return the standard error of a mean; `norm` is of distances from a point `shift` off the mean."""
+    # Factorise the variance size^2 - shift^2: no square overflows, and the difference keeps its precision.
     size, shift = norm / math.sqrt(count), abs(shift)
     return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))

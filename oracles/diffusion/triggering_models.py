@@ -1,4 +1,4 @@
-"""Models of influence that the user says by live arcs."""
+"""User-defined models of diffusion, specified by live arcs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from oracles.diffusion.directed_graph import DirectedGraph
 
 
 class TriggeringModel(ABC):
-    """How influence spreads, said by live arcs: a node becomes active when a live arc from an active one is.
+    """A diffusion model specified by live arcs: live arcs from active nodes activate their heads.
 
-    Kempe et al. 2003 have every node draw a set of in-neighbours, its triggering set; independent cascades
-    and linear thresholds are examples. The arcs into a node from its triggering set are the live ones.
-    What `TriggeringInfluence` guarantees holds for **any** distribution of live arcs, also where the choices
-    of different nodes depend on each other: coverage is submodular in every single world.
+    In Kempe et al. 2003, each node draws a set of in-neighbours, its triggering set. The arcs into the node
+    from its triggering set are live. Independent cascades and linear thresholds are examples. The guarantee
+    of `TriggeringInfluence` holds for **any** distribution of live arcs, even if the choices of different
+    nodes are dependent, because coverage is submodular in every single world.
 
     Examples
     --------
@@ -35,26 +35,26 @@ class TriggeringModel(ABC):
 
     @abstractmethod
     def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world: for each arc of `graph`, whether it is live, shape (n_arcs,).
+        """Return one world: whether each arc of `graph` is live, shape (n_arcs,).
 
         Parameters
         ----------
         graph : DirectedGraph
             The graph.
         means : FloatArray, shape (n_arcs,)
-            Parameter of each arc in [0, 1], as the oracle was given it.
+            The parameter of each arc in [0, 1], as passed to the oracle.
         rng : numpy.random.Generator
-            Source of all randomness of this world.
+            The source of all randomness of this world.
         """
 
 
 class IndependentTriggering(TriggeringModel):
-    """A triggering model as Kempe et al. 2003 have it: every node draws its triggering set on its own.
+    """A triggering model as in Kempe et al. 2003: each node draws its triggering set independently.
 
-    Only nodes that a reverse-reachable set gets to need to draw then, where other models draw whole worlds.
-    A subclass defines `triggering_set`; one that can answer for many nodes in one go overrides
-    `triggering_sets` too, which is faster again. Both are called from several threads if the oracle uses
-    several.
+    Then only the nodes that a reverse-reachable set reaches draw triggering sets, whereas other models draw
+    whole worlds. A subclass defines `triggering_set`. If it can answer for many nodes at once, it can also
+    override `triggering_sets`, which is faster. If the oracle uses several threads, it calls these methods
+    from several threads.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class IndependentTriggering(TriggeringModel):
     def triggering_set(
         self, graph: DirectedGraph, arcs: AnyArray, means: FloatArray, rng: np.random.Generator
     ) -> BoolArray:
-        """Return which of the arcs into one node are live, shape (len(arcs),).
+        """Return whether each arc into one node is live, shape (len(arcs),).
 
         Parameters
         ----------
@@ -84,9 +84,9 @@ class IndependentTriggering(TriggeringModel):
         arcs : AnyArray of int, shape (d,)
             All arcs into the node, at least one.
         means : FloatArray, shape (n_arcs,)
-            Parameter of each arc of the graph in [0, 1], as the oracle was given it.
+            The parameter of each arc of the graph in [0, 1], as passed to the oracle.
         rng : numpy.random.Generator
-            Source of all randomness of this answer.
+            The source of all randomness of this answer.
         """
 
     def triggering_sets(
@@ -97,15 +97,15 @@ class IndependentTriggering(TriggeringModel):
         means: FloatArray,
         rng: np.random.Generator,
     ) -> BoolArray:
-        """Return `triggering_set` of several nodes, one after another; the default asks for each by itself.
+        """Return `triggering_set` of several nodes in order; by default by one call for each node.
 
         Parameters
         ----------
         graph, means, rng
             As in `triggering_set`.
         arcs : AnyArray of int
-            All arcs into the first node, then those into the second, and so on. A node that is asked for
-            twice draws twice.
+            All arcs into the first node, then all arcs into the second node, and so on. A node that is
+            requested twice draws twice.
         askers : IntArray, same shape
             0 for the arcs into the first node, 1 for the second, and so on.
         """
@@ -114,7 +114,7 @@ class IndependentTriggering(TriggeringModel):
         return np.concatenate(each)
 
     def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world, in which every node has drawn its triggering set; parameters as above."""
+        """Return one world, in which every node has drawn its triggering set."""
         arcs, askers = arcs_into(graph, np.flatnonzero(graph.in_degrees))
         live = np.zeros(graph.n_arcs, np.bool_)
         live[arcs] = checked(
@@ -124,7 +124,7 @@ class IndependentTriggering(TriggeringModel):
 
 
 def checked(method: str, answer: object, n_arcs: int) -> BoolArray:
-    """Return what `method` of a model answered, refused unless it is a bool for each arc."""
+    """Return the answer of `method`; raise ``ValueError`` unless it is one bool for each arc."""
     live = np.asarray(answer)
     if live.dtype != np.bool_ or live.shape != (n_arcs,):
         raise ValueError(f"{method} must return {n_arcs} bools, got dtype {live.dtype}, shape {live.shape}")

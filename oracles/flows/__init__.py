@@ -1,1 +1,1 @@
-"""Flows of whole units: disjoint paths, min-cost flows, and the cuts that stop them."""
+"""Oracles for integral flows: disjoint paths, min-cost flows, and minimum cuts."""

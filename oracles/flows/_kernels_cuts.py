@@ -1,4 +1,4 @@
-"""Minimum cuts, by blocking flows."""
+"""Minimum cuts by blocking flows."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from cmab.kernels import kernel, lean_kernel
 
 
 class Levels(NamedTuple):
-    """The distance of each node from the source, the next entry to be tried there, and a queue."""
+    """The distance of each node from the source, the next entry to try at each node, and a queue."""
 
     level: IntArray
     at: IntArray
@@ -42,9 +42,10 @@ def _measure(pipes, room, source, levels):
 
 @kernel
 def minimum_cut(pipes, room, source, target, is_near):
-    """Write which nodes are on the source's side of a cheapest cut; return whether there is a finite one.
+    """Write which nodes are on the source's side of a cheapest cut; return whether a finite cut exists.
 
-    ``room[2 i]`` is what fits through arc i, ``room[2 i + 1]`` what fits back; both are used up. Dinic 1970.
+    ``room[2 i]`` is the remaining capacity of arc i forward, ``room[2 i + 1]`` backward; both are modified.
+    Dinic 1970.
     """
     n = is_near.shape[0]
     levels = Levels(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64))
@@ -62,7 +63,7 @@ def minimum_cut(pipes, room, source, target, is_near):
                     least = min(least, room[way[i]])
                 if least == np.inf:
                     return False
-                # Backwards, so that the way goes on from before the first entry that is full.
+                # Go backward, so that the search continues from the first entry that is full.
                 for i in range(length - 1, -1, -1):
                     room[way[i]] -= least
                     room[way[i] ^ 1] += least

@@ -1,4 +1,4 @@
-"""Cheapest flows over arcs of capacity one, by shortest augmenting paths."""
+"""Cheapest flows over arcs of capacity one, by successive shortest paths."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
 class Pipes(NamedTuple):
     """Arc i leads from ``tails[i]`` to ``heads[i]``.
 
-    The arcs at node v are those of ``entries[offsets[v]:offsets[v + 1]]``: 2 i if arc i leaves it, 2 i + 1 if
-    it arrives.
+    The arcs at node v are ``entries[offsets[v]:offsets[v + 1]]``: entry 2 i if arc i leaves v, 2 i + 1 if arc
+    i enters v.
     """
 
     tails: IntArray
@@ -22,7 +22,7 @@ class Pipes(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What a search writes: each node's distance, the entry by which it was met, whether both are final."""
+    """The output of a search: distance and last entry of each node, and whether both are final."""
 
     distance: FloatArray
     into: IntArray
@@ -41,11 +41,11 @@ def pipes_of(tails: IntArray, heads: IntArray, n_nodes: int) -> Pipes:
 
 @kernel
 def cheapest_flow(pipes, costs, excess, order, is_used):
-    """Write which arcs carry the cheapest flow from positive `excess` to negative; return whether one can.
+    """Write the arcs of the cheapest flow from positive to negative `excess`; return whether a flow exists.
 
-    ``costs[arc] = inf`` closes an arc. Costs may be negative where `order` is a topological order of the
-    nodes; it is empty where there are cycles. Each unit takes the shortest path that is left, where an arc
-    that is used can be given back: successive shortest paths, Ahuja, Magnanti, Orlin 1993, section 9.7.
+    ``costs[arc] = inf`` closes an arc. If `order` is a topological order of the nodes, costs may be negative.
+    If the graph has cycles, `order` is empty. Each unit takes the shortest path in the residual graph, where
+    a used arc can be released: successive shortest paths, Ahuja, Magnanti, Orlin 1993, section 9.7.
     """
     m, n = costs.shape[0], excess.shape[0]
     potential, source = np.zeros(n), 0
@@ -54,7 +54,7 @@ def cheapest_flow(pipes, costs, excess, order, is_used):
             if entry & 1 == 0:
                 head, through = pipes.heads[entry >> 1], potential[node] + costs[entry >> 1]
                 potential[head] = min(potential[head], through)
-    # An arc lets a node in once at most for each of its directions.
+    # An arc adds at most one heap entry for each of its directions.
     search = Search(
         np.empty(n),
         np.empty(n, np.int64),
@@ -71,7 +71,7 @@ def cheapest_flow(pipes, costs, excess, order, is_used):
         if end < 0:
             return False
         for node in range(n):
-            # Nodes that are not final are at least as far as the end.
+            # Nodes whose distance is not final are at least as far as the end.
             if search.is_final[node]:
                 potential[node] += search.distance[node] - search.distance[end]
         excess[source] -= 1
@@ -86,7 +86,7 @@ def cheapest_flow(pipes, costs, excess, order, is_used):
 
 @lean_kernel
 def _nearest(pipes, costs, potential, excess, is_used, source, search):
-    """Return the nearest node with negative excess, -1 if none is reached: Dijkstra on reduced costs."""
+    """Return the nearest node with negative excess, or -1: Dijkstra's algorithm on reduced costs."""
     distance, into, is_final, heap, keys = search
     distance[:], is_final[:] = np.inf, False
     distance[source], heap[0], keys[0], size = 0.0, source, 0.0, 1
@@ -104,7 +104,7 @@ def _nearest(pipes, costs, potential, excess, is_used, source, search):
                 continue
             other = pipes.tails[arc] if is_back else pipes.heads[arc]
             cost = -costs[arc] if is_back else costs[arc]
-            # Not negative but for rounding.
+            # Reduced costs are nonnegative except for rounding.
             through = distance[node] + max(0.0, cost + potential[node] - potential[other])
             if not is_final[other] and through < distance[other]:
                 distance[other], into[other] = through, entry
@@ -116,7 +116,7 @@ def _nearest(pipes, costs, potential, excess, is_used, source, search):
 
 @kernel
 def strip_cycles(pipes, is_used):
-    """Take arcs out of use that only lead around: cycles, and both directions of an edge."""
+    """Remove used arcs that form cycles, including both directions of an edge."""
     n = pipes.offsets.shape[0] - 1
     arriving, stack, before = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     while True:
@@ -142,7 +142,8 @@ def strip_cycles(pipes, is_used):
                         size += 1
         if left == 0:
             return
-        # What still has arrivals has one from a node that has: backwards from it there is a cycle.
+        # Each remaining node with an arrival has one from another such node, so going backward leads to a
+        # cycle.
         before[:] = -1
         node = int(np.argmax(arriving))
         while before[node] < 0:

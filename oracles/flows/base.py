@@ -1,4 +1,4 @@
-"""What families of flows have: a graph as pipes of capacity one, and what each node sends."""
+"""The base class of flow oracles: a graph as arcs of capacity one, and the supply of each node."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Flows(LinearOracle):
-    """Sets of edges that carry one unit each, from where it is sent to where it is wanted, without cycles.
+    """Sets of edges that carry one unit each from supply nodes to demand nodes, without cycles.
 
-    A subclass calls `_complete`. Arc i of the first `n_arms` is base arm i; where edges have no direction,
-    the next as many are the same the other way; further ones are free.
+    A subclass calls `_complete`. The first `n_arms` arcs are the base arms. If edges are undirected, the next
+    `n_arms` arcs are their other directions. Further arcs have cost 0.
     """
 
     edges: list[tuple[Hashable, ...]]
 
     def _complete(self, tails: IntArray, heads: IntArray, supply: IntArray, order: IntArray) -> None:
-        """Set the arcs, what each node sends more than it gets, and the order of nodes if there is one."""
+        """Set the arcs, the supply of each node, and a topological order of the nodes if one exists."""
         self.n_arms, self._order = len(self.edges), order
         self._tails, self._heads, self._supply = tails, heads, supply
         arms = np.arange(len(tails))
@@ -40,27 +40,28 @@ class Flows(LinearOracle):
 
     @property
     def is_acyclic(self) -> bool:
-        """Whether the graph is directed and without cycles."""
+        """Whether the graph is directed and acyclic."""
         return len(self._order) > 0
 
     @property
     def least_mean(self) -> float:
-        """0, unless the graph is directed and acyclic, where costs may have any sign."""
+        """0, or minus infinity if the graph is directed and acyclic, because costs may then have any sign."""
         return -np.inf if self.is_acyclic else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the edges carry the flow, and none of them could be left out."""
-        # A flow without cycles is the only one within its edges: another would differ by cycles of them.
+        """Return whether the edges carry the flow and no edge could be omitted."""
+        # An acyclic flow is the only flow on its edges, because another flow would differ by cycles of these
+        # edges.
         carried = self._flow(np.where(_among(super_arm, self.n_arms), 0.0, np.inf))
         return carried is not None and len(carried) == len(super_arm)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the edges of the best flow, in increasing order."""
         best = self._flow(self._costs(means))
-        assert best is not None, "the constructor made sure of a flow"
+        assert best is not None, "the constructor checked that a flow exists"
         return best
 
     def solve_constrained(
@@ -70,10 +71,9 @@ class Flows(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best flow with all of `include` and none of `exclude`; None if there is none.
+        """Return the best flow with all of `include` and none of `exclude`; None if there is no such flow.
 
-        On acyclic directed graphs only, unless `include` is empty: elsewhere a path through given edges is a
-        hard problem.
+        A nonempty `include` requires a directed acyclic graph, because the problem is hard on other graphs.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Flows(LinearOracle):
         return -self.sign * self._check_means(means, self.least_mean)
 
     def _flow(self, costs: FloatArray, forced: IntArray | None = None) -> IntArray | None:
-        """Return the arms of the cheapest flow over edges of finite cost; None if there is none."""
+        """Return the arms of the cheapest flow over edges of finite cost; None if there is no such flow."""
         is_used = self._used_arcs(costs, np.empty(0, np.int64) if forced is None else forced)
         if is_used is None:
             return None
@@ -104,7 +104,7 @@ class Flows(LinearOracle):
 
         prices = np.where(self._arms >= 0, costs[self._arms], 0.0)
         shrink(prices, 4 * len(self._supply))
-        # What must be used has sent its unit already.
+        # The unit of a required arc is already sent.
         prices[forced] = np.inf
         excess = self._supply.copy()
         np.subtract.at(excess, self._tails[forced], 1)

@@ -1,4 +1,4 @@
-"""Disjoint paths, and flows from many sources to many sinks."""
+"""Disjoint paths, and flows from several sources to several sinks."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ if TYPE_CHECKING:
 
 
 class DisjointPaths(Flows):
-    """The edges of k paths from `source` to `target` that share no edge, or no node between. Exact.
+    """The edges of `k` paths from `source` to `target` that share no edge, or no inner node. Exact.
 
-    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order, and `paths`
-    tells them apart. It is a set that holds k disjoint paths and would not without any of its edges. With
-    ``k=1`` these are the paths of `ShortestPath`, and the same holds of costs: not negative, but of any sign
-    on acyclic directed graphs, where the longest paths may be asked for.
+    Base arm i is the i-th edge of ``graph.edges``. A super arm lists edges in increasing order; `paths`
+    splits it into paths. It is a set of edges that contains k disjoint paths and would not do so without any
+    one of its edges. With ``k=1`` these are the paths of `ShortestPath`. As there, costs must be nonnegative,
+    except on directed acyclic graphs, where costs may have any sign and rewards can be maximised.
 
     Parameters
     ----------
     graph : networkx graph
-        Directed or undirected, parallel edges allowed (arms of their own). Its weights play no part.
+        A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
-        Where paths begin and end.
+        The start and the end of the paths.
     k : int
-        Number of paths.
+        The number of paths.
     disjoint : {"edges", "nodes"}
-        What two paths do not share.
+        Whether two paths must not share edges, or must not share inner nodes either.
     sense : {"min", "max"}
-        Whether the means are costs or rewards; ``"max"`` on acyclic directed graphs only.
+        Whether the means are costs or rewards; ``"max"`` requires a directed acyclic graph.
 
     Raises
     ------
     ValueError
-        If a node is unknown, source and target are the same, there are not k such paths, or `sense` does not
-        fit. In `solve`: if a cost is negative and the graph has a cycle or is undirected.
+        If a node is unknown, if source and target are equal, if there are fewer than k such paths, or if
+        `sense` does not fit the graph. In `solve`, if a cost is negative and the graph is undirected or has a
+        cycle.
 
     Examples
     --------
@@ -81,20 +82,20 @@ class DisjointPaths(Flows):
         if not self._is_directed:
             tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
         if disjoint == "nodes":
-            # What arrives at v leaves it from a second node, to which one free arc leads: one path at most.
+            # Split v into two nodes joined by one free arc, so that at most one path uses v.
             n, between = len(number), np.setdiff1d(np.arange(len(number)), [start, end])
             start += n
             tails, heads = np.concatenate([tails + n, between]), np.concatenate([heads, between + n])
             order = np.column_stack([order, order + n]).reshape(-1)
         supply = np.zeros(len(number) * (1 + (disjoint == "nodes")), np.int64)
-        # So many at most can leave: more would have no place in an array.
+        # No more units than edges can leave. This also limits the size of the array.
         carried = min(self.k, len(self.edges) + 1)
         supply[start], supply[end] = carried, -carried
         self._complete(tails, heads, supply, order)
         if not self.edges or self._flow(np.zeros(self.n_arms)) is None:
             raise ValueError(
                 f"graph must have k={k} paths from {shown(source)} to {shown(target)} without common"
-                f" {disjoint}, got {graph}, which has less"
+                f" {disjoint}, got {graph}, which has fewer"
             )
 
     def __repr__(self) -> str:
@@ -106,12 +107,12 @@ class DisjointPaths(Flows):
 
     @property
     def max_size(self) -> int:
-        """Each path visits each node once at most; all of them together, if nodes are not shared."""
+        """A bound: each path visits each node at most once; node-disjoint paths do so together."""
         longest = self._n_nodes - 2 + self.k if self.disjoint == "nodes" else self.k * (self._n_nodes - 1)
         return min(self.n_arms, longest)
 
     def paths(self, super_arm: IntArray) -> list[list[Hashable]]:
-        """Return the paths, each as its edges in order.
+        """Return the paths, each as a list of its edges in order.
 
         Parameters
         ----------
@@ -121,13 +122,13 @@ class DisjointPaths(Flows):
         Returns
         -------
         list of list
-            k paths; where edges alone are not shared, there may be others with the same edges.
+            The k paths. If only edges are disjoint, other paths with the same edges may exist.
         """
         chosen = self.check_super_arm(super_arm)
         costs = np.full(self.n_arms, np.inf)
         costs[chosen] = 0.0
         is_used = self._used_arcs(costs, chosen[:0])
-        assert is_used is not None, "it is in the family"
+        assert is_used is not None, "the super arm is feasible"
         onward: dict[int, list[int]] = {}
         for arc in np.flatnonzero(is_used)[::-1].tolist():
             onward.setdefault(int(self._tails[arc]), []).append(arc)
@@ -135,7 +136,7 @@ class DisjointPaths(Flows):
         return [self._one_path(onward, start) for _ in range(self.k)]
 
     def _one_path(self, onward: dict[int, list[int]], node: int) -> list[Hashable]:
-        """Take one path from a node to the target out of the arcs by their tails."""
+        """Remove the arcs of one path from `node` to the target from `onward`, and return its edges."""
         path = []
         while node != self._end:
             arc = onward[node].pop()
@@ -146,30 +147,31 @@ class DisjointPaths(Flows):
 
 
 class MinCostFlow(Flows):
-    """The sets of arcs that carry units from where they are to where they are wanted. Exact.
+    """The sets of arcs that carry integral flow from supply nodes to demand nodes. Exact.
 
-    Base arm i is the i-th arc of ``graph.edges`` and carries one unit or none: a super arm lists the arcs
-    that carry one, in increasing order. It is worth their sum, which is what the flow costs. It has no
-    directed cycle. Two units over one arc would pay its cost twice, which no set of arcs says: an arc of
-    larger capacity is as many parallel arcs of a `networkx.MultiDiGraph`, each a base arm.
+    Base arm i is the i-th arc of ``graph.edges`` and carries one unit or none. A super arm lists the arcs
+    that carry one unit, in increasing order. Its reward is the sum of their means, the cost of the flow. It
+    has no directed cycle. A set of arcs cannot represent two units on one arc, so model an arc of larger
+    capacity as parallel arcs of a `networkx.MultiDiGraph`, each a separate base arm.
 
-    Costs must not be negative, but on acyclic graphs may have any sign, and rewards may be maximised.
+    Costs must be nonnegative, except on acyclic graphs, where costs may have any sign and rewards can be
+    maximised.
 
     Parameters
     ----------
     graph : networkx.DiGraph or networkx.MultiDiGraph
-        Its weights and capacities play no part.
+        The graph. Its weights and capacities are not used.
     demand : mapping or str
-        How many units more arrive at a node than leave it, as in networkx: negative where they come from, 0
-        for nodes that are left out. An attribute of the nodes, or a number by node; the sum must be 0.
+        The inflow minus the outflow of each node, as in networkx: negative for a source, 0 for nodes that are
+        omitted. Either the name of a node attribute or a mapping from nodes to integers. The sum must be 0.
     sense : {"min", "max"}
-        Whether the means are costs or rewards; ``"max"`` on acyclic graphs only.
+        Whether the means are costs or rewards; ``"max"`` requires an acyclic graph.
 
     Raises
     ------
     ValueError
-        If the graph is undirected, the demands are no whole numbers that cancel or cannot be met, or `sense`
-        does not fit. In `solve`: if a cost is negative and the graph has a cycle.
+        If the graph is undirected, if the demands are not integers, do not sum to 0 or cannot be satisfied,
+        or if `sense` does not fit the graph. In `solve`, if a cost is negative and the graph has a cycle.
 
     Examples
     --------
@@ -197,7 +199,10 @@ class MinCostFlow(Flows):
         named = dict(graph.nodes(data=demand, default=0)) if isinstance(demand, str) else demand
         if not isinstance(named, Mapping):
             raise ValueError(f"demand must be a mapping or the name of a node attribute, got {shown(demand)}")
-        supply, most = np.zeros(len(number), np.int64), len(self.edges)  # no more can leave a node, or arrive
+        supply, most = (
+            np.zeros(len(number), np.int64),
+            len(self.edges),
+        )  # a bound on the units of a node
         for node, units in named.items():
             supply[node_number("demand", node, number)] = -integer(f"demand of {node!r}", units, -most, most)
         if supply.sum() != 0 or not supply.any():
@@ -205,7 +210,7 @@ class MinCostFlow(Flows):
         self.sense, order = _sense_and_order(graph, sense, number)
         self._complete(tails, heads, supply, order)
         if self._flow(np.zeros(self.n_arms)) is None:
-            raise ValueError(f"demand must be one that arcs of capacity 1 can carry, got {shown(named)}")
+            raise ValueError(f"demand must be satisfiable with arcs of capacity 1, got {shown(named)}")
 
     def __repr__(self) -> str:
         return described(self, n_nodes=len(self._supply), units=self._units)
@@ -216,14 +221,14 @@ class MinCostFlow(Flows):
 
     @property
     def max_size(self) -> int:
-        """Each unit visits each node once at most."""
+        """A bound: each unit visits each node at most once."""
         return min(self.n_arms, self._units * (len(self._supply) - 1))
 
 
 def _sense_and_order(
     graph: nx.Graph[Any], sense: Sense, number: dict[Hashable, int]
 ) -> tuple[Sense, IntArray]:
-    """Return the sense, if it fits the graph, and a topological order of the nodes, empty without one."""
+    """Return the sense, if it fits the graph, and a topological order of the nodes (empty if none exists)."""
     import networkx as nx
 
     is_acyclic = graph.is_directed() and nx.is_directed_acyclic_graph(graph)

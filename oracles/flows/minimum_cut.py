@@ -1,4 +1,4 @@
-"""Cuts that part one node from another."""
+"""Minimum cuts between two nodes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class MinimumCut(Sufficing):
-    """The sets of edges without which no path leads from `source` to `target`, at least cost. Exact.
+    """The sets of edges whose removal disconnects `target` from `source`, at least cost. Exact.
 
-    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. It may hold
-    more edges than it needs; edges of negative cost are in all answers.
+    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. A super arm
+    may contain more edges than necessary. Every answer contains all edges of negative cost.
 
     Parameters
     ----------
     graph : networkx graph
-        Directed or undirected, parallel edges allowed (arms of their own). Its weights play no part.
+        A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
-        What is to be parted.
+        The nodes to be separated.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Influence maximisation: seeds with certificates, under budgets, deadlines and reports of people."""
+"""Oracles for influence maximisation: certificates, budgets, deadlines and reports of people."""
 
 from cmab.namespaces import attach
 

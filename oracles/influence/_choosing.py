@@ -1,4 +1,4 @@
-"""Greedy choices from reverse-reachable sets, and bounds on the best spread."""
+"""Greedy choices from reverse-reachable sets, and upper bounds on the best spread."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from oracles.influence.certificate import concave_bound, upper_bound
 if TYPE_CHECKING:
     from oracles.diffusion._kernels_cover import Index
 
-# Nodes among which the k best are nearly always found, in units of k.
+# The k best nodes are nearly always among this many times k nodes.
 _NEAR = 16
-# How often a bound is computed on the way to k seeds: each takes a pass over those nodes.
+# How many times a bound is computed during the choice of k seeds; each takes one pass over these nodes.
 _LOOKS = 64
 
 
@@ -31,11 +31,12 @@ def choose_some(
 ) -> tuple[IntArray, int, float]:
     """Return `k` greedily chosen allowed components, their coverage, and a bound on the best spread.
 
-    At least `k` components must be allowed. When no set is left to cover, the largest others follow. Where
-    `is_last`, a certificate will rest on the choice being greedy: this is looked at again.
+    At least `k` components must be allowed. When all sets are covered, the largest other components follow.
+    If `is_last` is true, the certificate relies on a greedy choice, so the function verifies that the choice
+    is greedy.
 
-    If `sets` have sentinels that hold the choice back (see `hold_back`, which `least_share` is for), the sets
-    are completed, and the choice is made from complete sets.
+    If `sets` have sentinels that hold the choice back (see `hold_back`, which also explains `least_share`),
+    the sets are completed, and the choice is made from complete sets.
     """
     from oracles.diffusion._kernels_cover import Index, cover, cover_and_gain, is_greedy
 
@@ -54,7 +55,7 @@ def choose_some(
     chosen = _filled(chosen, k, allowed, reverse)
     if is_last:
         found = is_greedy(index, nodes, reverse.certain, per_set, chosen)
-        assert found, "no test follows: the choice must be greedy"
+        assert found, "the last choice must be greedy"
     return chosen, covered, optimum
 
 
@@ -67,11 +68,11 @@ def _bound_with_certain(
     covered: int,
     log_term: float,
 ) -> float:
-    """Return an upper bound on the best spread where sets of one node are left out.
+    """Return an upper bound on the best spread if sets of one node are omitted.
 
-    The best seeds are worth A + W g(L) with W the total weight, their coverage L unknown and g concave (the
-    upper bound). A tangent of g at any point lies above it, and A + slope * L is what `bound_after` bounds:
-    whatever the point and the choice, which only decide how close it comes.
+    The spread of the best seeds is A + W g(L), where W is the total weight, their coverage L is unknown, and
+    the upper bound g is concave. A tangent of g at any point is above g, and `bound_after` bounds A + slope *
+    L. This holds for any tangent point and any choice; they only determine how tight the bound is.
     """
     from oracles.diffusion._kernels_cover import bound_after
 
@@ -86,7 +87,7 @@ def _bound_with_certain(
 
 
 def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
-    """Return `chosen` and the largest other allowed components, `k` together."""
+    """Return `chosen` and the largest other allowed components, `k` in total."""
     if len(chosen) == k:
         return chosen
     free = allowed.copy()

@@ -1,4 +1,4 @@
-"""Seeds by degrees: highest expected degree, and with what chosen seeds already reach taken off."""
+"""Choice of seeds by expected degrees, with discounts for the effect of chosen seeds."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from cmab.kernels import kernel
 
 @kernel
 def seeds_by_degree(arcs, means, k, candidates, single, discount):
-    """Choose `k` candidates one by one by their scores, ties to the lowest.
+    """Choose `k` candidates one by one by their scores; ties go to the lowest number.
 
-    The score of v is the expected number of nodes that v activates in one step; with `single`, nodes that
-    are seeds do not count; with `discount`, it is multiplied by the chance that no seed activates v.
+    The score of v is the expected number of nodes that v activates in one step. With `single`, seeds do not
+    count. With `discount`, the score is multiplied by the probability that no seed activates v.
     """
     tails, heads, out_offsets, out_arms, in_offsets, in_arms = arcs
     n = out_offsets.shape[0] - 1
@@ -21,15 +21,15 @@ def seeds_by_degree(arcs, means, k, candidates, single, discount):
     for size in range(k):
         best, value = -1, -1.0
         for v in range(n):
-            # With equal p and t seeds among d neighbours (1 - p)^t (1 + (d - t) p), which DegreeDiscountIC
-            # (Chen et al. 2009) expands to 1 + (d - 2t - (d - t) t p) p.
+            # With equal p and t seeds among d neighbours, this is (1 - p)^t (1 + (d - t) p). DegreeDiscountIC
+            # (Chen et al. 2009) expands it to 1 + (d - 2t - (d - t) t p) p.
             score = (1.0 + degrees[v]) * untouched[v] if discount else degrees[v]
             if free[v] and score > value:
                 best, value = v, score
         chosen[size] = best
         free[best] = False
-        # Neighbours of a seed lose the arc to it, and count
-        # only as far as no seed activates them.
+        # Neighbours of a seed lose the arc to it. They count only with the probability that no seed activates
+        # them.
         if single or discount:
             for j in range(in_offsets[best], in_offsets[best + 1]):
                 degrees[tails[in_arms[j]]] -= means[in_arms[j]]

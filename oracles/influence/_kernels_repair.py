@@ -1,7 +1,7 @@
-"""Sets drawn by coins that belong to (key, set, arc), and what has to be drawn again for other probabilities.
+"""Sampling of sets by random numbers of (key, set, arc), and repair of the sets for changed probabilities.
 
-Set i is the same function of (key, i, probabilities) whoever draws it. Its coin of an arc is looked at when
-the set holds the arc's head: a set changes only if such a coin lies between the old and the new probability.
+Set i is a function of (key, i, probabilities). A set uses the random number of an arc only if it contains the
+head of the arc. So a set changes only if such a number lies between the old and the new probability.
 """
 
 from typing import NamedTuple
@@ -13,19 +13,19 @@ from cmab.kernels import GOLDEN, kernel, mix
 from oracles.diffusion._kernels_graph import CERTAIN
 from oracles.diffusion._kernels_sets import S33, draw_root
 
-# The first numbers of a set's stream are for its root.
+# The first numbers of the stream of a set determine its root.
 _COINS = 3
 
 
 class Guards(NamedTuple):
-    """Of the coins of each arc, no live one is at least its floor, and no dead one below its ceiling."""
+    """Bounds on the random numbers of each arc: the largest live one, the smallest dead one."""
 
     floors: AnyArray
     ceilings: AnyArray
 
 
 class OldSets(NamedTuple):
-    """Sets drawn before, set i ``pool[ends[i]:ends[i + 1]]``, and which of them no longer hold."""
+    """Sets that were drawn before, and which are stale; set i is ``pool[ends[i]:ends[i + 1]]``."""
 
     stale: BoolArray
     ends: IntArray
@@ -34,7 +34,7 @@ class OldSets(NamedTuple):
 
 @kernel
 def coin(base, number, arc):
-    """Return the 31-bit coin of an arc in a set; `base` is the mixed key."""
+    """Return the 31-bit random number of an arc in a set; `base` is the mixed key."""
     stream = mix(base + np.uint64(number + 1) * GOLDEN)
     return mix(stream + np.uint64(arc + _COINS) * GOLDEN) >> S33
 
@@ -43,8 +43,8 @@ def coin(base, number, arc):
 def draw_or_copy(world, key, done, old, guards, ends, pool):
     """Fill `ends` and `pool` from set number `done` on, until the pool could overflow.
 
-    Old sets that are not stale are copied, others drawn; what coins of those say is added to the guards.
-    Return the number of sets done, how many were drawn, and the arcs examined for them.
+    Old sets that are not stale are copied; the others are drawn, and their random numbers update the guards.
+    Return the number of finished sets, the number of drawn sets, and the number of arcs examined for them.
     """
     stale, old_ends, old_pool = old
     floors, ceilings = guards
@@ -58,7 +58,7 @@ def draw_or_copy(world, key, done, old, guards, ends, pool):
             size = old_ends[j + 1] - old_ends[j]
             if start + size > pool.shape[0]:
                 return j, drawn, examined
-            # Copied, not drawn: none of its coins lies between an old and a new limit.
+            # Copy the set: none of its random numbers lies between an old and a new limit.
             for at in range(size):
                 pool[start + at] = old_pool[old_ends[j] + at]
             ends[j + 1] = start + size
@@ -74,13 +74,14 @@ def draw_or_copy(world, key, done, old, guards, ends, pool):
             v = pool[at]
             at += 1
             examined += offsets[v + 1] - offsets[v]
-            # Arcs into a node lie side by side, so their coins are neighbours in the stream.
+            # The arcs into a node are adjacent, so their random numbers are adjacent in the stream.
             state = stream + np.uint64(offsets[v] + _COINS - 1) * GOLDEN
             for i in range(offsets[v], offsets[v + 1]):
-                state += GOLDEN  # as `coin` does, by one addition
+                state += GOLDEN  # the same state as in `coin`, by one addition
                 tossed = np.uint32(mix(state) >> S33)
                 if tossed >= limits[i]:
-                    # A dead coin is a ceiling of its arc, a live one a floor: limits may move between.
+                    # A dead number bounds the ceiling of its arc, a live one the floor. Limits may move
+                    # between them.
                     ceilings[i] = min(ceilings[i], tossed)
                     continue
                 floors[i] = max(floors[i], np.uint32(tossed + 1))
@@ -96,12 +97,12 @@ def draw_or_copy(world, key, done, old, guards, ends, pool):
 
 @kernel
 def coins_to_compare(offsets, limits, guards, holders):
-    """Return how many coins `find_stale` would look at, and how many there are in all sets together."""
+    """Return how many random numbers `find_stale` would compare, and how many all sets have together."""
     floors, ceilings = guards
     some, whole = 0, 0
     for v in range(offsets.shape[0] - 1):
         count = holders[v + 1] - holders[v]
-        # Drawing anew tosses all of them: the caller compares the two numbers.
+        # Drawing all sets again draws all these numbers: the caller compares the two costs.
         whole += count * (offsets[v + 1] - offsets[v])
         for i in range(offsets[v], offsets[v + 1]):
             if limits[i] < floors[i] or limits[i] > ceilings[i]:
@@ -111,23 +112,23 @@ def coins_to_compare(offsets, limits, guards, holders):
 
 @kernel
 def find_stale(offsets, key, before, after, guards, holders, sets, n_sets):
-    """Return which sets change with the limits `before` that become `after`, and make the guards hold again.
+    """Return which sets change if the limits `before` become `after`, and update the guards.
 
-    The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``. No coin lies between an arc's guards,
-    so that a limit which stays between them changes nothing.
+    The sets that contain node v are ``sets[holders[v]:holders[v + 1]]``. No random number lies between the
+    guards of an arc, so a limit that stays between them changes no set.
     """
     floors, ceilings = guards
     base, stale = mix(np.uint64(key)), np.zeros(n_sets, np.bool_)
     for v in range(offsets.shape[0] - 1):
         for i in range(offsets[v], offsets[v + 1]):
-            # No coin of this arc lies between its guards: no set changes by it.
+            # The limit stays between the guards of this arc, so no set changes because of it.
             if floors[i] <= after[i] <= ceilings[i]:
                 continue
             low, high = min(before[i], after[i]), max(before[i], after[i])
             floor, ceiling = np.uint32(0), CERTAIN
             for j in range(holders[v], holders[v + 1]):
                 tossed = np.uint32(coin(base, sets[j], i))
-                # Live before and dead now, or the other way round.
+                # The arc was live and is dead now, or vice versa.
                 if low <= tossed < high:
                     stale[sets[j]] = True
                 if tossed < after[i]:

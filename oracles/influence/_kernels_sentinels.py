@@ -1,4 +1,4 @@
-"""The greedy choice of sentinels, compiled."""
+"""The greedy choice of sentinels."""
 
 import math
 
@@ -10,17 +10,18 @@ from oracles.diffusion._kernels_graph import order_by
 
 @kernel
 def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
-    """Return at most `k` allowed nodes that cover `least_gain` sets more each, and the entries of their sets.
+    """Return at most `k` allowed nodes that each cover `least_gain` more sets, and the entries of these sets.
 
-    Set i is the entries of `pool` before ``ends[i + 1]`` and from ``ends[i]`` on. Among nodes that cover as
-    many, give or take half a standard deviation, the one with the most arcs out is taken, then the lowest.
+    Set i is the entries of `pool` from ``ends[i]`` to ``ends[i + 1] - 1``. Among nodes whose coverage differs
+    by at most half a standard deviation from the largest, choose the one with the most arcs out, then the
+    lowest number.
     """
     n, n_sets = allowed.shape[0], ends.shape[0] - 1
     entries = pool[: ends[n_sets]]
     offsets, positions = order_by(entries, n)
     set_of, is_covered = np.empty(entries.shape[0], np.int32), np.zeros(n_sets, np.bool_)
     gains, chosen = np.zeros(n, np.int64), np.empty(k, np.int64)
-    # Nodes find their places in the pool by `positions`; each place has to know its set.
+    # `positions` gives the places of a node in the pool; this array gives the set of each place.
     for i in range(n_sets):
         for j in range(ends[i], ends[i + 1]):
             set_of[j] = i
@@ -31,13 +32,13 @@ def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
         most = 0
         for v in range(n):
             most = max(most, gains[v])
-        # What covers one or two of a few sets may do so by chance.
+        # A node that covers one or two of a few sets may do so by chance.
         if most < least_gain:
             break
-        # A count has about its own variance, so these nodes are equally good as far as the sets tell.
+        # The variance of a count is about the count, so these nodes are equally good given the sets.
         best, bar = -1, most - 0.5 * math.sqrt(most)
         for v in range(n):
-            # Sets come soonest to the one with the most arcs out, and are left the sooner.
+            # Sets reach the node with the most arcs out soonest, so they end sooner.
             if gains[v] >= bar and (best < 0 or arcs_out[v] > arcs_out[best]):
                 best = v
         chosen[size] = best
@@ -47,7 +48,7 @@ def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
             if is_covered[i]:
                 continue
             is_covered[i] = True
-            # Counted in entries, not in sets: entries are what leaving sets early saves.
+            # Count entries, not sets, because ending sets early saves entries.
             n_covered += ends[i + 1] - ends[i]
             for j in range(ends[i], ends[i + 1]):
                 if allowed[entries[j]]:

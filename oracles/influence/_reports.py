@@ -1,4 +1,4 @@
-"""What people report of a cascade, as the feedback of its edges."""
+"""Conversion of reports about people to the feedback of edges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER = -1
 
 
 class Spreading(Protocol):
-    """What of an oracle of influence says how a report is to be read."""
+    """The attributes of an influence oracle that are needed to read a report."""
 
     graph: DirectedGraph
     model: Model
@@ -34,11 +34,11 @@ def feedback_of_ties(
     carried: Collection[Hashable],
     unseen: Collection[Hashable],
 ) -> Feedback:
-    """Return the coins of all edges out of people who joined and were looked at."""
+    """Return the outcomes of all edges out of people who joined and whose edges were observed."""
     graph = oracle.graph
     if oracle.model == "lt":
         raise ValueError(
-            "carried must be left out under linear thresholds, where people join by all their ties"
+            "carried must be left out under linear thresholds, where several ties together make a person join"
         )
     active, hidden = _flags(oracle, "joined", joined), _flags(oracle, "unseen", unseen)
     active[seeds] = True
@@ -57,7 +57,7 @@ def feedback_of_ties(
 
 
 def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable: BoolArray) -> None:
-    """Raise if somebody joined to whom no edge that may have carried the message leads from the seeds."""
+    """Raise if no path of edges that may have carried the message leads from the seeds to a joined person."""
     from oracles.diffusion._kernels_cascade import reachable
 
     offsets, arms = oracle.graph.out_arcs
@@ -66,22 +66,22 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
     if len(lost):
         name = oracle.graph.label(int(lost[0]))
         raise ValueError(
-            f"joined must be people to whom edges in carried lead from the seeds, got {name!r} besides. Add"
-            f" the edge that told {name!r} to carried; if it is not known, report steps,"
+            f"joined must be people to whom edges in carried lead from the seeds, got {name!r} without such"
+            f" a path. Add the edge that reached {name!r} to carried; if it is unknown, report steps,"
             " joined={name: step}, without carried"
         )
 
 
 def _check_steps(oracle: Spreading, since: IntArray, live: BoolArray, usable: BoolArray) -> None:
-    """Raise if the edges that carried, or that nobody looked at, do not make people join in these steps."""
+    """Raise if the edges that carried the message, or were not observed, contradict the reported steps."""
     graph = oracle.graph
     tails, heads = since[graph.tails], since[graph.heads]
-    # A live edge may lead to somebody who had joined already, but lets nobody join later than by itself.
+    # A live edge may lead to a person who had joined already. Otherwise, its head joins in the next step.
     late = np.flatnonzero(live & (heads > tails + 1))
     if len(late):
         edge = int(late[0])
         raise ValueError(
-            f"carried must be edges whose head joined in the step after their tail, or before, got"
+            f"carried must be edges whose head joined at most one step after their tail, got"
             f" {graph.arc_labels[edge]!r} from step {tails[edge]} to step {heads[edge]}"
         )
     told = np.zeros(graph.n_nodes, np.bool_)
@@ -90,19 +90,19 @@ def _check_steps(oracle: Spreading, since: IntArray, live: BoolArray, usable: Bo
     if len(untold):
         name = graph.label(int(untold[0]))
         raise ValueError(
-            f"joined must be people to whom an edge carried from the step before, got {name!r} in step"
+            f"joined must be people reached by an edge in carried from the step before, got {name!r} in step"
             f" {since[untold[0]]}"
         )
 
 
 def _steps_of(oracle: Spreading, seeds: IntArray, joined: Mapping[Hashable, int]) -> IntArray:
-    """Return in which step each node joined, the seeds in step 0."""
+    """Return the step in which each node joined; the seeds join in step 0."""
     since, last = np.full(oracle.graph.n_nodes, _NEVER), oracle.graph.n_nodes - 1
     steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
     since[_numbers("joined", joined, oracle.graph.node_numbers)] = steps
     if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
         raise ValueError(
-            f"seeds alone must join in step 0, and whom they tell in step 1, got {shown(joined)}"
+            f"only the seeds may join in step 0; other people join from step 1 on, got {shown(joined)}"
         )
     since[seeds] = 0
     return since
@@ -114,13 +114,13 @@ def feedback_of_steps(
     joined: Collection[Hashable] | Mapping[Hashable, int],
     unseen: Collection[Hashable],
 ) -> Feedback:
-    """Return the coins of the edges that were alone in trying their head in a step."""
+    """Return the outcomes of the edges that were alone in trying their head in a step."""
     graph = oracle.graph
     if not isinstance(joined, Mapping):
         raise ValueError(
-            "joined must say in which step each person joined, such as {name: 1}, unless carried is given,"
-            f" got {shown(joined)}. If neither steps nor edges are known, tell {{}} and, as reward, the"
-            " number of people who joined, seeds included: nothing is learned of the edges"
+            "joined must give the step of each person, such as {name: 1}, unless carried is given,"
+            f" got {shown(joined)}. If you know neither steps nor edges, tell {{}} with the number of"
+            " people who joined, including the seeds, as the reward: no edge is updated"
         )
     hidden, since = _flags(oracle, "unseen", unseen), _steps_of(oracle, seeds, joined)
     active = since != _NEVER
@@ -129,7 +129,7 @@ def feedback_of_steps(
         name = graph.label(int(np.flatnonzero(active & hidden)[0]))
         raise ValueError(f"unseen must be people who are not in joined, got {name!r} in both")
     tails, heads = since[graph.tails], since[graph.heads]
-    # What somebody unseen may have done to a head makes all attempts at it uncertain.
+    # An unseen person may have tried the same head, so all attempts at this head are uncertain.
     clouded = np.zeros(graph.n_nodes, np.bool_)
     clouded[graph.heads[hidden[graph.tails]]] = True
     told = np.zeros(graph.n_nodes, np.bool_)
@@ -138,11 +138,11 @@ def feedback_of_steps(
     if len(untold):
         name = graph.label(int(untold[0]))
         raise ValueError(
-            f"joined must be people whom somebody can have told in the step before, got {name!r} in step"
+            f"joined must be people whom somebody can reach from the step before, got {name!r} in step"
             f" {since[untold[0]]}: no edge of the graph leads to {name!r} from a person of step"
             f" {since[untold[0]] - 1}. Correct the steps, or add the edge to the graph"
         )
-    # An edge tries its head in the step after its tail joined, unless the head had joined by then.
+    # An edge tries its head one step after its tail joined, unless the head had joined by then.
     tries = np.flatnonzero((tails != _NEVER) & ((heads == _NEVER) | (heads > tails)))
     alone = tries[_are_alone(graph.heads[tries], tails[tries], oracle.model == "lt")]
     arms = alone[~(clouded | hidden)[graph.heads[alone]]]
@@ -151,7 +151,7 @@ def feedback_of_steps(
 
 
 def _are_alone(heads: AnyArray, steps: IntArray, first: bool) -> BoolArray:
-    """Return which attempts were the only ones at their head in their step; `first`: and none was before."""
+    """Return which attempts were alone at their head in their step; with `first`, also the first."""
     order = np.lexsort((steps, heads))
     pairs = np.stack([heads[order], steps[order]])
     starts = np.ones(len(order), np.bool_)
@@ -179,14 +179,14 @@ def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray
         key = _as_name(name)
         try:
             found.append(numbers[key])
-        except (KeyError, TypeError) as error:  # TypeError: what has no hash
+        except (KeyError, TypeError) as error:  # TypeError: the name is not hashable
             hint = missing(key, numbers, is_tie=what == "carried") if isinstance(error, KeyError) else ""
             raise ValueError(f"{what} must hold names of the graph, got {shown(name)}{hint}") from None
     return np.array(found, np.int64)
 
 
 def _as_name(name: Any) -> Any:
-    """Return a name of a form that came as JSON, which has lists for tuples, at any depth."""
+    """Return a name that was stored as JSON with each list, at any depth, converted to a tuple."""
     return tuple(map(_as_name, name)) if isinstance(name, list | tuple) else name
 
 

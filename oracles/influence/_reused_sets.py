@@ -1,4 +1,4 @@
-"""Reverse-reachable sets that stay from call to call, and a search that does not need them independent."""
+"""Reverse-reachable sets that are kept from call to call, and a search that allows their dependence."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from oracles.influence.search import Found, Plan, secured_by
 if TYPE_CHECKING:
     from oracles.diffusion._kernels_sets import World
 
-# Share of all coins from which drawing them is as fast as looking for those that matter.
+# The share of all random numbers from which drawing them is as fast as comparing the relevant ones.
 _WORTH_REPAIRING = 0.3
 
 
 class Sample(NamedTuple):
-    """Sets of one key under some probabilities; nothing in it ever changes.
+    """The sets of one key under given probabilities; immutable.
 
     Attributes
     ----------
     limits, floors, ceilings : AnyArray, shape (n_arcs,)
-        Probabilities as multiples of 2^-31, and how far each may move without changing any set.
+        The probabilities as multiples of 2^-31, and the range in which each may move without changing a set.
     ends, pool : IntArray and AnyArray
         Set i is ``pool[ends[i]:ends[i + 1]]``.
     holders, sets : IntArray and AnyArray
         The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``.
     drawn, edges_examined : int
-        Sets that were drawn and not copied, and the arcs into their nodes.
+        The number of sets that were drawn and not copied, and the number of arcs into their nodes.
     """
 
     limits: AnyArray
@@ -48,12 +48,12 @@ class Sample(NamedTuple):
 
     @property
     def n_sets(self) -> int:
-        """Number of sets."""
+        """The number of sets."""
         return len(self.ends) - 1
 
 
 def sample_under(world: World, key: int, n_sets: int, previous: Sample | None = None) -> Sample:
-    """Return at least the first `n_sets` sets of `key`; `previous` makes that faster and no different."""
+    """Return at least the first `n_sets` sets of `key`; `previous` only saves time."""
     from oracles.influence._kernels_repair import Guards, coins_to_compare, find_stale
 
     old = _no_sets(world) if previous is None else previous
@@ -97,7 +97,7 @@ def _no_sets(world: World) -> Sample:
 
 
 def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArray) -> Sample:
-    """Return `old` with `stale` sets drawn again and missing ones added; its guards are written to."""
+    """Return `old` with `stale` sets drawn again and missing sets added; update its guards in place."""
     from oracles.diffusion._kernels_cover import invert
     from oracles.influence._kernels_repair import Guards, OldSets, draw_or_copy
 
@@ -107,7 +107,7 @@ def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArr
     done, drawn, arcs = 0, 0, 0
     per_set = old.ends[-1] / max(1, old.n_sets)
     while done < n_sets:
-        # Extrapolate from what is there, at least doubling.
+        # Extrapolate the required size, and at least double the pool.
         room = max(int(1.1 * per_set * n_sets), 2 * len(pool)) + 2 * n
         require_memory(12 * room, f"a sample of {n_sets} reverse-reachable sets")
         larger = np.empty(room, np.int32)
@@ -130,7 +130,7 @@ def trimmed(sample: Sample, n_sets: int) -> Sample:
 
 
 class FirstSets(SetCollection):
-    """The first sets of a sample, as a collection to choose from."""
+    """The first sets of a sample, as a collection from which to choose."""
 
     def __init__(self, graph: ReverseGraph, key: int, sample: Sample, n_sets: int) -> None:
         super().__init__(graph, key)
@@ -143,11 +143,11 @@ class FirstSets(SetCollection):
 
 
 def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, allowed: BoolArray) -> Found:
-    """Return `k` components as `find` does, from sets that stay from call to call.
+    """Return `k` components as `find` does, from sets that are kept from call to call.
 
-    `first_sets` gives sets to choose from, which may have had a part in the probabilities. The keys are new:
-    sets of the second bound both the choice and the optimum, which do not depend on them. At the last size
-    the choice is from sets of the first key, for which greedy needs no test.
+    `first_sets` returns the choosing sets, on which the probabilities may depend. The keys are new, so the
+    sets of the second key are independent of the choice and of the optimum, and bound both. At the last size,
+    the choice is made from new sets of the first key, for which greedy needs no test.
     """
     from oracles.diffusion._kernels_cover import count_covered
 
@@ -162,7 +162,7 @@ def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, 
             sets.grow(n_sets)
             edges += sets.edges_examined
         chosen, covered, hoped = choose_some(sets, k, allowed, log_term, n_sets == last)
-        # The test with new sets costs time: only where the test with old ones, which may flatter, passes.
+        # A test with new sets takes time, so do it only if the optimistic test with the old sets passes.
         likely = (
             covered >= plan.least_hits
             and secured_by(reverse, chosen, covered, n_sets, log_term) >= plan.ratio * hoped

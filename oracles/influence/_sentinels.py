@@ -1,10 +1,10 @@
-"""Sentinels: the first seeds, chosen from a few sets, at which all further sets are left.
+"""Sentinels: the first seeds, chosen from a few sets. All further sets end as soon as they contain one.
 
-Where influence is high, most sets hold the same large part of the graph, and drawing it again and again is
-what takes the time (HIST: Guo et al., Influence Maximization Revisited, SIGMOD 2020). Sets that are left at a
-sentinel are the same sets, known in part: all of them count as covered once the sentinels are chosen, and
-those that hold none are complete. So the bound on the optimum (of the steps after the sentinels) and the
-validation are those of the complete sample, and certificates need no other confidence.
+If influence is high, most sets contain the same large part of the graph, and drawing this part repeatedly
+takes most of the time (HIST: Guo et al., Influence Maximization Revisited, SIGMOD 2020). A set that ends at a
+sentinel is a partly known set: it counts as covered once the sentinels are chosen. A set without a sentinel
+is complete. So the bound on the optimum (of the greedy steps after the sentinels) and the validation are the
+same as for a complete sample, and the confidence of certificates does not change.
 
 Sentinels are seeds of every later choice, so `hold_back` tests them on each sample before the choice is used.
 If it returns true, all sets are drawn completely from then on.
@@ -23,19 +23,20 @@ from oracles.diffusion.reverse_sets import SetCollection
 # Measured on the graphs of the benchmark: smaller sets are drawn as fast as sentinels are found in them.
 _LEAST_SIZE = 12
 _FIRST_SETS, _ENOUGH_ARCS = 32, 200_000
-# Arcs that a complete first sample examines, in one or two milliseconds, from which on sentinels are worth
-# their risk: on small graphs, seeds chosen from some dozens of sets reached up to 4 % less.
+# The number of arcs, which take one or two milliseconds to examine in a complete first sample, from which
+# sentinels are worth their risk: on small graphs, seeds chosen from some dozens of sets reached up to 4 %
+# less.
 _WORTH_ARCS = 400_000
 _LEAST_GAIN, _LEAST_SHARE = 3, 0.5
-# The largest share of the coverage that sentinels may cost, and the standard deviations by which a sample has
-# to show more: in a first sample of 150 sets the cost is one or two sets, which are no evidence.
+# The largest share of the coverage that sentinels may cost, and the number of standard deviations by which a
+# sample must exceed it: in a first sample of 150 sets the cost is one or two sets, which is not significant.
 _MOST_COST, _DEVIATIONS = 0.01, 2.0
 
 
 def place_sentinels(
     sets: SetCollection, n_sets: int, k: int, allowed: BoolArray, *, always: bool = False
 ) -> None:
-    """Draw a few of `n_sets` sets and leave the others at sentinels if that saves time, or `always`."""
+    """Draw a few of `n_sets` sets, and end the others at sentinels if this saves time, or if `always`."""
     size = _FIRST_SETS
     while size < n_sets:
         sets.grow(size)
@@ -45,20 +46,20 @@ def place_sentinels(
     if sets.n_sets > 0 and (always or _are_worth_it(sets, n_sets)):
         sentinels, share = _most_covering(sets, k, allowed)
         while not always and share >= _LEAST_SHARE and _cost_too_much(sets, sentinels, k, allowed):
-            # The sentinels are a greedy choice: the first half of them is the greedy choice of so many.
+            # Sentinels are a greedy choice, so the first half of them is the greedy choice of that size.
             sentinels, share = _most_covering(sets, len(sentinels) // 2, allowed)
         if always or share >= _LEAST_SHARE:
             sets.stop_at(sentinels)
 
 
 def _are_worth_it(sets: SetCollection, n_sets: int) -> bool:
-    """Return whether sets are large, and `n_sets` complete ones would take milliseconds."""
+    """Return whether sets are large, and `n_sets` complete sets would take milliseconds."""
     arcs = sets.edges_examined / sets.n_sets * n_sets
     return bool(sets.ends[-1] >= _LEAST_SIZE * sets.n_sets and arcs >= _WORTH_ARCS)
 
 
 def _cost_too_much(sets: SetCollection, sentinels: IntArray, k: int, allowed: BoolArray) -> bool:
-    """Return whether the sets that chose the sentinels show already that these hold the answer back."""
+    """Return whether the sets that chose the sentinels show that these hold the answer back."""
     from oracles.diffusion._kernels_cover import Index, cover
 
     index = Index(sets.ends, sets.pool, *sets.index())
@@ -69,27 +70,28 @@ def _cost_too_much(sets: SetCollection, sentinels: IntArray, k: int, allowed: Bo
 def hold_back(n_sentinels: int, covered: int, bound: int, gain: int, least_share: float) -> bool:
     """Return whether a sample shows that seeds without the sentinels are better, or certified sooner.
 
-    The seeds, the sentinels among them, cover `covered` sets; as many nodes cover at most `bound`; and one
-    more node covers at most `gain` further sets. The sentinels hold the answer back in two cases.
+    The seeds, including the sentinels, cover `covered` sets. Any seeds of the same number cover at most
+    `bound` sets, and any further node covers at most `gain` further sets. The sentinels hold the answer back
+    in two cases:
 
-    - They cost more than 1 % of the coverage. The best seeds together with the sentinels are as many nodes
-      more as there are sentinels, each of which adds about `gain` at most.
-    - `covered` is less than `least_share` of `bound`, which greedy on complete sets always reaches.
+    - They cost more than 1 % of the coverage. Adding the sentinels to the best seeds adds that many nodes,
+      and each of the additional nodes covers at most about `gain` sets.
+    - `covered` is less than `least_share` of `bound`. Greedy on complete sets always reaches this share.
     """
     cost = _beyond_chance(n_sentinels * gain)
     return cost > _MOST_COST * covered or covered < least_share * (covered + _beyond_chance(bound - covered))
 
 
 def _beyond_chance(count: int) -> float:
-    """Return the part of a number of sets that chance does not explain."""
+    """Return a count minus two standard deviations, at least 0."""
     return max(0.0, count - _DEVIATIONS * math.sqrt(count))
 
 
 def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[IntArray, float]:
-    """Return greedy seeds that cover several sets more each, and the share of all entries in their sets.
+    """Return greedy seeds that each cover several more sets, and the share of all entries in these sets.
 
-    Among nodes that cover as many, give or take half a standard deviation, the one with the most arcs out is
-    chosen: further sets come to it soonest.
+    Among nodes whose coverage differs by at most half a standard deviation, choose the one with the most arcs
+    out, because further sets reach it soonest.
     """
     from oracles.influence._kernels_sentinels import most_covering
 

@@ -1,20 +1,20 @@
-"""How many reverse-reachable sets a call gets through in the time that it has."""
+"""The number of reverse-reachable sets that a call can draw within its time limit."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# Sets that are tried out first, and the share of the time that is left from which what they took tells.
+# The number of sets in the first trial. A trial is conclusive if it takes this share of the remaining time.
 _FEW, _TELLING = 256, 0.05
-# Time for larger samples grows a little faster than they do, as caches overflow.
+# The time grows slightly faster than the number of sets, because caches overflow.
 _CAREFUL = 0.8
 
 
 def sets_until(deadline: float, most: int, search_with: Callable[[int], object]) -> int:
-    """Return how many sets in each sample, of `most`, `search_with` can take up to `deadline`.
+    """Return the number of sets per sample, at most `most`, that `search_with` can process until `deadline`.
 
-    By trying out a few; the first try is for what is compiled or loaded then, and not counted.
+    The number is estimated from trials. The first trial only loads or compiles code, and its time is ignored.
     """
     search_with(_FEW)
     n_sets = _FEW

@@ -1,4 +1,4 @@
-"""One warning for each oracle whose answers are not certified."""
+"""A warning, once per oracle, that an answer is not certified."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from oracles.influence.certificate import Certificate
 
 
 class UncertifiedOnce:
-    """Warn of the first answer of an oracle that is not certified; copies of the oracle share this object."""
+    """Warn about the first uncertified answer of an oracle; copies of the oracle share this object."""
 
     has_warned = False
 
     def __getstate__(self) -> dict[str, object]:
-        # Another process warns for itself. A saved session is the same with or without a warning before.
+        # Another process gives its own warning, and a saved session does not depend on earlier warnings.
         return {}
 
     def see(self, answer: Certificate, alpha: float, name: str) -> Certificate:
-        """Return `answer`, after a ``RuntimeWarning`` if it is the first that is not certified."""
+        """Return `answer`; give a ``RuntimeWarning`` if it is the first uncertified answer."""
         if not answer.certified and not self.has_warned:
             self.has_warned = True
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Seeds in waves: see how far the first have spread, then choose the next."""
+"""Adaptive influence maximisation: observe the spread of each wave of seeds, then choose the next wave."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
 
 
 class AdaptiveInfluence:
-    """One campaign of several waves of seeds, each chosen when the wave before it has run its course.
+    """A campaign of several waves of seeds, where each wave is chosen after the cascade of the one before.
 
-    `ask` chooses `k` seeds among those who are not active, the best for what is not reached yet; `tell` takes
-    in who is active when their cascade has ended. Under independent cascades nothing else needs to be known:
-    all coins of edges out of active nodes have been tossed, all others are as before, so that what is left
-    is influence maximisation among inactive nodes.
+    `ask` chooses the best `k` inactive seeds for the inactive part of the graph. `tell` records the nodes
+    that are active when their cascade has ended. Under independent cascades nothing else is needed: the edges
+    out of active nodes have been tried, and all other edges are as before, so the remaining problem is
+    influence maximisation among inactive nodes.
 
-    What waves are worth: in expectation over the coins, `alpha` times what the best policy of as many waves
-    of `k` seeds reaches that knows the means. That policy also sees each wave before it chooses the next, so
-    it is never below the best ``waves * k`` seeds at once. With ``k=1`` and many waves `alpha` is nearly
-    1 - 1/e.
+    Guarantee: the expected spread of all waves is at least `alpha` times that of the best policy that knows
+    the means and uses as many waves of `k` seeds. That policy also observes each wave before it chooses the
+    next, so its spread is at least that of the best ``waves * k`` seeds chosen at once. With ``k=1`` and many
+    waves, `alpha` is close to 1 - 1/e.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Seeds in each wave.
+        The number of seeds in each wave.
     waves : int
-        Number of waves; all their seeds must be candidates.
+        The number of waves. There must be at least ``waves * k`` candidates.
     delta : float, optional
-        Probability that an answer of one of the waves lacks its ratio; as in `InfluenceMaximization`.
+        The probability that the guarantee of some wave fails. The default is that of `InfluenceMaximization`.
     epsilon, node_weights, candidates, search
         As in `InfluenceMaximization`.
 
     Attributes
     ----------
     active : BoolArray, shape (n_nodes,)
-        Who is active.
+        The nodes that are active.
     seeds : IntArray
-        Seeds of the waves that were told, in order.
+        The seeds of the waves reported so far, in order.
     left : int
-        Waves to come.
+        The number of waves that remain.
     alpha : float
-        See above.
+        The ratio described above.
 
     Raises
     ------
     ValueError
-        If a number is out of its range or the graph cannot be used; at `ask`, if no wave is left or the
-        means are no probabilities; at `tell`, if nothing was asked or a node is none.
+        If a number is out of range or the graph is invalid. In `ask`, if no wave is left or the means are not
+        probabilities. In `tell`, if it does not follow `ask` or a node is not in the graph.
 
     Examples
     --------
@@ -103,7 +103,8 @@ class AdaptiveInfluence:
     ) -> None:
         graph = as_directed_graph(graph)
         self.waves = integer("waves", waves, 1)
-        # What each wave asks; of its own, because the weights and candidates change from wave to wave.
+        # The options of the oracle of each wave. The oracle is new in each wave: weights and candidates
+        # change.
         self._options: dict[str, Any] = {"epsilon": epsilon, "search": search}
         whole = InfluenceMaximization(
             graph, k, delta=delta, node_weights=node_weights, candidates=candidates, **self._options
@@ -113,9 +114,9 @@ class AdaptiveInfluence:
         self._uncertified = whole._uncertified
         self.graph, self.candidates, self.delta = graph, whole.candidates, whole.delta
         self.epsilon, self.node_weights = whole.epsilon, whole.node_weights
-        # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves: of the gap to the best policy,
-        # each closes ratio / waves in expectation; a wave that fails, with the probability that it may,
-        # closes nothing.
+        # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves. In expectation, each wave
+        # closes ratio / waves of the gap to the best policy. A wave whose guarantee fails, which has
+        # probability at most delta / waves, closes nothing.
         each = (greedy_ratio(self.k) - self.epsilon) * (1.0 - self.delta / self.waves)
         self.alpha = 1.0 - (1.0 - each / self.waves) ** self.waves
         self.active: BoolArray = np.zeros(graph.n_nodes, np.bool_)
@@ -127,25 +128,25 @@ class AdaptiveInfluence:
         return described(self)
 
     def ask(self, means: ArrayLike, rng: np.random.Generator) -> Certificate:
-        """Return the seeds of the next wave; what is certified is the weight that they add.
+        """Return the seeds of the next wave; the certificate is about the weight that they add.
 
-        Fewer than `k` are left where nearly everybody is active already, or none. Asking again before `tell`
-        chooses anew.
+        There are fewer than `k` seeds, or none, if fewer inactive candidates remain. A second `ask` before
+        `tell` chooses again.
 
         Parameters
         ----------
         means : array_like, shape (n_arcs,)
-            Probability of each edge, as it is known by now.
+            The current estimate of the probability of each edge.
         rng : numpy.random.Generator
             Source of all randomness.
         """
         if self.left == 0:
-            raise ValueError(f"ask must come at most once for each of {self.waves} waves, got one more")
+            raise ValueError(f"ask must come at most once for each of {self.waves} waves, got one more call")
         free = np.flatnonzero(self.candidates & ~self.active)
         size = min(self.k, len(free))
         worths = np.where(self.active, 0.0, node_worths(self.graph, self.node_weights))
         if size == 0 or not worths.any():
-            # Nobody is left to be won: any seeds are the best.
+            # No node can be gained, so any seeds are optimal.
             self._asked = free[:size]
             return Certificate(self._asked, 1.0, True, 0.0, 0.0, 0, 0, 0)
         oracle = InfluenceMaximization(
@@ -157,7 +158,7 @@ class AdaptiveInfluence:
             **self._options,
         )
         oracle._uncertified = self._uncertified
-        # Arcs out of active nodes have had their chance, arcs into them nothing to win.
+        # The arcs out of active nodes have been tried; the arcs into active nodes cannot activate anybody.
         touched = self.active[self.graph.tails] | self.active[self.graph.heads]
         probabilities = np.where(touched, 0.0, vector("means", means, self.graph.n_arcs, 0.0, 1.0))
         answer = oracle.solve_certified(probabilities, rng)
@@ -165,16 +166,16 @@ class AdaptiveInfluence:
         return answer
 
     def tell(self, reached: ArrayLike | Feedback) -> None:
-        """Take in who is active when the cascade of the seeds that were asked for has ended.
+        """Record the nodes that are active after the cascade of the seeds of the last `ask`.
 
         Parameters
         ----------
         reached : array_like of int, or Feedback
-            Nodes that are active; those who were active before, and the seeds, need not be told again. Or the
-            feedback, edge by edge, of the cascade of this wave's seeds or of all seeds so far.
+            The active nodes; seeds and nodes that were active before may be omitted. Alternatively, the
+            feedback by edges for the cascade of this wave's seeds or of all seeds so far.
         """
         if self._asked is None:
-            raise ValueError("tell must follow ask, got nothing that was asked for")
+            raise ValueError("tell must follow a call of ask, got no open wave")
         if isinstance(reached, Feedback):
             reached = np.unique(self.graph.heads[reached.arms[reached.outcomes > 0.0]])
         nodes = arm_indices("reached", reached, self.graph.n_nodes)

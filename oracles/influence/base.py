@@ -1,4 +1,4 @@
-"""What oracles of influence have in common: the graph, the reward, the names."""
+"""The base class of the influence oracles: graph, reward, labels and reports."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ _ROUNDING = 1e-9
 
 
 class InfluenceOracle(Oracle):
-    """A family of k seeds whose reward is their expected spread under independent cascades.
+    """The sets of `k` seeds, whose reward is their expected spread under independent cascades.
 
     A subclass sets `alpha` and `beta` and defines `solve`.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     node_weights : array_like, optional
-        What each node is worth when active, not negative; 1 each if left out. Candidates may be worth
-        nothing: seeds of one group that are to reach another.
+        The weight of each node in the reward if it is active, nonnegative; by default 1. A candidate may have
+        weight 0, for example if the seeds of one group are to reach another group.
     candidates : array_like of int, optional
-        Nodes that may be seeds; all of them if left out.
+        The nodes that may be seeds; by default all of them.
     model : {"ic", "lt"}
-        Independent cascade, or linear threshold: then means are weights, and those of the edges into a node
-        must sum to at most 1.
+        The diffusion model: independent cascade or linear threshold. For ``"lt"`` the means are weights, and
+        the weights of the edges into a node must sum to at most 1.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class InfluenceOracle(Oracle):
     array([0, 1])
     """
 
-    #: Whether it is known which coins reports of people tell.
+    #: Whether a report by people determines the outcomes of some edges.
     _people_tell_coins: ClassVar[bool] = True
 
     def __init__(
@@ -95,7 +95,7 @@ class InfluenceOracle(Oracle):
             if not self.candidates.any():
                 raise ValueError("candidates must hold at least one node, got none")
         if self.node_weights is not None and not self.node_weights.max(initial=0.0) > 0.0:
-            raise ValueError("node_weights must be positive for at least one node, got none")
+            raise ValueError("node_weights must be positive for at least one node, got only zeros")
         with np.errstate(over="ignore"):
             total = 0.0 if self.node_weights is None else float(self.node_weights.sum())
         if self.node_weights is not None and not np.isfinite(total):
@@ -104,14 +104,15 @@ class InfluenceOracle(Oracle):
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {shown(model)}")
         self.model: Model = model
-        # For the regret bounds. Under linear thresholds, edges out of a node are not seen together.
+        # The regret bounds use clusters. Under linear thresholds, the edges out of a node are not seen
+        # together.
         self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
-    #: The options of `Search` that this class does not take, with what they are for it.
+    #: The options of `Search` that this class does not accept, and the values that it uses instead.
     _fixed: ClassVar[Mapping[str, Any]] = {}
 
     def _promise(self, ratio: float, epsilon: float | None, delta: float | None, search: Search) -> None:
-        """Set what `alpha` and `beta` are made of, for oracles that certify their answers, and `quality`."""
+        """Set `alpha`, `beta` and `quality` of an oracle that certifies its answers."""
         if not isinstance(search, Search):
             raise ValueError(f"search must be a Search, got {shown(search)}")
         for name in self._fixed:
@@ -124,11 +125,11 @@ class InfluenceOracle(Oracle):
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
-        _ = self._uncertified  # made now, so that what `_restricted` copies is the same object
+        _ = self._uncertified  # create it now, so that copies by `_restricted` share it
 
     @property
     def search(self) -> Search:
-        """The options of the search, where those that are as usual are left out."""
+        """The options of the search; options with their default value are omitted."""
         kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
         kept |= {name: getattr(Search, name) for name in self._fixed}
         unasked = self.__dict__.get("epsilon") == _EPSILON and not (
@@ -140,18 +141,19 @@ class InfluenceOracle(Oracle):
 
     @cached_property
     def _uncertified(self) -> UncertifiedOnce:
-        """The warning that answers are not certified; a cached property is no parameter of the oracle."""
+        """The warning that an answer is not certified; a cached property is not a parameter of the oracle."""
         return UncertifiedOnce()
 
     def _reached(self, probabilities: FloatArray) -> float:
-        """Return what the best candidate is worth at least, by somebody of worth whom few arcs lead to.
+        """Return a lower bound on the spread of the best candidate, from single paths with few edges.
 
-        For candidates that are worth nothing themselves; 0 where none of them reaches anybody of worth.
+        Used if all candidates have weight 0. The result is 0 if no candidate reaches a node of positive
+        weight.
         """
         worths, tails, heads = node_worths(self.graph, self.node_weights), self.graph.tails, self.graph.heads
         reach = self.candidates.astype(np.float64)
         while True:
-            # One path is live with the product of its probabilities, under both models.
+            # Under both models, all edges of a path are live with the product of their probabilities.
             further = reach.copy()
             np.maximum.at(further, heads, reach[tails] * probabilities)
             worth = float((further * worths).max())
@@ -160,13 +162,13 @@ class InfluenceOracle(Oracle):
             reach = further
 
     def _least_hits(self, log_choices: float) -> float:
-        """Return how many of the sets that chose them seeds must meet, for the `quality` that is wanted."""
-        # As sample sizes in theory: Tang et al. 2018, section 4, have ln C(n, k) + ln(6 / delta).
+        """Return how many of the choosing sets the seeds must cover, for the requested `quality`."""
+        # The sample sizes of Tang et al. 2018, section 4, contain the term ln C(n, k) + ln(6 / delta).
         return self._hits_per_unit * (log_choices + math.log(1.0 / self.delta))
 
     def __repr__(self) -> str:
         candidates = None if self.candidates.all() else int(self.candidates.sum())
-        # What is as if it were left out says nothing.
+        # Omit the arguments that equal their defaults.
         usual = {"delta": 1 / max(2, self.n_arms), "epsilon": _EPSILON, "search": USUAL}
         hidden = {name: None for name, value in usual.items() if getattr(self, name, None) == value}
         return described(self, **({"search": self.search, "candidates": candidates} | hidden))
@@ -177,16 +179,16 @@ class InfluenceOracle(Oracle):
 
     @property
     def max_size(self) -> int:
-        """Number of arms: a cascade may trigger all of them."""
+        """Number of arms, because a cascade may trigger all of them."""
         return self.n_arms
 
     @property
     def arm_groups(self) -> IntArray:
-        """Arcs by the in-degree of their heads: see `in_degree_groups`."""
+        """The arms, grouped by the in-degree of their heads: see `in_degree_groups`."""
         return in_degree_groups(self.graph)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return what `solve` gives where the candidates are those that are available.
+        """Return the result of `solve` with the available candidates only.
 
         Raises
         ------
@@ -196,7 +198,7 @@ class InfluenceOracle(Oracle):
         return self._restricted(available).solve(means, rng)
 
     def _restricted(self, available: BoolArray) -> Self:
-        """Return this oracle with the candidates that are available."""
+        """Return a copy of this oracle whose candidates are the available ones."""
         free = self.candidates & available
         if free.sum() < self._fewest:
             raise self._none_within(available)
@@ -206,21 +208,22 @@ class InfluenceOracle(Oracle):
 
     @property
     def _fewest(self) -> int:
-        """How many candidates a super arm needs."""
+        """The smallest number of candidates that a super arm needs."""
         return self.k
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the expected number (or weight) of active nodes, seeds included.
+        """Return the expected number (or weight) of active nodes, including the seeds.
 
-        Exact for independent cascades while at most 16 uncertain edges can be reached; otherwise the mean of
-        2,000 cascades with fixed coins, whose standard error `spread` gives.
+        The value is exact for independent cascades if at most 16 uncertain edges are reachable. Otherwise it
+        is the mean of 2,000 simulated cascades with fixed random numbers; `spread` also returns its standard
+        error.
         """
         return unguarded(self.spread)(super_arm, means)[0]
 
     def spread(
         self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
     ) -> tuple[float, float]:
-        """Return the expected number (or weight) of active nodes, and its standard error or 0 (exact)."""
+        """Return the expected number (or weight) of active nodes and its standard error, 0 if it is exact."""
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
         if self.model == "lt":
@@ -235,7 +238,7 @@ class InfluenceOracle(Oracle):
         )
 
     def _probabilities(self, means: FloatArray) -> FloatArray:
-        """Return `means`, refused unless they are probabilities that the model allows."""
+        """Return `means`; raise ``ValueError`` unless they are probabilities that the model allows."""
         probabilities = self._check_means(means, 0.0, 1.0)
         if self.model == "lt":
             sums = np.bincount(self.graph.heads, probabilities, self.graph.n_nodes)
@@ -251,7 +254,7 @@ class InfluenceOracle(Oracle):
         return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the edges out of every node that can be reached from the seeds."""
+        """Return the edges out of every node that is reachable from the seeds."""
         from oracles.diffusion._kernels_cascade import reachable
 
         offsets, arms = self.graph.out_arcs
@@ -260,9 +263,9 @@ class InfluenceOracle(Oracle):
         return np.flatnonzero(reached[self.graph.tails])
 
     def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:
-        """Return whether `arms` alone lead from the seeds to all their tails.
+        """Return whether edges of `arms` alone form paths from the seeds to the tails of all these edges.
 
-        It takes time in the size of a report, not of the graph, and whole reports of a cascade pass.
+        The time depends on the size of the report, not of the graph. A complete report of a cascade passes.
         """
         if type(self).triggered_arms is not InfluenceOracle.triggered_arms:
             return False
@@ -277,9 +280,9 @@ class InfluenceOracle(Oracle):
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return the probability that the tail of each edge becomes active.
 
-        By enumeration of outcomes; None where they are more than 65,536, and for linear thresholds: which
-        edges a round shows is up to the environment, and `LinearThreshold` leaves out those that try a head
-        later than others.
+        The probability is found by enumeration of outcomes. The result is None if there are more than 65,536
+        outcomes. It is also None for linear thresholds, because the environment decides which edges a round
+        shows: `LinearThreshold` omits edges that try a head later than other edges.
         """
         probabilities = self._probabilities(means)
         if self.model == "lt":
@@ -287,12 +290,12 @@ class InfluenceOracle(Oracle):
         return triggering_probabilities(self.graph, probabilities, super_arm)
 
     def smoothness(self) -> Smoothness | None:
-        """Return ``|E| W x``, W being what all nodes are worth.
+        """Return the smoothness ``|E| W x``, where W is the total weight of the nodes.
 
-        The constant modulated by triggering is W for cascades. None is given for linear thresholds: how often
-        an edge is shown is not known there.
+        For cascades, the constant of triggering probability modulated smoothness is W. For linear thresholds
+        it is None, because the probability that an edge is shown is unknown.
         """
-        # Chen et al. 2016, Lemma 6, where every node is worth 1.
+        # Chen et al. 2016, Lemma 6, for nodes of weight 1.
         total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
         found = Smoothness.influence(self.n_arms, total)
         return replace(found, modulated=None) if self.model == "lt" else found
@@ -301,9 +304,9 @@ class InfluenceOracle(Oracle):
         return [self.graph.label(node) for node in super_arm]
 
     def arm_labels(self) -> list[Hashable]:
-        """Return each edge as the names of its two people, with a number besides if it is parallel to others.
+        """Return each edge as the names of its two nodes, with a number if it has parallel edges.
 
-        Each edge of an undirected graph is two: from one to the other, and back.
+        An edge of an undirected graph is two arms, one in each direction.
         """
         return self.graph.arc_labels
 
@@ -316,35 +319,37 @@ class InfluenceOracle(Oracle):
         unseen: Collection[Hashable] = (),
         **others: Any,
     ) -> Feedback:
-        """Return the feedback of a cascade that was seen from its people.
+        """Return the feedback of a cascade from a report about people.
 
-        With `carried`, all edges out of everybody who joined were tried, and these are the ones that carried
-        the message. Without it `joined` says in which step each person joined, and the coins that this tells
-        for certain are learned from: those of edges that were alone in trying their head in a step, as
-        `IndependentCascade` shows them for ``feedback="node"``.
+        With `carried`, all edges out of the people who joined were tried, and the edges in `carried`
+        succeeded. Without `carried`, `joined` gives the step in which each person joined. The feedback then
+        has the edges whose outcome is certain: the edges that were alone in trying their head in a step.
+        `IndependentCascade` shows the same edges for ``feedback="node"``.
 
         Parameters
         ----------
         super_arm : IntArray, shape (size,)
-            The seeds. They joined in step 0, whether or not `joined` has them.
+            The seeds. They joined in step 0, even if `joined` does not contain them.
         joined : collection or mapping
-            Names of the people who joined, or the step of each, which `carried` must agree with.
+            The names of the people who joined, or a mapping from each name to a step. With `carried`, the
+            steps must agree with it.
         carried : collection, optional
-            Names of all edges that carried the message, whether or not their head had joined already. If only
-            the edge that told each person first is known, leave `carried` out and give steps. Otherwise the
-            other edges between people who joined count as failures, and their estimated means are too low.
+            The names of all edges that carried the message, including those whose head had joined already. If
+            you know only the edge that first reached each person, omit `carried` and give the steps:
+            otherwise, the other edges between people who joined count as failures, and the estimates of their
+            means are too low.
         unseen : collection
-            Names of people of whom nothing is known, but that they may have joined; with `carried`, of people
-            out of whom nobody looked at the edges.
+            The names of people who may have joined without a report. With `carried`, the names of people
+            whose outgoing edges nobody observed.
         **others
-            Anything else is refused.
+            Any other argument is an error.
 
         Raises
         ------
         ValueError
-            If a name is unknown, somebody joined whom nobody can have told, or not in that step, or steps are
-            missing. Under linear thresholds, if `carried` is given. Under deadlines and triggering models, of
-            which people do not tell the coins.
+            If a name is unknown, if nobody can have reached a person who joined, or not in that step, or if
+            the steps are missing. If `carried` is given under linear thresholds. Under deadlines and
+            triggering models, for any report of people, because it does not determine the outcomes of edges.
 
         Examples
         --------
@@ -364,13 +369,15 @@ class InfluenceOracle(Oracle):
             return super().feedback_of(super_arm, joined=joined, carried=carried, unseen=unseen, **others)
         if others or joined is None:
             given = ", ".join(others) or "nothing"
-            raise ValueError(f"a report must have joined, and may have carried and unseen, got {given}")
+            raise ValueError(
+                f"a report must have the keyword joined, and may have carried and unseen, got {given}"
+            )
         if carried is not None:
             return feedback_of_ties(self, super_arm, joined, carried, unseen)
         return feedback_of_steps(self, super_arm, joined, unseen)
 
     def _filled(self, seeds: IntArray) -> IntArray:
-        """Return `seeds`, filled up to k with the lowest other candidates."""
+        """Return `seeds`, filled up to `k` with the other candidates of lowest number."""
         free = self.candidates.copy()
         free[seeds] = False
         others = np.flatnonzero(free)

@@ -1,4 +1,4 @@
-"""Influence maximisation where seeds have costs and there is a budget."""
+"""Influence maximisation with seed costs and a budget."""
 
 from __future__ import annotations
 
@@ -22,39 +22,41 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _PATIENCE = 64
-# Costs are counted in these parts of the budget, rounded down.
+# Costs are integer multiples of this fraction of the budget, rounded down.
 _PARTS = 2.0**50
 
 
 class BudgetedInfluence(InfluenceOracle):
-    """The seeds of total cost at most `budget` that activate the most nodes in expectation.
+    """The seeds of total cost at most `budget` with the largest expected spread.
 
-    Greedy by gain per cost, or the best single seed if that covers more, on the sets and with the bounds of
-    `InfluenceMaximization`; ``alpha`` is ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is
-    ``1 - delta``. A call tries for ``1 - 1/e - epsilon``, which the bound on the optimum (a fractional
-    knapsack of gains) allows unless a few nodes take up the budget, and gives that up at 64 times the sets it
-    began with. Arms are those of `InfluenceMaximization`; super arms differ in size.
+    The oracle compares the greedy choice by gain per cost with the best single seed, and returns the better
+    of the two. It uses the reverse-reachable sets and bounds of `InfluenceMaximization`. ``alpha`` is
+    ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is ``1 - delta``. A call first tries to certify
+    ``1 - 1/e - epsilon``. The bound on the optimum (a fractional knapsack of gains) allows this ratio unless
+    a few nodes use up the budget. At 64 times the initial number of sets, the call reduces its goal to
+    ``alpha``. Arms are those of `InfluenceMaximization`; super arms differ in size.
 
-    Costs are counted in whole 2^-50 parts of the budget, rounded down. So three nodes of cost 0.1 fit into a
-    budget of 0.3, as does whatever costs no more than the budget when both are written in decimals, in any
-    order; and no seeds cost more than 1 + 2^-50 times the budget for each of them.
+    Costs are rounded down to integer multiples of 2^-50 times the budget. So three nodes of cost 0.1 fit into
+    a budget of 0.3, and so do any seeds, in any order, whose costs fit the budget when both are written as
+    decimals. The costs of the seeds can exceed the budget by at most 2^-50 times the budget for each seed.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     costs : array_like, shape (n_nodes,)
-        Cost of each node as a seed, positive.
+        The cost of each node as a seed, positive.
     delta : float, optional
-        Probability of failure of a call; one over the number of arms if left out, at most 1/2.
+        The probability that the guarantee of a call fails. The default is one over the number of arms, but at
+        most 1/2.
     epsilon : float, optional
-        Accuracy, in (0, 0.405); 0.1 if left out.
+        The accuracy, in (0, 0.405); 0.1 by default.
     budget : float
-        What seeds may cost together; enough for one node at least.
+        The largest total cost of the seeds. It must be enough for at least one node.
     node_weights : array_like, optional
-        What each node is worth when active, not negative; 1 each if left out.
+        The weight of each node if it is active, nonnegative; 1 by default.
     search : Search
-        As in `InfluenceMaximization`; `max_rr_sets` and `quality` alone.
+        As in `InfluenceMaximization`, but only `max_rr_sets` and `quality` are supported.
 
     Examples
     --------
@@ -113,22 +115,23 @@ class BudgetedInfluence(InfluenceOracle):
         return self.solve_certified(means, rng).seeds
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
-        """Return seeds with the ratio that is certain, their estimated spread and what it took."""
+        """Return seeds with their certified ratio, their estimated spread and the effort of the search."""
         probabilities = self._probabilities(means)
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
-        # Sets of one node are kept: greedy with their exact part has no bound for budgets here.
+        # Keep sets of one node. If their probability were computed exactly, greedy would have no bound for
+        # budgets.
         reverse = ReverseGraph.of(self.graph, probabilities, node_weights=self.node_weights, sampler="skips")
         cheapest = self._cheapest(reverse)
         costs = np.where(cheapest >= 0, self._parts[cheapest], np.inf)
         n = reverse.n_components
         floor = float(reverse.masses[cheapest >= 0].max()) or self._reached(probabilities)
         if floor == 0.0:
-            # Nobody of worth can be reached.
+            # No node of positive weight can be reached.
             anything = _spent(np.empty(0, np.int64), costs, reverse.masses)
             nothing = Found(anything, 1.0, 0.0, 0.0, 0, 0, 0.0, 0.0)
             return nothing.certificate(cheapest[nothing.chosen], self.alpha, n)
         size = min(self.k, n)
-        log_choices = size * (1.0 + float(np.log(n / size)))  # of (e n / k)^k, at least their number
+        log_choices = size * (1.0 + float(np.log(n / size)))  # (e n / k)^k is at least C(n, k)
         schedule = Schedule.of(
             reverse.total_weight,
             log_choices,
@@ -153,7 +156,7 @@ class BudgetedInfluence(InfluenceOracle):
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
-        """Return the cheapest affordable node of each component, -1 where there is none."""
+        """Return the cheapest affordable node of each component, or -1."""
         nodes = np.flatnonzero(self.candidates)
         best_last = nodes[np.lexsort((-nodes, -self._parts[nodes]))]
         cheapest = np.full(reverse.n_components, -1)
@@ -168,7 +171,7 @@ class BudgetedInfluence(InfluenceOracle):
         chosen, covered, left = call_kernel(cover_within, index, costs, _PARTS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
-        # Greedy alone has no ratio: one node may be worth more than all that it buys first.
+        # The greedy choice alone has no ratio: one node may cover more than all nodes that greedy chooses.
         if degrees[single] > covered:
             chosen, covered = np.array([single]), int(degrees[single])
         chosen = _spent(chosen, costs, sets.graph.masses)
@@ -177,14 +180,14 @@ class BudgetedInfluence(InfluenceOracle):
 
 
 def _most_within(parts: FloatArray) -> int:
-    """Return how many of the cheapest nodes the budget buys, one at least."""
+    """Return the number of cheapest nodes that the budget allows, at least one."""
     rising = np.sort(parts)
-    # Whole numbers are added exactly as long as sums stay below 2^53, which is beyond the budget.
+    # Sums of integers are exact below 2^53, which is beyond the budget.
     return max(1, int((np.cumsum(rising) <= _PARTS).sum()))
 
 
 def _spent(chosen: IntArray, costs: FloatArray, masses: FloatArray) -> IntArray:
-    """Return `chosen` and what the rest of the budget buys, the best mass for its cost first."""
+    """Return `chosen` and affordable further components, in order of mass per cost."""
     rates = np.full(len(costs), np.inf)
     np.divide(masses, costs, out=rates, where=costs > 0.0)
     left, free = _PARTS - float(costs[chosen].sum()), np.ones(len(costs), np.bool_)
@@ -200,10 +203,10 @@ def _spent(chosen: IntArray, costs: FloatArray, masses: FloatArray) -> IntArray:
 
 
 def _knapsack(gains: IntArray, costs: FloatArray) -> float:
-    """Return the value of the fractional knapsack, which no seeds within the budget exceed."""
+    """Return the value of the fractional knapsack, an upper bound for all seeds within the budget."""
     rates = np.full(len(gains), np.inf)
     np.divide(gains, costs, out=rates, where=costs > 0.0)
-    # Dantzig's bound: the best gains for their costs, and a part of the first that does not fit.
+    # Dantzig's bound: the gains in order of gain per cost, and a part of the first one that does not fit.
     order = np.argsort(-rates, kind="stable")
     spent = np.cumsum(costs[order])
     whole = int(np.searchsorted(spent, _PARTS, side="right"))

@@ -1,4 +1,4 @@
-"""OPIM-C's bounds, and what a certified solution comes with."""
+"""The bounds and sample sizes of OPIM-C, and the certificate of a solution."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ from dataclasses import dataclass
 from cmab.arrays import IntArray
 from cmab.confidence.kl import bernoulli_divergence
 
-# The bounds, sample sizes and confidence of Tang et al. 2018 are compared with its authors' code (`opimc` in
-# OPIM1.1/alg.cpp of github.com/tangj90/OPIM); the numbers of its equations are from memory.
+# The bounds, sample sizes and confidence levels of Tang et al. 2018 were compared with the authors' code
+# (`opimc` in OPIM1.1/alg.cpp of github.com/tangj90/OPIM); the equation numbers are from memory.
 GREEDY_RATIO = 1.0 - 1.0 / math.e
 # Tang, Tang, Lim, Han, Li, Yuan: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization
-# with a Knapsack Constraint, SIGMETRICS 2021, abstract: of gain per cost, or the best single node if better.
+# with a Knapsack Constraint, SIGMETRICS 2021, abstract: greedy by gain per cost or the best single node.
 BUDGET_RATIO = 0.405
 _ROUNDING, _PRECISION, _HALVINGS = 1e-9, 1e-6, 40
-# A number of sets that no machine draws; finite, where weights are so far apart that the theory's is not.
+# A number of sets that is never reached. It is finite, unlike the theoretical number for extreme weights.
 _NEVER = 2.0**60
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Seeds, and how good they certainly are.
+    """Seeds and their guarantee.
 
     Parameters
     ----------
     seeds : IntArray, shape (k,)
-        Node numbers in the order of the greedy choice.
+        The seeds as node numbers, in the order of the greedy choice.
     ratio : float
-        With probability at least ``1 - delta`` the seeds' spread is at least `ratio` times the optimum.
+        The certified ratio. With probability at least ``1 - delta``, the spread of the seeds is at least
+        `ratio` times the optimum.
     certified : bool
-        Whether `ratio` reached the oracle's ``alpha``; false only if `max_rr_sets`, `time_limit` or the free
-        memory ended the search.
+        Whether `ratio` reached the oracle's ``alpha``. It is false only if `max_rr_sets`, `time_limit` or the
+        free memory ended the search.
     spread : float
-        Estimate of the seeds' spread, from sets that had no part in their choice. Slightly too high on
-        average, by about a tenth of `standard_error` where samples are small: a call ends when this estimate
-        is high enough, and doubles its samples when it is not. Only `ratio` is guaranteed; an unbiased
-        estimate is the oracle's `spread`.
+        An estimate of the spread of the seeds, from sets that were not used to choose them. It is slightly
+        too high on average, by about a tenth of `standard_error` if samples are small, because a call ends if
+        this estimate is high enough and continues otherwise. Only `ratio` is guaranteed. For an unbiased
+        estimate, use the method `spread` of the oracle.
     standard_error : float
-        Standard error of a sample whose size was fixed beforehand.
+        The standard error of `spread`, computed as if the sample size had been fixed beforehand.
     rr_sets : int
-        Reverse-reachable sets used, in both samples together.
+        The number of reverse-reachable sets used, in both samples together.
     edges_examined : int
-        Coins flipped for them, those of repeated validation included.
+        The number of edges examined for these sets, including repeated validations.
     n_components : int
-        Nodes left after the contraction of certain arcs.
+        The number of nodes after the contraction of certain arcs.
 
     Examples
     --------
@@ -69,14 +70,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Sample sizes of OPIM-C (Tang et al. 2018, section 4): `first`, doubled until `last`.
+    """The sample sizes of OPIM-C (Tang et al. 2018, section 4): `first`, doubled until `last`.
 
     Attributes
     ----------
     first, last : int
-        Smallest and largest number of sets in each of the two samples.
+        The smallest and the largest number of sets in each of the two samples.
     log_term : float
-        ln(3 i_max / delta), the confidence that each of the i_max tests gets.
+        ln(3 i_max / delta), where i_max is the number of tests; it sets the confidence level of each test.
     """
 
     first: int
@@ -97,12 +98,12 @@ class Schedule:
     ) -> Schedule:
         """Return the schedule for exp(`log_choices`) seed sets and an optimum of at least `floor`.
 
-        The seeds reach at least `greedy` times what is best on every sample. The first sample is OPIM-C's
-        `ahead` times, or has `first` sets.
+        On every sample, the coverage of the chosen seeds is at least `greedy` times the best. The first
+        sample has `ahead` times the sets of OPIM-C, or `first` sets if given.
 
-        The spread of seeds S is C(S) + `scale` P[S meets a set], with C additive and known: C = 0 and the
-        number of nodes in the paper, whose proof goes through. Roots are drawn in proportion to what they
-        are worth, so every set is worth the same, and a count of sets is binomial.
+        The spread of seeds S is C(S) + `scale` P[S meets a set], where C is additive and known. In the paper,
+        C = 0 and `scale` is the number of nodes; its proof also holds here. Roots are drawn in proportion to
+        their weights, so every set has the same weight, and the number of covered sets is binomial.
         """
         # With g = `greedy`, N sets, an optimum O of seeds S*, and F(S) = C(S) + scale * (share of sets met):
         # (1) P[F(S*) <= (1 - e1) O] <= exp(-N e1^2 O / (2 scale)): Chernoff's lower tail, the chance that S*
@@ -125,15 +126,15 @@ class Schedule:
 
 
 def greedy_ratio(k: int) -> float:
-    """Return ``1 - (1 - 1/k)^k``, what greedy reaches of the best k (Nemhauser et al. 1978, section 4)."""
+    """Return greedy's ratio ``1 - (1 - 1/k)^k`` to the best k elements (Nemhauser et al. 1978, section 4)."""
     return float(1.0 - (1.0 - 1.0 / k) ** k)
 
 
 def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
-    """Return what the spread of fixed seeds exceeds with confidence 1 - exp(-`log_term`).
+    """Return a lower confidence bound on the spread of fixed seeds, at level ``1 - exp(-log_term)``.
 
-    The larger of two bounds (Tang et al. 2018, eq. 5; the binomial tail of `_log_tail`): both grow with
-    `hits`, so the mistakes of one are among those of the other.
+    The larger of two bounds (Tang et al. 2018, eq. 5; the binomial tail of `_log_tail`). Both increase with
+    `hits`, so their failure events are nested, and taking the larger bound costs no confidence.
     """
     # `lowerSelect` of the authors' code.
     root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
@@ -142,10 +143,10 @@ def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
 
 
 def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> float:
-    """Return what the optimum stays below with confidence 1 - exp(-`log_term`).
+    """Return an upper confidence bound on the optimum, at level ``1 - exp(-log_term)``.
 
-    `coverage` bounds the number of the sets that the best seeds cover. The smaller of two bounds (Tang et al.
-    2018, eq. 8; the binomial tail), as in `lower_bound`.
+    `coverage` is an upper bound on the number of sets that the best seeds cover. The result is the smaller of
+    two bounds (Tang et al. 2018, eq. 8; the binomial tail), as in `lower_bound`.
     """
     # `upperOPT` of the authors' code.
     root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
@@ -159,11 +160,11 @@ def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> 
 
 
 def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float, float]:
-    """Return (intercept, slope) of a line above an upper bound on the chance of a hit for every coverage.
+    """Return (intercept, slope) of a line above an upper bound on the hit probability for every coverage.
 
-    At coverage L the line is at ``intercept + slope * L / n_sets``, close to the bound where L is `coverage`.
-    The bound is Chernoff's: the largest q with KL(L / n_sets, q) <= `log_term` / `n_sets`. As the divergence
-    is convex in both, q is a concave function of L, and a tangent lies above it.
+    At coverage L the line is ``intercept + slope * L / n_sets``. It is close to the bound if L is near
+    `coverage`. The bound is Chernoff's: the largest q with KL(L / n_sets, q) <= `log_term` / `n_sets`. The
+    divergence is convex in both arguments, so q is a concave function of L, and a tangent lies above it.
     """
     rate = log_term / n_sets
     x = min(max(coverage, 0.5), n_sets - 0.5) / n_sets
@@ -182,7 +183,7 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
 
 
 def secures(hits: int, n_sets: int, share: float, log_term: float) -> bool:
-    """Return whether `hits` of `n_sets` show a chance of more than `share`: `lower_bound` reaches it."""
+    """Return whether `hits` of `n_sets` show a hit probability of `share`: `lower_bound` reaches it."""
     root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
     if root > 0.0 and root**2 - log_term / 18.0 >= share * n_sets:
         return True
@@ -190,24 +191,25 @@ def secures(hits: int, n_sets: int, share: float, log_term: float) -> bool:
 
 
 def _log_tail(hits: int, n_sets: int, share: float) -> float:
-    """Return an upper bound on the logarithm of the chance that `hits` or more of `n_sets` are hit.
+    """Return an upper bound on the log-probability that at least `hits` of `n_sets` sets are hit.
 
-    Sets are hit independently with probability `share`. The terms of the tail fall at least as fast as the
-    first two; at five standard deviations this loses a few per cent, where Chernoff's bound is ten times the
-    tail and OPIM-C's, which forgets that a set is hit only once, more where spreads are large.
+    Sets are hit independently with probability `share`. The ratios of successive terms of the tail decrease,
+    so a geometric series of the first two terms is an upper bound. At five standard deviations its error is a
+    few per cent. There, Chernoff's bound is ten times the tail, and OPIM-C's bound, which ignores that a set
+    is hit at most once, is larger if spreads are large.
     """
     if hits <= n_sets * share:
         return 0.0
     if share <= 0.0:
         return -math.inf
-    # P[hits] of the binomial, times the sum of a geometric series of the ratio of the first two terms.
+    # P[hits] of the binomial distribution, times the geometric series with the ratio of the first two terms.
     odds = share / (1.0 - share)
     first = log_binomial(n_sets, hits) + hits * math.log(odds) + n_sets * math.log1p(-share)
     return min(0.0, first - math.log1p(-odds * (n_sets - hits) / (hits + 1)))
 
 
 def _boundary(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Return about the largest number of ``[low, high]`` at which `holds` is true, as below it."""
+    """Return approximately the largest number in ``[low, high]`` up to which `holds` is true."""
     if not holds(low):
         return low
     while high - low > _PRECISION * high:
@@ -220,9 +222,10 @@ def _boundary(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 def estimate(hits: int, n_sets: int, scale: float) -> tuple[float, float]:
-    """Return the spread that `hits` of `n_sets` stand for, and its standard error.
+    """Return an estimate of the spread from `hits` of `n_sets`, and its standard error.
 
-    The error is that of one more hit and one more miss: no hit, or nothing but hits, is no certainty.
+    The standard error is computed with one more hit and one more miss, so it is positive without hits or
+    misses.
     """
     share = (hits + 1) / (n_sets + 2)
     return scale * hits / n_sets, scale * math.sqrt(share * (1.0 - share) / n_sets)

@@ -1,4 +1,4 @@
-"""Influence maximisation up to a deadline."""
+"""Influence maximisation with a deadline."""
 
 from __future__ import annotations
 
@@ -24,35 +24,37 @@ _CASCADES = 2000
 
 
 class DeadlineInfluence(InfluenceMaximization):
-    """The k nodes that activate the most nodes by a deadline, with OPIM-C's guarantee.
+    """The `k` nodes that activate the most nodes by a deadline, with OPIM-C's guarantee.
 
-    Who becomes active sends a message along each edge out, once. It takes some time, of a known law, and
-    succeeds with the edge's mean. Arms, super arms, ``alpha`` and ``beta`` are those of
-    `InfluenceMaximization`, and so is the search: its reverse-reachable sets are those who reach a root by
-    the deadline.
+    A node that becomes active sends one message along each outgoing edge. The message takes a random time of
+    known distribution and succeeds with the edge's mean. Arms, super arms, ``alpha``, ``beta`` and the search
+    are those of `InfluenceMaximization`. A reverse-reachable set has the nodes that reach its root by the
+    deadline.
 
-    Delays are one of three. With neither `meeting` nor `rates` a message takes one step, and the deadline is
-    a number of hops. With `meeting` probabilities people meet in each step with these, and the message takes
-    until they first do: the IC-M model. With `rates` time is continuous, and delays are exponential.
+    There are three delay models. Without `meeting` and `rates`, each message takes one step, and the deadline
+    is a number of hops. With `meeting`, two people meet in each step with this probability, and the message
+    takes until their first meeting (the IC-M model). With `rates`, time is continuous and delays are
+    exponential.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds, in ``[1, number of candidates]``.
+        The number of seeds, in ``[1, number of candidates]``.
     deadline : float
-        Time up to which activations count, positive; seeds are active at time 0.
+        The time up to which activations count, positive. Seeds are active at time 0.
     meeting : float or array_like, shape (n_arms,), optional
-        Probability to meet in a step, in (0, 1], for all edges or for each.
+        The probability of a meeting in a step, in (0, 1], for all edges or for each edge.
     rates : float or array_like, shape (n_arms,), optional
-        One over the mean delay, positive, in place of `meeting`.
+        One over the mean delay, positive, for all edges or for each edge. Give either `rates` or `meeting`.
     delta : float, optional
-        Probability of failure of a call; one over the number of arms if left out, at most 1/2.
+        The probability that the guarantee of a call fails. The default is one over the number of arms, but at
+        most 1/2.
     epsilon : float, optional
-        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
+        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
     node_weights, candidates, search
-        As in `InfluenceMaximization`, but for a sampler.
+        As in `InfluenceMaximization`, except that `search` must not have a sampler.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class DeadlineInfluence(InfluenceMaximization):
     on sets in continuous time (section number from memory: 4.3).
     """
 
-    #: Which messages were still under way, people do not tell.
+    #: Reports of people do not show which messages were still under way.
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins"}
 
@@ -103,7 +105,8 @@ class DeadlineInfluence(InfluenceMaximization):
         )
         self.delays = Delays.of(self.graph, deadline, meeting, rates)
         self.deadline, self.meeting, self.rates = deadline, self.delays.meeting, self.delays.rates
-        # Of the messages of one sender, some come in time and others do not.
+        # Some messages of a sender arrive in time and others do not, so the edges out of a node are not a
+        # cluster.
         self.clusters = None
 
     def spread(
@@ -111,7 +114,7 @@ class DeadlineInfluence(InfluenceMaximization):
     ) -> tuple[float, float]:
         """Return the mean number (or weight) of nodes active by the deadline, and its standard error.
 
-        From `cascades` with fixed coins and delays, the same in every call.
+        The mean is over `cascades` simulated cascades, whose random numbers are the same in every call.
         """
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
@@ -120,14 +123,15 @@ class DeadlineInfluence(InfluenceMaximization):
         )
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
-        """Return None: they depend on times, which are not enumerated."""
+        """Return None: the probabilities depend on delays, which cannot be enumerated."""
         return None
 
     def _reached(self, probabilities: FloatArray) -> float:
         worths, tails, heads = node_worths(self.graph, self.node_weights), self.graph.tails, self.graph.heads
         reach = self.candidates.astype(np.float64)
         for hops in range(1, self.graph.n_nodes):
-            # On a way of so many hops each has its equal part of the time: a lower bound on being in time.
+            # Give each hop of a path an equal part of the time: a lower bound on the probability of being in
+            # time.
             chances = probabilities * self.delays.chances_within(self.deadline / hops)
             further = self.candidates.astype(np.float64)
             for _ in range(hops):

@@ -1,4 +1,4 @@
-"""Seeds without a guarantee: degrees with and without discounts, greedy on simulated cascades."""
+"""Heuristics for seeds without a guarantee: degrees, degree discounts and greedy on simulated cascades."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ _RULES: tuple[Rule, ...] = ("degree", "single", "discount")
 
 
 class DegreeHeuristic(InfluenceOracle):
-    """The k nodes of highest expected out-degree, with or without discounts. Its ratio is unknown.
+    """The `k` nodes of highest expected out-degree, with or without discounts.
 
-    `alpha` is ``nan``: no ratio holds on all graphs, so that there is no approximation regret either.
-    Arms and super arms are those of `InfluenceMaximization`.
+    `alpha` is ``nan`` because no approximation ratio holds on all graphs; so the approximation regret is not
+    defined. Arms and super arms are those of `InfluenceMaximization`.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds.
+        The number of seeds.
     rule : {"degree", "single", "discount"}
-        ``"degree"``: the sum of the probabilities of the edges out. ``"single"``: without edges to chosen
-        seeds. ``"discount"``: one more than that, times the probability that no chosen seed activates the
-        node, which is what the degree discount approximates for equal and small probabilities.
+        The score of a node. ``"degree"`` is the sum of the probabilities of its outgoing edges. ``"single"``
+        is this sum without the edges to chosen seeds. ``"discount"`` is one plus the sum of ``"single"``,
+        times the probability that no chosen seed activates the node. The degree discount of the reference
+        approximates ``"discount"`` for small, equal probabilities.
     candidates : array_like of int, optional
-        Nodes that may be seeds; all of them if left out.
+        The nodes that may be seeds; by default all of them.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class DegreeHeuristic(InfluenceOracle):
         self.rule: Rule = rule
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return k node numbers in the order in which they were chosen."""
+        """Return k node numbers in the order of their choice."""
         from oracles.diffusion._kernels_graph import Arcs
         from oracles.influence._kernels_degrees import seeds_by_degree
 
@@ -80,25 +81,25 @@ class DegreeHeuristic(InfluenceOracle):
 
 
 class MonteCarloGreedy(InfluenceOracle):
-    """Greedy on simulated cascades, lazily (CELF): slow, simple, a check on everything else.
+    """Lazy greedy selection (CELF) on simulated cascades: slow and simple, a reference for other oracles.
 
-    One call fixes the coins of a number of cascades; on these the spread is submodular, so that lazy
-    evaluation is exact, and the seeds are within 1 - 1/e of the best for these coins. What that says about
-    the expected spread depends on the number of cascades: `alpha` is ``nan``. Arms and super arms are those
-    of `InfluenceMaximization`.
+    One call fixes the random numbers of a number of cascades. On these cascades the spread is submodular, so
+    lazy evaluation is exact, and the seeds reach at least 1 - 1/e of the best for these cascades. The
+    accuracy for the expected spread depends on the number of cascades, so `alpha` is ``nan``. Arms and super
+    arms are those of `InfluenceMaximization`.
 
-    CELF++ keeps a second gain for each node, in case the best one so far is chosen next. It is left out: on
-    power-law graphs of 500 and 1,500 nodes, at weighted cascade and p = 0.1, for 10 and 50 seeds, it gave the
-    same seeds with 1.9 to 2 times as many evaluations.
+    CELF++ also stores a second gain for each node, for the case that the best node so far is chosen next. It
+    is not implemented: on power-law graphs of 500 and 1,500 nodes, with weighted cascade and p = 0.1, for 10
+    and 50 seeds, it gave the same seeds with 1.9 to 2 times as many evaluations.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds.
+        The number of seeds.
     cascades : int
-        Cascades of each evaluation.
+        The number of cascades of each evaluation.
     node_weights, candidates : array_like, optional
         As in `InfluenceMaximization`.
 
@@ -149,7 +150,8 @@ class MonteCarloGreedy(InfluenceOracle):
         value = 0.0
         while len(seeds) < self.k:
             gain, node, known_for = heapq.heappop(queue)
-            # Gains only fall: a gain of now on top of the others' older ones is the largest (CELF).
+            # Gains only decrease. So if a gain is current and exceeds the older gains of the others, it is
+            # the largest.
             if known_for == len(seeds):
                 seeds.append(node)
                 value -= gain

@@ -24,69 +24,77 @@ from oracles.influence.search import Found, Plan, find
 if TYPE_CHECKING:
     import networkx as nx
 
-# Where arcs are contracted, sets cost little, and a first sample for the few components that are left would
-# be so small that seeds suffer. Measured on upper bounds of CUCB.
+# If arcs are contracted, sets are cheap. A first sample for the few remaining components alone would be so
+# small that the seeds are worse. Measured on upper confidence bounds of CUCB.
 _AHEAD = 2
 
 
 class InfluenceMaximization(InfluenceOracle):
-    """The k nodes that activate the most nodes in expectation: OPIM-C on reverse-reachable sets.
+    """The `k` nodes with the largest expected spread, found by OPIM-C on reverse-reachable sets.
 
-    Base arms are the directed edges of the graph in the order of ``graph.edges`` (edge i of an undirected
-    graph is arms 2i and 2i + 1, one for each direction; parallel edges are arms of their own; self-loops
-    are refused). A super arm lists k node numbers, positions in ``graph.nodes``, in the order of the greedy
-    choice; it triggers the edges out of every node that becomes active. ``alpha`` is
-    ``1 - (1 - 1/k)^k - epsilon``, which is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon``
-    for any number; ``beta`` is ``1 - delta``.
+    Base arms are the directed edges of the graph in the order of ``graph.edges``. Edge i of an undirected
+    graph is arms 2i and 2i + 1, one for each direction. Parallel edges are separate arms, and self-loops are
+    rejected. A super arm lists k node numbers (positions in ``graph.nodes``) in the order of the greedy
+    choice. It triggers the edges out of every node that becomes active. ``alpha`` is
+    ``1 - (1 - 1/k)^k - epsilon``: it is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon`` for any
+    number of seeds. ``beta`` is ``1 - delta``.
 
-    One sample of reverse-reachable sets chooses the seeds and bounds the optimum, an independent one
-    validates them; both are doubled until the ratio is certified, by bounds at least as sharp as OPIM-C's
-    (binomial tails). Each random number belongs to a key from `rng` and to the number of its set. Nothing is
-    carried over from call to call, not even a sample size, which would let an answer depend on the calls
-    before: the first sets of a call tell how many doublings can be left out. Any number of threads gives the
-    same answer.
+    A call draws two independent samples of reverse-reachable sets. The first sample chooses the seeds and
+    bounds the optimum; the second sample validates the seeds. Both samples are doubled until the ratio is
+    certified. The bounds (binomial tails) are at least as sharp as those of OPIM-C. Each random number is a
+    function of a key from `rng` and the number of its set, so the answer does not depend on the number of
+    threads. A call reuses nothing from earlier calls, not even a sample size, so the answer does not depend
+    on them. Instead, the first sets of a call show how many doublings can be skipped.
 
-    What makes a call fast is chosen by the probabilities of the call, and changes its time but not its
-    guarantee. (1) Certain edges (probability 1), when there is more than one for two nodes, are contracted
-    with their strong components: optimistic bounds are mostly 1 for hundreds of rounds. (2) Sets are drawn by
-    single coins, or by skipping failures (``"skips"``) at nodes with at least 15 edges in and a small largest
-    probability. (3) Where less than 20 % of the nodes would have a live edge, sets of one node are left out
-    and accounted for exactly (``"pairs"``): SKIS, Nguyen et al. 2017. (4) Elsewhere, where the first sets
-    hold more than a dozen nodes each and a few nodes are in most of them, these become seeds, and other sets
-    are left where they are certain to hold one (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows
-    that other seeds are better or sooner certified, its sets are drawn completely instead. (5) Validation
-    leaves each set where it is certain to hold a seed, and gives up when success is out of reach.
+    The probabilities of a call determine how its sets are drawn. This changes the time of the call, but not
+    its guarantee.
 
-    Memory: 8 bytes an arc and 100 a node during a call, 8 to 16 an arc that stay with the graph; 8 bytes a
-    set and 8 for each of its nodes in the sample that is stored.
+    1. Certain edges (probability 1) are contracted with their strong components if there are more than half
+       as many certain edges as nodes. With optimistic bounds, most probabilities are 1 for hundreds of
+       rounds.
+    2. Each edge into a node of a set is tried with its own random number. At a node with at least 15 edges in
+       and a small largest probability, one random number skips several failed edges (``"skips"``).
+    3. If less than 20 % of the nodes are expected to have an incoming edge that succeeds, sets of one node
+       are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
+    4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these
+       sets, those nodes become seeds (sentinels), and the drawing of a set ends as soon as it contains one of
+       them (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows that other seeds are better, or would
+       be certified sooner, its sets are drawn completely.
+    5. The validation of a set ends as soon as the set contains a seed. The validation of a sample ends early
+       if it can no longer succeed.
+
+    Memory: during a call, 8 bytes per arc and 100 bytes per node; with the graph, 8 to 16 bytes per arc
+    remain. The stored sample takes 8 bytes per set and 8 bytes per node of each set.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds, in ``[1, number of candidates]``.
+        The number of seeds, in ``[1, number of candidates]``.
     delta : float, optional
-        Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
+        The probability that the guarantee of a call fails, in (0, 1). The default is one over the number of
+        arms, but at most 1/2.
     epsilon : float, optional
-        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
+        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
     node_weights : array_like, optional
-        What each node is worth when active, not negative; 1 each if left out (targeted influence).
+        The weight of each node if it is active, nonnegative; 1 by default (targeted influence).
     candidates : array_like of int, optional
-        Nodes that may be seeds; all of them if left out.
+        The nodes that may be seeds; by default all of them.
     model : {"ic", "lt"}
-        Independent cascade, or linear threshold: then means are weights, those of the edges into a node must
-        sum to at most 1 (which optimistic bounds do not), and sets are walks, for which `Search.sampler` is
-        ignored.
+        Independent cascade or linear threshold. For ``"lt"`` the means are weights, and the weights of the
+        edges into a node must sum to at most 1 (optimistic bounds usually exceed this). Reverse-reachable
+        sets are then walks, and `Search.sampler` is ignored.
     search : Search
-        How many reverse-reachable sets are drawn, in which way, and how good seeds shall be: see `Search`.
+        The number of reverse-reachable sets, the way they are drawn, and the quality of the seeds: see
+        `Search`.
 
     Raises
     ------
     ValueError
-        If a number is out of its range or the graph cannot be used.
+        If a number is out of range or the graph is invalid.
     MemoryError
-        At a call, if the arcs and nodes do not fit into memory (24 bytes an arc and 100 a node).
+        In a call, if the arcs and nodes do not fit into memory (24 bytes per arc and 100 bytes per node).
 
     Examples
     --------
@@ -128,7 +136,7 @@ class InfluenceMaximization(InfluenceOracle):
         return self.solve_certified(means, rng).seeds
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
-        """Return k seeds with the ratio that is certain, their estimated spread and what it took."""
+        """Return k seeds with their certified ratio, their estimated spread and the effort of the search."""
         found, seeds, reverse = self._found(self._probabilities(means), rng)
         answer = found.certificate(seeds, self.alpha, reverse.n_components)
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
@@ -136,7 +144,7 @@ class InfluenceMaximization(InfluenceOracle):
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator
     ) -> tuple[Found, IntArray, ReverseGraph]:
-        """Return what a search found, seeds that stand for it, and the graph that it drew sets from."""
+        """Return the result of the search, its seeds as node numbers, and the sampled graph."""
         started = time.perf_counter()
         choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
         reverse = self._reverse_graph(probabilities)
@@ -147,7 +155,8 @@ class InfluenceMaximization(InfluenceOracle):
         by_themselves = float(reverse.masses[largest].sum())
         floor = by_themselves or self._reached(probabilities)
         if len(reverse.world.tails) == 0 or k == reverse.n_components or floor == 0.0:
-            # Nothing spreads between components, all of them are chosen, or nobody of worth can be reached.
+            # No edges join components, all components are chosen, or no node of positive weight can be
+            # reached.
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0, by_themselves, by_themselves)
         else:
             plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
@@ -161,7 +170,8 @@ class InfluenceMaximization(InfluenceOracle):
         reverse = plan.reverse
         forced = self.sampler == "sentinels"
         may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
-        # Of greedy's guarantee on each sample, a quarter of the distance to what is promised may be lost.
+        # The greedy choice may lose a quarter of the difference between greedy's ratio and `alpha` on each
+        # sample.
         least_share = self.alpha + 0.75 * self.epsilon
 
         def choose(sets: SetCollection, log_term: float, is_last: bool) -> tuple[IntArray, int, float]:
@@ -176,9 +186,10 @@ class InfluenceMaximization(InfluenceOracle):
     def _within(
         self, deadline: float, plan: Plan, k: int, allowed: BoolArray, rng: np.random.Generator
     ) -> Plan:
-        """Return `plan` with as many sets as `deadline` allows, by trying out others.
+        """Return `plan` with as many sets as `deadline` allows, estimated by trial searches with other sets.
 
-        The clock and these say how many: neither knows anything of the sets that the certificate rests on.
+        The number of sets depends on the clock and the trial sets only. Both are independent of the sets of
+        the certificate.
         """
         others = tuple(int(key) for key in rng.integers(0, 2**62, 2))
 
@@ -191,7 +202,7 @@ class InfluenceMaximization(InfluenceOracle):
     def _plan(
         self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
     ) -> Plan:
-        """Return how `k` components are looked for, the best of which are worth at least `floor`."""
+        """Return the plan of the search for `k` components, the best of which reach at least `floor`."""
         log_choices = log_binomial(int(allowed.sum()), k)
         schedule = Schedule.of(
             reverse.total_weight,
@@ -201,7 +212,7 @@ class InfluenceMaximization(InfluenceOracle):
             self.delta,
             self.first_rr_sets,
             _AHEAD if reverse.n_components < self.graph.n_nodes else 1,
-            greedy_ratio(self.k),  # fewer components than that to choose from only raise it
+            greedy_ratio(self.k),  # with fewer components to choose from, the ratio is higher
         )
         return Plan(
             reverse,
@@ -214,7 +225,7 @@ class InfluenceMaximization(InfluenceOracle):
         )
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
-        """Return what sets are drawn from."""
+        """Return the graph from which the reverse-reachable sets are sampled."""
         return ReverseGraph.of(
             self.graph, probabilities, node_weights=self.node_weights, sampler=self.sampler, model=self.model
         )

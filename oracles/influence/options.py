@@ -1,4 +1,4 @@
-"""How seeds are searched for: by how many reverse-reachable sets, drawn in which way."""
+"""Options of the search for seeds: the number of reverse-reachable sets and how they are drawn."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cmab.validation import shown
 from oracles.diffusion.reverse_sets import SAMPLERS, Sampler
 
 Quality = Literal["fast", "good", "best"]
-# The chance that some seeds look better than they are grows with C(n, k), and falls exponentially with the
-# number of sets that they meet: both together decide how good greedy's choice is. So many sets for each unit
-# of ln C(n, k) + ln(1 / delta) give seeds within 3 % of the best known ones, on seven networks and at k = 10,
-# 50 and 200 alike (`tests/benchmarks/influence_quality.py`); seven times as many within 0.5 %.
+# The probability that some seeds look better than they are grows with C(n, k) and falls exponentially with
+# the number of sets that the seeds cover. Both together determine the quality of the greedy choice. `_HITS`
+# covered sets per unit of ln C(n, k) + ln(1 / delta) gave seeds within 3 % of the best known ones, on seven
+# networks and for k = 10, 50 and 200 (`tests/benchmarks/influence_quality.py`); 7 `_HITS`: 0.5 %.
 _HITS = 15.0
 _FACTORS = {"fast": 0.0, "good": 1.0, "best": 7.0}
 
 
 def hits_per_unit(quality: Quality | float) -> float:
-    """Return how many of the sets that chose them seeds must meet, for each unit of ln(C(n, k) / delta)."""
+    """Return how many choosing sets the seeds must cover per unit of ln(C(n, k) / delta)."""
     if isinstance(quality, str):
         if quality not in _FACTORS:
             raise ValueError(f"quality must be one of {get_args(Quality)} or a number, got {shown(quality)}")
@@ -38,35 +38,35 @@ def _quality(name: str, value: Quality | float) -> Quality | float:  # noqa: ARG
 class Search(Declared):
     """Options of the search for seeds on reverse-reachable sets.
 
-    They change how long a call takes and how good its seeds are beyond the declared ratio. Not every oracle
-    has all of them; an option that an oracle does not have must be left out.
+    They change the time of a call, and how much better the seeds are than the declared ratio. Some oracles do
+    not support all options; omit the unsupported ones.
 
     Parameters
     ----------
     max_rr_sets : int, optional
-        Largest number of sets in both samples together. A call that stops there has its own, lower ratio
-        (`Certificate.ratio`): the declared ``alpha`` is then what was aimed at, and no longer certain.
-        The same holds for a call whose next sample does not fit into the free memory. The first such answer
-        of an oracle gives a ``RuntimeWarning``.
+        The largest number of sets in both samples together. If the search stops there, or if the next sample
+        does not fit into the free memory, the answer has its own, lower ratio (`Certificate.ratio`), and the
+        declared ``alpha`` is not certified. The first such answer of an oracle gives a ``RuntimeWarning``.
     first_rr_sets : int, optional
-        Sets in each sample of the first attempt; OPIM-C's own if left out. The size at which earlier calls
-        stopped saves the steps up to there.
+        The number of sets in each sample of the first attempt; by default the number of OPIM-C. The number at
+        which earlier calls stopped saves the doublings up to there.
     quality : {"fast", "good", "best"} or float, optional
-        How good seeds shall be beyond what is certified: `Certificate.ratio` then tells what was shown of
-        them. ``"fast"`` takes no more sets than the certificate does, ``"good"`` so many that seeds were
-        within 3 % of the best known on seven networks, ``"best"`` seven times as many, for 0.5 %; a number
-        stands for a multiple of those of ``"good"``. Left out it is ``"good"``, or ``"fast"`` where
-        `epsilon`, `max_rr_sets` or `first_rr_sets` says how much is wanted.
+        The quality of the seeds beyond the certificate; `Certificate.ratio` is the ratio that was certified.
+        ``"fast"`` draws no more sets than the certificate needs. ``"good"`` draws more: its seeds were within
+        3 % of the best known ones on seven networks. ``"best"`` requires seven times as many covered sets as
+        ``"good"``, for 0.5 %. A number is a multiple of the requirement of ``"good"``. The default is
+        ``"good"``; it is ``"fast"`` if `epsilon`, `max_rr_sets` or `first_rr_sets` is given.
     time_limit : float, optional
-        Seconds that a call may take, about: as many sets as that allows, up to what `quality` asks for where
-        it is given. How many that are is up to the clock, so answers are not reproducible; budgets that are
-        reproducible are `quality` and `max_rr_sets`. A call that stops early has its own ratio, as there.
-        The first call of a process loads or compiles code besides.
+        The approximate time limit of a call in seconds. The search draws as many sets as the limit allows; if
+        `quality` is given, no more than it requires. The number of sets depends on the clock, so answers are
+        not reproducible; `quality` and `max_rr_sets` are reproducible limits. A call that stops early has its
+        own ratio, as with `max_rr_sets`. The first call of a process also needs time to load or compile code.
     sampler : {"auto", "coins", "skips", "pairs", "sentinels"}
-        ``"auto"`` chooses as `InfluenceMaximization` describes; the others force single coins everywhere,
-        skipping where (2) says, leaving out sets of one node, or (2) with sentinels.
+        How sets are drawn. ``"auto"`` chooses as `InfluenceMaximization` describes. ``"coins"`` draws one
+        random number per edge, ``"skips"`` allows skipping (rule 2 there), ``"pairs"`` omits sets of one node
+        (rule 3), and ``"sentinels"`` uses rule 2 with sentinels (rule 4).
     threads : int
-        Threads to draw sets on. Any number gives the same answer.
+        The number of threads that draw sets. The answer does not depend on it.
 
     Examples
     --------
@@ -90,12 +90,12 @@ class Search(Declared):
         return described(self)
 
     def quality_if(self, unasked: bool) -> Quality | float:
-        """Return the quality; if it is left out, by whether nothing else says how much is wanted."""
+        """Return the quality. If it is omitted, return "good" if `unasked` is true and "fast" otherwise."""
         return ("good" if unasked else "fast") if self.quality is None else self.quality
 
 
-#: The search of an oracle that is given no options.
+#: The default options.
 USUAL = Search()
 OPTIONS = tuple(option.name for option in fields(Search))
-#: The options were arguments of the oracles before they were fields of `Search`.
+#: In earlier versions these options were arguments of the oracles, not fields of `Search`.
 FORMERLY = {name: f"search.{name}" for name in OPTIONS}

@@ -1,4 +1,4 @@
-"""Influence maximisation that keeps its reverse-reachable sets from call to call."""
+"""Influence maximisation that reuses its reverse-reachable sets in later calls."""
 
 from __future__ import annotations
 
@@ -22,56 +22,61 @@ from oracles.influence.search import Found, Plan
 if TYPE_CHECKING:
     import networkx as nx
 
-# Nodes of the first 64 sets. Measured on the graphs of the benchmark: larger sets are better left at the
-# first seed they meet, as the ordinary search does. That often shows in the first 8.
+# The largest number of nodes in the first 64 sets. Measured on the graphs of the benchmark: for larger sets
+# it is faster to stop each set at its first seed, as the ordinary search does. Often the first 8 sets show
+# this.
 _MOST_NODES, _PROBES = 384, (8, 64)
-# Sets kept for each one that was used, from which on the others are let go.
+# If a sample has this many times the sets that the last call used, the other sets are discarded.
 _TOO_MANY = 4
 
 
 class RepairedInfluence(InfluenceMaximization):
-    """`InfluenceMaximization` that chooses from the sets of the last call, repaired for the new means.
+    """`InfluenceMaximization` that keeps the choosing sample and repairs it for the means of each call.
 
-    The sample that chooses the seeds belongs to `rng`, not to a call: the coin of an edge in a set is a hash
-    of (seed, set, edge), compared with the edge's mean. From one call to the next only those sets change in
-    which such a coin lies between an old and a new mean; they are found among the sets that hold the edge's
-    head, and drawn again. That gives, set for set, what drawing all of them would: an answer depends on the
-    means, `rng` and `rng`. Calls before make it faster, and leave it as it is; a copy, or a worker process,
-    starts without sets.
+    The sample that chooses the seeds depends on the parameter `rng` of the oracle and not on the call: the
+    random number of an edge in a set is a hash of (`rng`, set, edge), which is compared with the mean of the
+    edge. From one call to the next, a set changes only if such a number lies between the old and the new mean
+    of its edge. The oracle searches for these numbers in the sets that contain the head of the edge, and
+    draws the affected sets again. The result is the same, set for set, as a new sample. So an answer depends
+    only on the means, the parameter `rng` and the generator of the call. Earlier calls change the time of a
+    call, but not its answer. A copy of the oracle, or a worker process, starts without sets.
 
-    **What is guaranteed.** In every call, given all that happened before it, the seeds are worth
-    `Certificate.ratio` times the optimum and at least ``alpha`` times, with probability ``beta`` or more. The
-    means may depend on answers, on `rng` and on the kept sets, but not on the random numbers that `rng`
-    still holds: hand every call a generator that goes on from call to call, never one made from the round,
-    the means or `rng`, whose numbers the past may know. OPIM-C bounds the optimum from the sample that
-    chose, which takes it to be independent of the means; here that is only a hint. A second sample, new in
-    every call, bounds the optimum and what the seeds are worth; where OPIM-C needs no test any more, the
-    choice is from a new sample, too.
+    **Guarantee.** In every call, given the entire past, the spread of the seeds is at least
+    `Certificate.ratio` times the optimum, and at least ``alpha`` times the optimum, with probability at least
+    ``beta``. The means may depend on earlier answers, on the parameter `rng` and on the kept sets, but not on
+    the future random numbers of the generator. So pass the same generator to all calls. Do not create a
+    generator from the round, the means or the parameter `rng`, because the past may already depend on its
+    numbers. OPIM-C bounds the optimum from the choosing sample, which it assumes to be independent of the
+    means. Here, this bound is only a heuristic. A second sample, new in every call, bounds both the optimum
+    and the spread of the seeds. At the size where OPIM-C needs no test, the choice is made from a new sample,
+    too.
 
-    **What is not.** Calls share a sample: what it gets wrong comes back in the next round, and in each
-    replication with the same `rng`. Answers then vary less, and explore less by chance, than those of
-    `InfluenceMaximization`.
+    **Limitation.** All calls share a sample, so its errors recur in each round, and in each replication with
+    the same parameter `rng`. The answers then vary less than those of `InfluenceMaximization`, and explore
+    less by chance.
 
-    This pays, modestly, where sets are small and most means hardly move from call to call; not under Thompson
-    sampling, where all of them jump. Where `InfluenceMaximization` contracts certain edges or leaves out sets
-    of one node, and where sets hold more than six nodes on average, a call is an ordinary one. What is kept
-    takes 12 bytes an edge, 8 a set and 8 for each of its nodes.
+    This oracle is moderately faster if the sets are small and most means change little from call to call. It
+    is not faster under Thompson sampling, where all means change. If certain edges are contracted, if sets of
+    one node are omitted, or if sets have more than six nodes on average, a call is an ordinary call of
+    `InfluenceMaximization`. The kept sample takes 12 bytes per edge, 8 bytes per set and 8 bytes per node of
+    each set.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds, in ``[1, number of candidates]``.
+        The number of seeds, in ``[1, number of candidates]``.
     delta : float, optional
-        Probability of failure of a call, in (0, 1); one over the number of arms if left out, at most 1/2.
+        The probability that the guarantee of a call fails, in (0, 1). The default is one over the number of
+        arms, but at most 1/2.
     epsilon : float, optional
-        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
+        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
     rng : int
-        What the sets that choose are a function of, not negative.
+        The seed of the sample that chooses, nonnegative.
     node_weights, candidates, search
-        As in `InfluenceMaximization`, but for a time limit and a sampler; its threads draw the sets that
-        do not stay.
+        As in `InfluenceMaximization`, except that `search` must not have a time limit or a sampler. Its
+        threads draw only the sets that are not kept.
 
     Examples
     --------
@@ -117,20 +122,20 @@ class RepairedInfluence(InfluenceMaximization):
             search=search,
         )
         self.rng = integer("rng", rng, 0)
-        # Samples are never changed, only replaced: threads that share this object do not disturb each other.
+        # Samples are replaced, never changed, so threads that share this object do not interfere.
         self._sample: Sample | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_sample": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Files of version 0.2 call it the seed.
+        # In pickles of version 0.2, this attribute is called "seed".
         self.__dict__ |= {"rng" if name == "seed" else name: value for name, value in state.items()}
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         restricted = self._restricted(available)
         seeds = restricted.solve(means, rng)
-        self._sample = restricted._sample  # sets are the same for any candidates
+        self._sample = restricted._sample  # the sets do not depend on the candidates
         return seeds
 
     def _search(self, plan: Plan, k: int, allowed: BoolArray) -> Found:
@@ -139,7 +144,7 @@ class RepairedInfluence(InfluenceMaximization):
             return super()._search(plan, k, allowed)
         from oracles.diffusion._kernels_graph import in_order
 
-        # An array of its own, in which impossible arcs have their places, too: their coins belong to these.
+        # Include impossible arcs in this array, because the random numbers belong to positions in it.
         offsets, arms = self.graph.in_arcs
         known = reverse.world.limits
         limits = known.copy() if len(known) == len(arms) else in_order(reverse.limits, arms)
@@ -158,7 +163,8 @@ class RepairedInfluence(InfluenceMaximization):
             is_ordinary = any(first_sets(few).ends[-1] > _MOST_NODES for few in _PROBES)
             found = None if is_ordinary else search_with(plan, first_sets, k, allowed)
         except MemoryError:
-            # The ordinary search stores one sample where this stores two. Its bounds hold by themselves.
+            # The ordinary search stores one sample instead of two, and its bounds do not depend on this
+            # search.
             sample, found = None, None
         if found is None:
             found = super()._search(plan, k, allowed)

@@ -1,4 +1,4 @@
-"""Seeds that are good whatever the probabilities are, as long as they lie in known intervals."""
+"""Seed selection that is robust to all edge probabilities in given intervals."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from oracles.influence.maximization import InfluenceMaximization
 from oracles.influence.search import count_hits, secured_by
 from oracles.influence.triggering import TriggeringInfluence
 
-# Two searches and a count, each of which may fail.
+# Two searches and one count can fail.
 _PARTS = 3
 _LEAST_SETS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class RobustCertificate:
-    """Seeds, and how good they certainly are wherever in their intervals the probabilities lie.
+    """Seeds and their guarantee for all edge probabilities in given intervals.
 
     Parameters
     ----------
     seeds : IntArray, shape (k,)
-        Node numbers in the order of the greedy choice.
+        The seeds as node numbers, in the order of the greedy choice.
     ratio : float
-        With probability at least ``1 - delta``, the seeds reach at least `ratio` times the optimum under
-        **all** probabilities in the intervals at once: `lowest` over `optimum`.
+        The certified ratio, `lowest` over `optimum`. With probability at least ``1 - delta``, the spread of
+        the seeds is at least `ratio` times the optimum under **all** probabilities in the intervals at once.
     lowest : float
-        What the seeds' spread is at least, under any of them.
+        A lower bound on the spread of the seeds, under all of these probabilities.
     optimum : float
-        What no seeds' spread exceeds, under any of them.
+        An upper bound on the spread of any seeds, under all of these probabilities.
     chosen_at : {"lows", "highs"}
-        The probabilities that the seeds are the greedy choice for.
+        The interval ends for which the seeds are the greedy choice.
 
     Examples
     --------
@@ -59,35 +59,36 @@ class RobustCertificate:
 def robust_seeds(
     oracle: InfluenceOracle, lows: ArrayLike, highs: ArrayLike, rng: np.random.Generator
 ) -> RobustCertificate:
-    """Return seeds for probabilities of which only intervals are known, and what is certain of them.
+    """Return seeds with a ratio that is certified for all edge probabilities in given intervals.
 
-    Spread grows with every probability: the seeds are worth least at the lower ends, and no seeds are worth
-    more than the best at the upper ends. LUGreedy takes the greedy choices for both ends, and of the two the
-    one that is worth more at the lower. The ratio needs no theory besides: it is a bound on that worth over a
-    bound on the optimum at the upper ends, both from samples that had no part in the choice. As intervals
-    shrink, it becomes what `InfluenceMaximization` certifies; while they are wide, it tells that more has to
-    be observed, which no seeds can make up for.
+    The spread increases with each probability. So the spread of given seeds is lowest at the lower ends, and
+    the optimum is highest at the upper ends. LUGreedy computes the greedy choices for both ends and returns
+    the choice whose spread at the lower ends is larger. The ratio is a lower bound on this spread over an
+    upper bound on the optimum at the upper ends. Both bounds come from samples that are independent of the
+    choice. As the intervals shrink, the ratio approaches that of `InfluenceMaximization`. If the ratio is low
+    because the intervals are wide, no choice of seeds can help; more observations are needed.
 
     Parameters
     ----------
     oracle : InfluenceMaximization
-        Graph, k and the rest. Not `TriggeringInfluence`, of which nobody knows whether more is more.
+        The oracle that gives the graph, `k` and the other options. `TriggeringInfluence` is rejected, because
+        its spread may not increase with the means.
     lows, highs : array_like, shape (n_arms,)
-        Ends of each edge's interval, confidence bounds for example, in [0, 1].
+        The ends of the interval of each edge, for example confidence bounds, in [0, 1].
     rng : numpy.random.Generator
-        Source of all randomness.
+        The source of all randomness.
 
     Returns
     -------
     RobustCertificate
-        Fails with probability `oracle.delta` at most, besides what the intervals fail with.
+        The certificate. Given that the intervals hold, it fails with probability at most `oracle.delta`.
 
     Raises
     ------
     TypeError
-        If the oracle is none of these.
+        If the oracle is not an `InfluenceMaximization` of a known diffusion model.
     ValueError
-        If an end is no probability, or a lower one is above the upper.
+        If an end is not a probability, or if a lower end exceeds the upper end.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def robust_seeds(
 def _counted(
     reverse: ReverseGraph, seeds: IntArray, n_sets: int, key: int, oracle: InfluenceMaximization
 ) -> tuple[float, float]:
-    """Return an estimate of the seeds' spread, and what it exceeds with the oracle's confidence."""
+    """Return an estimate of the seeds' spread, and a lower bound with the oracle's confidence."""
     components = np.unique(reverse.component[seeds]).astype(np.int64)
     if len(reverse.world.tails) == 0:
         exactly = float(reverse.masses[components].sum())

@@ -1,4 +1,4 @@
-"""The search of OPIM-C: sample, choose, bound, validate, double."""
+"""The search of OPIM-C: sample, choose, bound, validate and double."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from oracles.diffusion._threads import in_parts
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures
 
-# Sets from which on parts of them are taken to validate.
+# Samples of at least this size may be validated by a part of the sets.
 _WORTH_PARTS = 64
-# The most times as many sets as before in one step. The bound on the number of sets in
-# docs/how-to/influence.md has this factor; the steps that it adds cost a third of the time of the last
-# choice together.
+# The largest factor between successive sample sizes. The bound on the number of sets in
+# docs/explanation/influence-search.md contains this factor. The additional steps together take a
+# third of the time of the last choice.
 _MOST_FACTOR = 4
 
 Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
@@ -26,10 +26,10 @@ Chooser = Callable[[SetCollection, float, bool], tuple[IntArray, int, float]]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Components and what is known about them.
+    """Components and bounds on their spread.
 
-    Their spread is at least `secured`, the best one at most `optimum`; each holds with the confidence of the
-    search.
+    With the confidence of the search, their spread is at least `secured`, and the best spread is at most
+    `optimum`.
     """
 
     chosen: IntArray
@@ -42,33 +42,33 @@ class Found:
     optimum: float
 
     def certificate(self, seeds: IntArray, alpha: float, n_components: int) -> Certificate:
-        """Return what is known, of `seeds` that stand for the components."""
+        """Return the certificate for `seeds`, which are nodes of the components."""
         known = (self.spread, self.standard_error, self.rr_sets, self.edges_examined)
         return Certificate(seeds, self.ratio, self.ratio >= alpha, *known, n_components)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is to find, and by which sets.
+    """The goal of a search and its sets.
 
     Attributes
     ----------
     reverse : ReverseGraph
-        What sets are drawn from.
+        The graph from which the sets are sampled.
     schedule : Schedule
-        How many of them.
+        The sizes of the samples.
     ratio : float
-        What is to be certified.
+        The ratio that is to be certified.
     keys : tuple of int
-        Of the sets that choose, and of those that validate.
+        The keys of the sets that choose and of the sets that validate.
     max_rr_sets : int, optional
-        Most sets in both samples together.
+        The largest number of sets in both samples together.
     threads : int
-        Threads to draw them on.
+        The number of threads that draw the sets.
     first_ratio : float, optional
-        A higher ratio, which is wanted below `patient_sets` sets.
+        A higher ratio, which is required below `patient_sets` sets.
     least_hits : float
-        How many of the sets that chose them the components must meet.
+        The number of choosing sets that the components must cover.
     """
 
     reverse: ReverseGraph
@@ -83,27 +83,28 @@ class Plan:
 
     @property
     def max_sets(self) -> int:
-        """Most sets in each sample."""
+        """The largest number of sets in each sample."""
         last = self.schedule.last
         return last if self.max_rr_sets is None else min(last, self.max_rr_sets // 2)
 
     @property
     def first_sets(self) -> int:
-        """Sets in each sample at first."""
+        """The number of sets in each sample of the first attempt."""
         return min(self.schedule.first, self.max_sets)
 
     def of_size(self, n_sets: int, *, keys: tuple[int, int] | None = None) -> Plan:
-        """Return this plan with `n_sets` sets in each sample from the start, and no more."""
+        """Return this plan with exactly `n_sets` sets in each sample."""
         schedule = replace(self.schedule, first=min(n_sets, self.schedule.last))
         return replace(self, schedule=schedule, keys=keys or self.keys, max_rr_sets=2 * n_sets)
 
     def validating_sets(
         self, chosen: IntArray, covered: int, n_sets: int, goal: float, *, is_final: bool
     ) -> int:
-        """Return how many sets are to validate the choice from `n_sets`, 0 where none could be enough.
+        """Return how many sets are to validate a choice from `n_sets` sets, or 0 to skip the validation.
 
-        The choice's own coverage is optimistic: validation is worth its time only where even that passes.
-        Where seeds are to be better than certain, a quarter of the sets shows nearly as much of them.
+        The choice's own coverage is optimistic, so the validation is skipped if even this coverage does not
+        pass. If `quality` requires more sets than the certificate, a quarter of the sets is nearly as
+        informative.
         """
         shares = (4, 2, 1) if self.least_hits > 0.0 and n_sets >= _WORTH_PARTS else (1,)
         for share in shares:
@@ -123,9 +124,9 @@ class Plan:
         *,
         validating: int | None = None,
     ) -> Found:
-        """Return the components with their ratio, which at the last size needs no test.
+        """Return the components with their ratio; at the last size the ratio is certain without a test.
 
-        `hits` are of as many sets as chose them unless `validating` says how many.
+        `hits` are among `validating` sets, or among `n_sets` if `validating` is omitted.
         """
         tested = n_sets if validating is None else validating
         ratio = min(1.0, secured / max(optimum, secured))
@@ -139,22 +140,23 @@ class Plan:
 def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
     """Return components whose certified ratio is at least ``plan.ratio``.
 
-    If ``plan.max_sets`` sets are reached first, or the next sample does not fit into memory, return the
-    components of the largest sample and their lower ratio. ``MemoryError`` is raised only if one set does not
-    fit.
+    If ``plan.max_sets`` sets are reached first, or if the next sample does not fit into memory, return the
+    components of the largest sample and their lower ratio. Raise ``MemoryError`` only if a single set does
+    not fit.
 
-    `choose` returns components that cover many sets, how many, and an upper bound on the best spread; told
-    that no test follows, it makes sure that its choice is greedy. `place` puts sentinels into a sample that
-    is to have a number of sets. Both may draw sets.
+    `choose` returns components that cover many sets, the number of covered sets, and an upper bound on the
+    best spread. If `is_last` is true, no validation follows, so `choose` verifies that the selection is
+    greedy. `place` chooses sentinels for a sample of a given size. Both functions may draw sets.
 
-    The first key's sets choose and bound the optimum, the second's validate: each of those is left at its
-    first seed, none is stored, and they are drawn again, the same, for the next choice.
+    The sets of the first key choose the components and bound the optimum. The sets of the second key validate
+    the choice: each set ends at its first seed, and none is stored. For the next choice, the same sets are
+    drawn again.
     """
     sample = _Sample(plan, choose, place)
     n_sets, edges = plan.first_sets, 0
     while True:
         chosen, covered, optimum = sample.choice(n_sets)
-        # Memory has ended the search if the sample is not as large as it was to be.
+        # A sample smaller than requested means that memory ended the search.
         is_final = sample.n_sets == plan.max_sets or sample.n_sets != n_sets
         n_sets = sample.n_sets
         wanted = plan.ratio if plan.first_ratio is None or n_sets >= plan.patient_sets else plan.first_ratio
@@ -165,7 +167,7 @@ def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None
             try:
                 seen = _validated(plan, chosen, validating, goal, is_final=is_final)
             except MemoryError:
-                # The stored sets left no room. They are not needed any more, since this test is the last.
+                # The stored sets left no room. They are no longer needed, because this test is the last.
                 sample.release()
                 is_final = True
                 seen = _validated(plan, chosen, validating, goal, is_final=True)
@@ -178,7 +180,7 @@ def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None
 
 
 class _Sample:
-    """The sets that choose, and the choice from them, within the memory that there is."""
+    """The choosing sets and the choice from them, within the available memory."""
 
     def __init__(
         self, plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None
@@ -194,18 +196,18 @@ class _Sample:
         return self._sets.edges_examined
 
     def release(self) -> None:
-        """Free the memory of the stored sets. No further choice can be made."""
+        """Free the memory of the stored sets. No further choice is possible."""
         examined = self.edges_examined
         self._sets = self._no_sets()
         self._sets.edges_examined = examined
 
     def choice(self, n_sets: int) -> tuple[IntArray, int, float]:
-        """Return the choice from `n_sets` sets, or from the `n_sets` of this object if they do not fit.
+        """Return the choice from `n_sets` sets, or the previous choice if these sets do not fit into memory.
 
-        The latter is the choice before, whose test has been made or left out: no further test takes its
-        place, so confidence is as before. The first choice is made from half as many sets, and so on. Which
-        of these sizes is used depends on the sets, so the bounds on the optimum share one more failure
-        probability of a size: half of it for one halving, a quarter for two, and so on.
+        The previous choice has been tested or its test was skipped, and it is not tested a second time, so
+        the confidence is unchanged. If the sets of the first choice do not fit, their number is halved until
+        they do. The size that is used then depends on the sets. So the bounds on the optimum share one more
+        failure probability of a size: one halving gets half of it, two halvings a quarter, and so on.
         """
         while True:
             try:
@@ -215,7 +217,7 @@ class _Sample:
                     return self._last
                 if n_sets == 1:
                     raise
-                # Without sentinels, which too few sets would choose.
+                # Drop the sentinels, which would be chosen from too few sets.
                 self._sets, self._place, n_sets = self._no_sets(), None, n_sets // 2
                 self._halvings += 1
             else:
@@ -227,11 +229,11 @@ class _Sample:
         if self._place is not None and self._last is None:
             self._place(self._sets, n_sets)
         if n_sets == schedule.last and len(self._sets.sentinels):
-            # That so many sets are enough is proved for greedy on complete ones.
+            # The proof that this number of sets suffices is for greedy on complete sets.
             self._sets.complete()
         self._sets.grow(n_sets)
         is_last = n_sets == schedule.last
-        assert not (is_last and len(self._sets.sentinels)), "no test follows: sets must be complete"
+        assert not (is_last and len(self._sets.sentinels)), "the last sets must be complete"
         return self._choose(self._sets, schedule.log_term + self._halvings * math.log(2.0), is_last)
 
     def _no_sets(self) -> SetCollection:
@@ -241,16 +243,15 @@ class _Sample:
 def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_sets: int) -> int:
     """Return the next number of sets: twice as many, or four times if a test of twice as many could not pass.
 
-    Leaving tests out costs no confidence.
-
-    It could not if it fails with as large a share of covered sets as now, while the bound on the optimum
-    comes closer to the choice's own value as fast as errors fall; nor is it made while too few are covered.
+    Skipping a test costs no confidence. A test is skipped if too few sets would be covered, or if it would
+    fail under two assumptions: the share of covered sets stays the same, and the difference between the bound
+    on the optimum and the value of the choice decreases as fast as statistical errors.
     """
     reverse, log_term = plan.reverse, plan.schedule.log_term
     value = reverse.total_weight * covered / n_sets + float(reverse.certain[chosen].sum())
     factor = 2
     while factor < _MOST_FACTOR and factor * n_sets < plan.max_sets:
-        # Errors fall as one over the root of the number of sets.
+        # Errors are proportional to one over the square root of the number of sets.
         bound = value + (optimum - value) / math.sqrt(factor)
         if factor * covered >= plan.least_hits and _is_shown(
             reverse, chosen, factor * covered, factor * n_sets, log_term, plan.ratio * bound
@@ -263,7 +264,7 @@ def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_set
 def _is_shown(
     reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float, spread: float
 ) -> bool:
-    """Return whether so many hits would secure `spread`."""
+    """Return whether this number of hits would certify `spread`."""
     drawn = spread - float(reverse.certain[chosen].sum())
     return float(reverse.masses[chosen].sum()) >= spread or secures(
         hits, n_sets, drawn / reverse.total_weight, log_term
@@ -277,7 +278,7 @@ class _Validation(NamedTuple):
 
 
 def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
-    """Return what the spread of `chosen` exceeds with confidence, if they had hit so many sets."""
+    """Return a lower confidence bound on the spread of `chosen`, given the number of hits."""
     drawn = lower_bound(hits, n_sets, reverse.total_weight, log_term)
     return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
 
@@ -285,15 +286,16 @@ def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, 
 def _validated(
     plan: Plan, chosen: IntArray, n_sets: int, goal: float, *, is_final: bool = False
 ) -> _Validation:
-    """Return how many of the first `n_sets` sets of the second key meet `chosen`, and what that secures.
+    """Return how many of the first `n_sets` sets of the second key contain a node of `chosen`.
 
-    Stop early when `goal` is out of reach by two standard errors, unless `is_final`: giving up costs no
-    confidence. Success never stops it, which would flatter the estimate of the spread.
+    Also return the lower bound on the spread that this certifies. Unless `is_final`, stop early if `goal` is
+    out of reach by two standard errors; this costs no confidence. Never stop early because of success,
+    because this would bias the estimate of the spread upward.
     """
     reverse, log_term = plan.reverse, plan.schedule.log_term
     owners = reverse.owners(chosen)
     hits, arcs, done = 0, 0, 0
-    # Most that fail do so clearly: an eighth of the sets tells.
+    # Most failures are clear, so an eighth of the sets often suffices.
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
         more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
         hits, arcs, done = hits + more, arcs + examined, last
@@ -308,7 +310,7 @@ def _validated(
 def count_hits(
     reverse: ReverseGraph, key: int, first: int, last: int, owners: AnyArray, threads: int = 1
 ) -> tuple[int, int]:
-    """Return how many of the sets ``first..last - 1`` hold a component with an owner, and what it took."""
+    """Return the number of sets in ``first..last - 1`` with an owned component, and of examined edges."""
     n, no_ends = reverse.n_components, np.empty(0, np.int64)
 
     def counted(start: int, stop: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Influence maximisation where the user says which arcs are live."""
+"""Influence maximisation under triggering models defined by the user."""
 
 from __future__ import annotations
 
@@ -27,35 +27,36 @@ _CASCADES = 500
 
 
 class TriggeringInfluence(InfluenceMaximization):
-    """The k nodes that activate the most nodes under any triggering model, with OPIM-C's guarantee.
+    """The `k` nodes with the largest expected spread under any triggering model, with OPIM-C's guarantee.
 
-    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. Of an
-    `IndependentTriggering` model, a reverse-reachable set asks for the nodes that it reaches. Any other
-    `TriggeringModel` is asked for the live arcs of a whole world for every set, so that a call costs time in
-    proportion to sets times arcs. What a model makes of its means is not known: `smoothness` and
-    `triggering_probabilities` are None.
+    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. With an
+    `IndependentTriggering` model, a reverse-reachable set requests live arcs only for the nodes that it
+    reaches. With any other `TriggeringModel`, each set requests the live arcs of the whole graph, so a call
+    takes time in proportion to sets times arcs. The effect of the means on the model is unknown, so
+    `smoothness` and `triggering_probabilities` return None.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        Who can activate whom.
+        The network, in which nodes activate each other along edges.
     k : int
-        Number of seeds, in ``[1, number of candidates]``.
+        The number of seeds, in ``[1, number of candidates]``.
     triggering : TriggeringModel
-        Draws live arcs for the means of a call.
+        The model, which draws live arcs for the means of a call.
     delta : float, optional
-        Probability of failure of a call; one over the number of arms if left out, at most 1/2.
+        The probability that the guarantee of a call fails. The default is one over the number of arms, but at
+        most 1/2.
     epsilon : float, optional
-        Accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 if left out.
+        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
     node_weights, candidates, search
-        As in `InfluenceMaximization`, but for a time limit and a sampler.
+        As in `InfluenceMaximization`, except that `search` must not have a time limit or a sampler.
 
     Raises
     ------
     ValueError
-        If a number is out of its range, the graph cannot be used or `triggering` is no `TriggeringModel`;
-        at a call, if the model does not return one bool for each arc asked for, or no candidate is worth
-        anything itself.
+        If a number is out of range, the graph is invalid or `triggering` is not a `TriggeringModel`. In a
+        call, if the model does not return one bool for each requested arc, or if all candidates have weight
+        0.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class TriggeringInfluence(InfluenceMaximization):
     section 4.
     """
 
-    #: Which coins people tell is not known of any triggering model.
+    #: The outcomes that a report of people determines depend on the triggering model, which is unknown.
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins", "time_limit": None}
 
@@ -105,7 +106,7 @@ class TriggeringInfluence(InfluenceMaximization):
         if not isinstance(triggering, TriggeringModel):
             raise ValueError(f"triggering must be a TriggeringModel, got {shown(triggering)}")
         self.triggering = triggering
-        # Nothing is known about which arcs are seen together.
+        # It is unknown which arcs are seen together.
         self.clusters = None
 
     def spread(
@@ -113,7 +114,7 @@ class TriggeringInfluence(InfluenceMaximization):
     ) -> tuple[float, float]:
         """Return the mean number (or weight) of active nodes over `cascades` worlds, and its standard error.
 
-        Worlds are the same in every call.
+        The random numbers of the worlds are the same in every call.
         """
         from oracles.diffusion._kernels_cascade import reachable
 
@@ -130,22 +131,23 @@ class TriggeringInfluence(InfluenceMaximization):
         return mean / unit, error / unit
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
-        """Return None: worlds can be drawn, not listed."""
+        """Return None: worlds can be sampled, but not enumerated."""
         return None
 
     def smoothness(self) -> Smoothness | None:
-        """Return None: what live arcs owe to the means is the model's, and it may jump with them."""
+        """Return None: the model may depend on the means in any way, also discontinuously."""
         return None
 
     def _reached(self, probabilities: FloatArray) -> float:  # noqa: ARG002
-        # Which arcs are live together is not known.
-        raise ValueError("node_weights must be positive for a candidate if any triggering may be, got none")
+        # The joint distribution of live arcs is unknown, so no lower bound on the spread of such candidates
+        # exists.
+        raise ValueError("node_weights must be positive for at least one candidate, got only zeros")
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
         return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
-        # Neither certain nor impossible, as far as anybody knows: nothing is contracted or left out.
+        # Any arc may be live or not, whatever its mean: contract and omit nothing.
         unknown = ReverseGraph.of(
             self.graph,
             np.full(self.n_arms, 0.5),

@@ -1,4 +1,4 @@
-"""Ordered lists of arms, of which a user looks at the first ones."""
+"""Oracles for ordered lists of arms, of which a user examines the first entries."""
 
 from cmab.namespaces import attach
 

@@ -1,13 +1,13 @@
-"""The k best arms in order, and what a list is worth."""
+"""The k best arms in order, and the expected reward of a list."""
 
 from cmab.kernels import lean_kernel, solve_kernel, top_k
 
 
 @lean_kernel
 def rank(means, k, chosen):
-    """Write the k largest means' arms to `chosen`, best first; ties go to the lower index."""
+    """Write the arms of the k largest means to `chosen`, best first; ties go to the lower index."""
     top_k(means, k, chosen)
-    # They come in the order of their indices, which a stable sort keeps among equals.
+    # The arms are in order of index, which a stable sort keeps among equal means.
     for i in range(1, k):
         arm, j = chosen[i], i
         while j > 0 and means[chosen[j - 1]] < means[arm]:
@@ -18,7 +18,7 @@ def rank(means, k, chosen):
 
 @solve_kernel
 def solve_ranked(means, integers, reals, out):
-    """The compiled form of `RankedTopK.solve`; `integers` holds k."""
+    """Solve `RankedTopK`; `integers` contains k."""
     k = int(integers[0])
     rank(means, k, out)
     return k
@@ -26,11 +26,11 @@ def solve_ranked(means, integers, reals, out):
 
 @lean_kernel
 def list_worth(super_arm, size, means, is_disjunctive):
-    """Return the probability that one entry succeeds at least, or that all of them do."""
+    """Return the probability that at least one entry succeeds, or that all entries succeed."""
     worth = 0.0 if is_disjunctive else 1.0
     for j in range(size):
-        # Kveton et al., ICML 2015, equation 2: f = 1 - prod (1 - w), here without its cancellation where all
-        # are small; NIPS 2015, section 2: f = prod w.
+        # Kveton et al., ICML 2015, equation 2: f = 1 - prod (1 - w), computed here without cancellation for
+        # small w; NIPS 2015, section 2: f = prod w.
         w = means[super_arm[j]]
         worth = worth + (1.0 - worth) * w if is_disjunctive else worth * w
     return worth

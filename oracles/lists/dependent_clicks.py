@@ -1,4 +1,4 @@
-"""Lists whose readers may click several entries, and leave satisfied after a click."""
+"""Lists with several clicks per user: the dependent-click model."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from cmab.validation import frozen, integer, place_of, real_array, shown, vector
 
 
 class DependentClickLists(Oracle):
-    """Lists for users who click what attracts them until they are satisfied: dependent clicks. Exact.
+    """Lists for the dependent-click model: a user clicks attractive entries until satisfied. Exact.
 
-    A user goes through the list from the top and clicks each entry that attracts him. After a click at
-    position j he is satisfied and leaves with probability ``termination[j]``, and goes on otherwise. A list
-    is worth the probability that he leaves satisfied, ``1 - prod (1 - termination mean)``. The best list has
-    the arms of the largest means, the best of them where users are most easily satisfied. Ties go to the
-    lower index. With all of `termination` 1 this is `RankedTopK` with a disjunctive reward.
+    A user examines the list from the top and clicks each attractive entry. After a click at position j, the
+    user is satisfied and leaves with probability ``termination[j]``; otherwise the user continues. The reward
+    of a list is the probability that the user leaves satisfied, ``1 - prod (1 - termination mean)``. The best
+    list contains the arms of the largest means, in the order of the termination probabilities: the best arm
+    is at the position of the largest one. Ties go to the lower index. If all termination probabilities are 1,
+    this is `RankedTopK` with a disjunctive reward.
 
-    `KLCUCB` on it is dcmKL-UCB, but for what is taken to be seen: see `feedback_of`.
+    With this oracle `KLCUCB` is dcmKL-UCB, except for the entries that count as observed: see `feedback_of`.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1.
+        The number of base arms, at least 1.
     termination : array_like, shape (k,)
-        Probability that a user who clicks at a position is satisfied, in [0, 1], one of them positive. Lists
-        have k arms. Only the order of these numbers matters for the best list.
+        The probability that a click at each position satisfies the user, in [0, 1], at least one positive.
+        Its length k is the length of the lists. The best list depends only on the order of these numbers.
 
     Examples
     --------
@@ -57,7 +58,9 @@ class DependentClickLists(Oracle):
         self.termination = frozen(vector("termination", given, given.size, 0.0, 1.0))
         self.k = integer("number of positions in termination", len(self.termination), 1, self.n_arms)
         if not self.termination.any():
-            raise ValueError(f"termination must be positive somewhere, got {shown(termination)}")
+            raise ValueError(
+                f"termination must be positive for at least one position, got {shown(termination)}"
+            )
         self._order = np.argsort(-self.termination, kind="stable")
 
     def __repr__(self) -> str:
@@ -68,7 +71,7 @@ class DependentClickLists(Oracle):
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the k best arms, the best where users are most easily satisfied."""
+        """Return the k best arms, with better arms at positions of larger termination probability."""
         return self._placed(np.argsort(-self._check_means(means), kind="stable"))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -78,8 +81,8 @@ class DependentClickLists(Oracle):
         return self._placed(free[np.argsort(-values[free], kind="stable")])
 
     def _placed(self, ranked: IntArray) -> IntArray:
-        # A pair of positions in the other order would be worth less: (1 - vw)(1 - v'w') is least with the
-        # larger w at the larger v.
+        # Swapping two positions would reduce the reward: (1 - vw)(1 - v'w') is smallest with the larger w at
+        # the larger v.
         chosen = np.empty(self.k, np.int64)
         chosen[self._order] = ranked[: self.k]
         return chosen
@@ -88,7 +91,7 @@ class DependentClickLists(Oracle):
         satisfied = self.termination[: len(super_arm)] * self._check_means(means, 0.0, 1.0)[super_arm]
         worth = 0.0
         for chance in satisfied.tolist():
-            # Katariya et al. (2016), equation 2: 1 - prod (1 - v w), here without its cancellation.
+            # Katariya et al. (2016), equation 2: 1 - prod (1 - v w), computed here without cancellation.
             worth += (1.0 - worth) * chance
         return worth
 
@@ -96,11 +99,11 @@ class DependentClickLists(Oracle):
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the list: how far the user comes depends on the means."""
+        """Return the whole list, because the number of examined entries depends on the means."""
         return super_arm
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the probability that the user comes to each arm: he was not satisfied above it."""
+        """Return the probability that the user examines each arm, i.e. was not satisfied above it."""
         chances = self._check_means(means, 0.0, 1.0)
         stays = 1.0 - self.termination[: len(super_arm)] * chances[super_arm]
         reached = np.zeros(self.n_arms)
@@ -108,28 +111,29 @@ class DependentClickLists(Oracle):
         return reached
 
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
-        """Return the feedback of a list of which the clicks are known.
+        """Return the feedback of a list whose clicks are known.
 
-        A satisfied user has looked at everything up to his last click, one who was not at all of the list.
-        Where it is not known whether he was, what he looked at for sure are the entries up to his *last*
-        click. To learn from these would be biased: an entry below a click is counted whenever it is clicked,
-        but not whenever it is looked at in vain. With two entries of attraction 0.5 and a termination of 0.5
-        the second would seem to attract 0.6. Up to the *first* click nothing depends on what is counted, so
-        these entries are what is learned from.
+        A satisfied user has examined all entries up to the last click; a user who is not satisfied has
+        examined the whole list. If it is unknown whether the user was satisfied, the feedback ends at the
+        *first* click. The user has certainly examined the entries up to the *last* click, but learning from
+        them would be biased: an entry below a click would be counted whenever it is clicked, but not always
+        when it is examined without a click. For example, with two entries of attraction 0.5 and a termination
+        probability of 0.5, the estimate of the second would converge to 0.6. Up to the first click, the
+        selection of entries does not depend on their outcomes.
 
         Parameters
         ----------
         super_arm : IntArray, shape (k,)
             The list.
         **report
-            ``clicked``, a list of the entries that the user clicked, and ``satisfied``, whether he left
-            satisfied; None, or left out, if that is not known.
+            ``clicked``, a list of the clicked entries, and ``satisfied``, whether the user left satisfied.
+            Omit ``satisfied`` or pass None if it is unknown.
 
         Raises
         ------
         ValueError
-            If a word is another, an entry is not in the list or named twice, or somebody was satisfied
-            without a click.
+            If there is any other argument, if an entry is not in the list or is repeated, or if a user
+            without a click is reported as satisfied.
 
         Examples
         --------
@@ -143,14 +147,14 @@ class DependentClickLists(Oracle):
         """
         if not {"clicked"} <= set(report) <= {"clicked", "satisfied"}:
             given = ", ".join(report) or "nothing"
-            raise ValueError(f"a report must have clicked, and satisfied if that is known, got {given}")
+            raise ValueError(f"a report must have the keyword clicked, and may have satisfied, got {given}")
         outcomes, satisfied = self._clicks(super_arm, report["clicked"]), report.get("satisfied")
         if satisfied is not None and not isinstance(satisfied, bool | np.bool_):
             raise ValueError(f"satisfied must be True, False or None, got {shown(satisfied)}")
         places = np.flatnonzero(outcomes)
         if not len(places):
             if satisfied:
-                raise ValueError("satisfied must be False where nothing was clicked, got True")
+                raise ValueError("satisfied must be False if nothing was clicked, got True")
             return Feedback(super_arm, outcomes, reward=0.0)
         if satisfied is None:
             end, reward = int(places[0]) + 1, float("nan")
@@ -170,5 +174,8 @@ class DependentClickLists(Oracle):
         return outcomes
 
     def smoothness(self) -> Smoothness:
-        """Return ``k v x`` with v the largest termination, which is the constant modulated by triggering."""
+        """Return ``k v x``, where v is the largest termination probability.
+
+        The constant modulated by triggering is v.
+        """
         return Smoothness.linear(self.k, float(self.termination.max()))

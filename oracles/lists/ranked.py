@@ -1,4 +1,4 @@
-"""Lists of k arms in an order that matters."""
+"""Ordered lists of k arms."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ Reward = Literal["disjunctive", "conjunctive"]
 
 
 class RankedTopK(Oracle):
-    """Lists of exactly `k` arms, best first, that a user goes through from the top. Exact.
+    """Ordered lists of exactly `k` arms, best first, that a user examines from the top. Exact.
 
-    With a disjunctive reward the user looks for one good entry and stops at the first: the list is worth the
-    probability that there is one, ``1 - prod (1 - mean)``. With a conjunctive one all entries must be good,
-    as the links of a connection, and the first bad one ends it: ``prod mean``. A super arm lists the arms in
-    the order in which they are shown. What it is worth does not depend on the order, but what is seen does:
-    an entry shows its outcome if the user comes so far, so the best ones come first. Ties go to the lower
-    index.
+    With a disjunctive reward, the user wants one good entry and stops at the first one. The reward of the
+    list is the probability that it has a good entry, ``1 - prod (1 - mean)``. With a conjunctive reward, all
+    entries must be good, like the links of a connection, and the first bad entry ends the examination. The
+    reward is ``prod mean``. A super arm lists the arms in the order in which they are shown. The order does
+    not change the reward, but it changes the feedback: an entry shows its outcome only if the user reaches
+    it, so better arms come first. Ties go to the lower index.
 
-    With this oracle `CUCB` is CascadeUCB1 (CombCascade for conjunctions), `KLCUCB` is CascadeKL-UCB, `CTS` is
-    TS-Cascade with Beta draws, and `CombLinUCB` is CascadeLinUCB.
+    With this oracle, `CUCB` is CascadeUCB1 (CombCascade for conjunctive rewards), `KLCUCB` is CascadeKL-UCB,
+    `CTS` is TS-Cascade with Beta priors, and `CombLinUCB` is CascadeLinUCB.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1.
+        The number of base arms, at least 1.
     k : int
-        Length of a list, in ``[1, n_arms]``.
+        The length of a list, in ``[1, n_arms]``.
     reward : {"disjunctive", "conjunctive"}
-        Whether one entry must succeed, or all.
+        Whether one entry must succeed, or all entries.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class RankedTopK(Oracle):
     ----------
     B. Kveton, C. Szepesvari, Z. Wen, A. Ashkan: Cascading Bandits: Learning to Rank in the Cascade Model,
     ICML 2015. B. Kveton, Z. Wen, A. Ashkan, C. Szepesvari: Combinatorial Cascading Bandits, NIPS 2015.
-    Q. Wang, W. Chen (NIPS 2017), for the smoothness of both.
+    Q. Wang, W. Chen (NIPS 2017): smoothness of both rewards.
     """
 
     def __init__(self, n_arms: int, k: int, *, reward: Reward = "disjunctive") -> None:
@@ -71,7 +71,7 @@ class RankedTopK(Oracle):
         return self._ranked(self._check_means(means))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the k best available arms, best first; raises ``ValueError`` if fewer are available."""
+        """Return the k best available arms, best first; raise ``ValueError`` if fewer are available."""
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -102,11 +102,11 @@ class RankedTopK(Oracle):
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the list: how far the user comes depends on the means."""
+        """Return the whole list, because the number of examined entries depends on the means."""
         return super_arm
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the probability that the user comes to each arm: all entries above it let him go on."""
+        """Return the probability that the user examines each arm, i.e. did not stop above it."""
         chances = self._check_means(means, 0.0, 1.0)
         goes_on = 1.0 - chances if self.reward == "disjunctive" else chances
         reached = np.zeros(self.n_arms)
@@ -114,16 +114,16 @@ class RankedTopK(Oracle):
         return reached
 
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
-        """Return the feedback of a list of which it is known where the user stopped.
+        """Return the feedback of a list for which the stopping entry is known.
 
         Parameters
         ----------
         super_arm : IntArray, shape (k,)
             The list.
         **report
-            One word. With a disjunctive reward ``clicked``: the entry that the user clicked, None where he
-            clicked none. With a conjunctive one ``failed``: the first entry that failed, None where all of
-            them worked.
+            One argument. With a disjunctive reward ``clicked``, the clicked entry, or None if the user
+            clicked no entry. With a conjunctive reward ``failed``, the first entry that failed, or None if
+            all entries succeeded.
 
         Examples
         --------
@@ -134,7 +134,9 @@ class RankedTopK(Oracle):
         """
         word = "clicked" if self.reward == "disjunctive" else "failed"
         if set(report) != {word}:
-            raise ValueError(f"a report must have {word} alone, got {', '.join(report) or 'nothing'}")
+            raise ValueError(
+                f"a report must have only the keyword {word}, got {', '.join(report) or 'nothing'}"
+            )
         place = place_of(word, report[word], self.labels(super_arm))
         settles = 1.0 if self.reward == "disjunctive" else 0.0
         if place is None:
@@ -144,5 +146,5 @@ class RankedTopK(Oracle):
         return Feedback(super_arm[: place + 1], outcomes, reward=settles)
 
     def smoothness(self) -> Smoothness:
-        """Return ``k x``, and 1 as the constant modulated by triggering."""
+        """Return ``k x``; the constant modulated by triggering is 1."""
         return Smoothness.linear(self.k)

@@ -1,4 +1,4 @@
-"""Matroids: families in which greedy is exact. Spanning forests are `oracles.GraphicMatroid`."""
+"""Matroid oracles, exact by the greedy algorithm; for spanning forests see `oracles.GraphicMatroid`."""
 
 from cmab.namespaces import attach
 

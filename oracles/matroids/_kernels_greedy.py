@@ -1,4 +1,4 @@
-"""Greedy, and what an arm can replace, for the matroids of `oracles`."""
+"""Greedy algorithms and exchanges for the matroids of `oracles`."""
 
 import numpy as np
 
@@ -7,19 +7,20 @@ from cmab.kernels import kernel, lean_kernel
 
 @lean_kernel
 def laminar_greedy(order, innermost, parent, room, left, taken):
-    """Write 1 to `taken` for the arms that are taken, else 0; `left` is scratch, as long as `room`.
+    """Write 1 to `taken` for the chosen arms and 0 otherwise; `left` is scratch of the length of `room`.
 
-    A set and all that contain it lose one of their room with each arm.
+    Each chosen arm reduces the room of its innermost set and of all sets that contain it.
     """
     taken[:] = 0
-    for s in range(room.shape[0]):  # a slice of another array takes seconds to compile
+    for s in range(room.shape[0]):  # copying a slice takes seconds to compile
         left[s] = room[s]
     for arm in order:
         s = innermost[arm]
-        # An arm fits if all sets around it have room: they are nested, so one walk outwards sees them all.
+        # An arm fits if all sets that contain it have room. They are nested, so one walk outward checks them
+        # all.
         while s >= 0 and left[s] > 0:
             s = parent[s]
-        # Out of the outermost set, s is -1: no set was full.
+        # The walk ends outside the outermost set (s = -1) if no set was full.
         if s >= 0:
             continue
         taken[arm] = 1
@@ -31,7 +32,7 @@ def laminar_greedy(order, innermost, parent, room, left, taken):
 
 @lean_kernel
 def _find(root, node):
-    """Return the representative of the component of `node`, halving the path to it."""
+    """Return the representative of the component of `node`, with path halving."""
     while root[node] != node:
         root[node] = root[root[node]]
         node = root[node]
@@ -40,9 +41,9 @@ def _find(root, node):
 
 @lean_kernel
 def kruskal(order, tails, heads, root, size, taken):
-    """Write 1 to `taken` for the edges that join two components when they are added in this order, else 0.
+    """Write 1 to `taken` for each edge that joins two components when added in this order, otherwise 0.
 
-    `root` and `size` are scratch, as long as there are nodes.
+    `root` and `size` are scratch arrays with one entry per node.
     """
     taken[:] = 0
     for node in range(root.shape[0]):
@@ -51,7 +52,7 @@ def kruskal(order, tails, heads, root, size, taken):
         u, v = _find(root, tails[edge]), _find(root, heads[edge])
         if u == v:
             continue
-        # The smaller tree goes below the larger: with halved paths a search takes nearly constant time.
+        # Attach the smaller tree to the larger one: with path halving, a search takes nearly constant time.
         if size[u] < size[v]:
             u, v = v, u
         root[v] = u
@@ -61,14 +62,14 @@ def kruskal(order, tails, heads, root, size, taken):
 
 @kernel
 def root_forest(forest, tails, heads, n_nodes):
-    """Return (parent, edge to it, depth) of each node, as rows; roots have depth 0."""
+    """Return the rows (parent, edge to the parent, depth) of the nodes; roots have depth 0."""
     first = np.full(n_nodes, -1, np.int64)
     following = np.empty(2 * forest.shape[0], np.int64)  # linked lists of half-edges
     for i in range(forest.shape[0]):
         u, v = tails[forest[i]], heads[forest[i]]
         following[2 * i], first[u] = first[u], 2 * i
         following[2 * i + 1], first[v] = first[v], 2 * i + 1
-    # Half-edge 2i starts at the tail of edge i, 2i + 1 at its head.
+    # Half-edge 2i starts at the tail of edge i, half-edge 2i + 1 at its head.
     rooted = np.full((3, n_nodes), -1, np.int64)
     queue = np.empty(n_nodes, np.int64)
     for root in range(n_nodes):
@@ -95,11 +96,11 @@ def root_forest(forest, tails, heads, n_nodes):
 
 @kernel
 def forest_path(u, v, rooted):
-    """Return the edges of the path between two nodes of one tree."""
+    """Return the edges of the path between two nodes of the same tree."""
     path = np.empty(rooted[2, u] + rooted[2, v], np.int64)
     size = 0
     while u != v:
-        # The deeper end climbs, so both meet at their lowest common ancestor.
+        # The deeper end moves up, so the two ends meet at their lowest common ancestor.
         if rooted[2, u] < rooted[2, v]:
             u, v = v, u
         path[size] = rooted[1, u]
@@ -110,9 +111,9 @@ def forest_path(u, v, rooted):
 
 @kernel
 def search(start, offsets, sets, holder, reached_by, seen, queue):
-    """Search alternating paths from an arm to a set without a holder, through sets not `seen` before.
+    """Search alternating paths from an arm to a set without a holder, through sets not yet in `seen`.
 
-    Returns that set (-1 if none is reached) and the number of arms reached, which are then in `queue`.
+    Return that set (-1 if none is reached) and the number of arms reached; these arms are in `queue`.
     """
     queue[0] = start
     head, tail = 0, 1
@@ -135,10 +136,10 @@ def search(start, offsets, sets, holder, reached_by, seen, queue):
 
 @kernel
 def transversal_greedy(order, offsets, sets, holder):
-    """Return which arms are taken, and write to `holder` (given as -1) the arm that represents each set.
+    """Return which arms are chosen, and write the representative of each set to `holder` (-1 at first).
 
-    What a failed search has seen stays closed: all those sets are held by arms that reach no other set, and
-    no later exchange leads out. So all failures together cost one pass over the sets of all arms.
+    Sets seen by a failed search are not searched again. Their holders reach no other set, and later exchanges
+    do not change this. So all failed searches together take one pass over the sets of all arms.
     """
     n_arms, n_sets = offsets.shape[0] - 1, holder.shape[0]
     taken = np.zeros(n_arms, np.bool_)
@@ -153,7 +154,7 @@ def transversal_greedy(order, offsets, sets, holder):
             closed = seen
             continue
         taken[start] = True
-        while s >= 0:  # hand the sets along the path back to the start, which held none
+        while s >= 0:  # pass the sets along the path to the start, which held none
             arm = reached_by[s]
             holder[s] = arm
             held[arm], s = s, held[arm]
@@ -162,18 +163,18 @@ def transversal_greedy(order, offsets, sets, holder):
 
 @kernel
 def linear_greedy(order, vectors, tolerance):
-    """Return which vectors (rows, of length 1 or 0) lie further than `tolerance` from those taken before."""
+    """Return which vectors (rows of length 1 or 0) have distance above `tolerance` from earlier ones."""
     n_arms, dimension = vectors.shape
     taken = np.zeros(n_arms, np.bool_)
     basis = np.empty((min(n_arms, dimension), dimension))
     size = 0
     for arm in order:
-        # A full basis spans everything: no vector can join any more.
+        # A full basis spans the space, so no further vector can join.
         if size == basis.shape[0]:
             break
         rest = basis[size]
         rest[:] = vectors[arm]
-        for i in range(size):  # modified Gram-Schmidt: as good as Householder for the distance below
+        for i in range(size):  # modified Gram-Schmidt, as accurate here as Householder
             product = 0.0
             for j in range(dimension):
                 product += basis[i, j] * rest[j]

@@ -1,4 +1,4 @@
-"""Matroids: families in which greedy is exact."""
+"""The base class of matroid oracles."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from cmab.validation import arm_indices, integer, one_of, shown
 
 
 class Matroid(LinearOracle):
-    """The bases of a matroid, given by a test of independence. Exact, by greedy.
+    """The bases of a matroid, given by an independence test. Exact, by the greedy algorithm.
 
-    A super arm is a *basis*, an independent set that no arm can join, so all super arms have `rank` arms
-    whatever the signs of the means: arms of negative or zero mean are taken too if a basis needs them. Ties
-    go to the lower index, so tied means give the lexicographically first basis.
+    A super arm is a *basis*, i.e. an independent set to which no arm can be added. So every super arm has
+    `rank` arms, and it includes arms of negative or zero mean if a basis needs them. Ties go to the lower
+    index, so with equal means the answer is the lexicographically first basis.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1.
+        The number of base arms, at least 1.
     is_independent : callable
-        Takes distinct arms as an int64 array, in any order, and says whether they are independent. The empty
-        set must be; a subset of an independent set must be; of two independent sets, some arm of the larger
-        must be able to join the smaller. That is not checked here: `cmab.testing.check_oracle` finds most
-        families that are no matroids, for greedy fails on them.
+        A function that takes distinct arms as an int64 array, in any order, and returns whether they are
+        independent. The empty set and every subset of an independent set must be independent. Of two
+        independent sets of different sizes, some arm of the larger must extend the smaller to an independent
+        set. The constructor does not check this; `cmab.testing.check_oracle` detects most families that are
+        not matroids, because greedy fails on them.
     sense : {"max", "min"}
-        Whether the basis of largest or of smallest weight is wanted.
+        Whether to return the basis of largest or of smallest weight.
 
     Attributes
     ----------
     rank : int
-        Number of arms in each super arm.
+        The number of arms in each super arm.
 
     Examples
     --------
-    At most one arm of each pair, and at most two in all:
+    At most one arm of each pair, and at most two in total:
 
     >>> import numpy as np
     >>> from oracles import Matroid
@@ -61,20 +62,20 @@ class Matroid(LinearOracle):
         if not callable(is_independent):
             raise ValueError(f"is_independent must be callable, got {shown(is_independent)}")
         if not is_independent(np.empty(0, np.int64)):
-            raise ValueError("is_independent must accept the empty set, got False for it")
+            raise ValueError("is_independent must return True for the empty set, got False")
         self._test = is_independent
         self._complete(n_arms, sense)
 
     # A subclass defines `_greedy` and `_circuits`, and ends its constructor with `_complete`.
 
     def _complete(self, n_arms: int, sense: Sense) -> None:
-        """Set what every matroid has."""
+        """Set the attributes that all matroids share."""
         self.n_arms = integer("n_arms", n_arms, 1)
         self.sense = one_of("sense", sense, ("max", "min"))
         self.rank = len(self._greedy(np.arange(self.n_arms)))
 
     def _greedy(self, order: IntArray) -> IntArray:
-        """Return, in increasing order, the arms of `order` that can join those taken before them."""
+        """Return, in increasing order, the arms of `order` that extend the arms chosen before them."""
         taken = np.empty(len(order), np.int64)
         size = 0
         for arm in order:
@@ -83,7 +84,7 @@ class Matroid(LinearOracle):
         return np.sort(taken[:size])
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        """Return the function from an arm that cannot join `independent` to the arms that it can replace."""
+        """Return a function from an arm that cannot extend `independent` to the arms that it can replace."""
 
         def circuit(arm: int) -> IntArray:
             swapped = (np.where(independent == out, arm, independent) for out in independent)
@@ -100,7 +101,7 @@ class Matroid(LinearOracle):
         return self.rank
 
     def is_independent(self, arms: ArrayLike) -> bool:
-        """Return whether `arms`, distinct, are part of a super arm."""
+        """Return whether the distinct `arms` are independent, i.e. part of a super arm."""
         chosen = arm_indices("arms", arms, self.n_arms)
         return len(self._greedy(chosen)) == len(chosen)
 
@@ -115,7 +116,7 @@ class Matroid(LinearOracle):
         return self._solve_compiled(means, rng)
 
     def exchange_pairs(self, basis: ArrayLike) -> IntArray:
-        """Return the pairs of an arm of `basis` and one outside that may take its place.
+        """Return the pairs of an arm of `basis` and an outside arm that can replace it.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class Matroid(LinearOracle):
         Returns
         -------
         IntArray, shape (n_pairs, 2)
-            In increasing order of the first arm, then of the second.
+            The pairs, in increasing order of the first arm, then of the second.
 
         Examples
         --------
@@ -156,7 +157,7 @@ class Matroid(LinearOracle):
     def gaps(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        """Return the optimum, and what is lost when one arm is moved to its other side: by exchanges."""
+        """Return the optimum and the loss of moving each arm to the other side, computed by exchanges."""
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
@@ -171,23 +172,23 @@ class Matroid(LinearOracle):
     ) -> IntArray:
         """Return the best partner of each arm for an exchange with `basis`.
 
-        If `basis` is the best one, the best basis with arm i on the other side is one exchange away: arm i
-        against this partner.
+        If `basis` is optimal, exchanging arm i with its partner gives the best basis with arm i on the other
+        side.
 
         Parameters
         ----------
         means : FloatArray, shape (n_arms,)
             The means of the base arms.
         basis : array_like of int, shape (rank,)
-            A basis, with all of `include` and none of `exclude`.
+            A basis that contains all of `include` and none of `exclude`.
         include, exclude : array_like of int
-            Arms that stay where they are.
+            Arms that must not be exchanged.
 
         Returns
         -------
         IntArray, shape (n_arms,)
-            For an arm of `basis` the best arm that can replace it, for any other arm the worst one that it
-            can replace, -1 if there is none. Among equals the lower index is kept or brought in.
+            For an arm of `basis`, the best arm that can replace it. For any other arm, the worst arm that it
+            can replace. -1 if no exchange is possible. Ties keep or add the lower index.
 
         Examples
         --------
@@ -200,7 +201,7 @@ class Matroid(LinearOracle):
         required, banned = self._check_constraints(include, exclude)
         chosen = self.check_super_arm(basis, "basis")
         if not np.isin(required, chosen).all() or np.isin(banned, chosen).any():
-            raise ValueError(f"basis must have all of include and none of exclude, got {chosen.tolist()}")
+            raise ValueError(f"basis must contain all of include and none of exclude, got {chosen.tolist()}")
         order = self._order(self._check_means(means))
         position = np.empty(self.n_arms, np.int64)
         position[order] = np.arange(self.n_arms)
@@ -208,8 +209,9 @@ class Matroid(LinearOracle):
         fixed[required] = True
         partners = np.full(self.n_arms, -1, np.int64)
         circuit = self._circuits(chosen)
-        # The best basis without an arm is one exchange away: its partner is the first that can replace it.
-        for arm in order[~np.isin(order, np.concatenate((chosen, banned)))]:  # the best outsider first
+        # The best basis without an arm is one exchange away: its partner is the first arm that can replace
+        # it.
+        for arm in order[~np.isin(order, np.concatenate((chosen, banned)))]:  # the best outside arm first
             replaceable = circuit(arm)
             replaceable = replaceable[~fixed[replaceable]]
             if len(replaceable):
@@ -220,7 +222,7 @@ class Matroid(LinearOracle):
     def restrict(self, arms: ArrayLike) -> Matroid:
         """Return the matroid of the independent subsets of `arms`.
 
-        Arms keep their numbers; those outside are in no super arm.
+        Arms keep their numbers; other arms are in no super arm.
 
         Examples
         --------
@@ -235,8 +237,8 @@ class Matroid(LinearOracle):
     def contract(self, arms: ArrayLike) -> Matroid:
         """Return the matroid of the sets that are independent together with `arms`.
 
-        More exactly, together with the arms that greedy takes of `arms` in increasing order, which are all
-        of them if they are independent. Arms keep their numbers; those contracted are in no super arm.
+        If `arms` are dependent, the arms that greedy chooses from them in increasing order are contracted.
+        Arms keep their numbers; contracted arms are in no super arm.
 
         Examples
         --------
@@ -251,12 +253,12 @@ class Matroid(LinearOracle):
         return _Minor(self, kept, self._greedy(contracted))
 
     def _order(self, values: FloatArray) -> IntArray:
-        """Return the arms from the best to the worst, ties by index."""
+        """Return the arms from best to worst; ties go to the lower index."""
         return np.argsort(-values if self.sense == "max" else values, kind="stable")
 
 
 class _Minor(Matroid):
-    """A matroid of which some arms are left out and some, independent, are given."""
+    """A matroid with some arms removed and some independent arms contracted."""
 
     def __init__(self, whole: Matroid, kept: IntArray, given: IntArray) -> None:
         self._whole = whole

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class GraphicMatroid(Matroid):
-    """The spanning forests of an undirected graph, its spanning trees if it is connected. Exact.
+    """The spanning forests of an undirected graph, or its spanning trees if it is connected. Exact.
 
-    Base arm i is the i-th edge of ``graph.edges``; parallel edges of a multigraph are arms of their own. A
-    self-loop is an arm that no super arm contains. Kruskal's algorithm with union-find.
+    Base arm i is the i-th edge of ``graph.edges``; parallel edges of a multigraph are separate arms. A
+    self-loop is an arm that is in no super arm. The oracle uses Kruskal's algorithm with union-find.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        With at least one edge. Its weights play no part.
+        A graph with at least one edge. Its weights are not used.
     sense : {"max", "min"}
-        Whether the maximum or the minimum spanning forest is wanted.
+        Whether to return the maximum or the minimum spanning forest.
 
     Attributes
     ----------

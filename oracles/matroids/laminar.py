@@ -1,4 +1,4 @@
-"""Matroids of capacities: of all arms together, of disjoint classes, of nested sets."""
+"""Matroids with capacities: for all arms together, for disjoint classes, or for nested sets."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class UniformMatroid(TopK, Matroid):
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1.
+        The number of base arms, at least 1.
     k : int
-        Size of a super arm, in ``[0, n_arms]``.
+        The size of a super arm, in ``[0, n_arms]``.
     sense : {"max", "min"}
-        Whether the k largest or the k smallest means are wanted.
+        Whether the k largest or the k smallest means are selected.
 
     Examples
     --------
@@ -51,20 +51,20 @@ class UniformMatroid(TopK, Matroid):
 
 
 class LaminarMatroid(Matroid):
-    """At most so many arms of each set, where any two sets are disjoint or nested. Exact.
+    """At most a given number of arms of each set, where sets are disjoint or nested. Exact.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1. Arms that are in no set are in every super arm.
+        The number of base arms, at least 1. Arms that are in no set are in every super arm.
     sets : iterable of (array_like of int, int)
-        Arms of each set, distinct, and its capacity, at least 0.
+        The distinct arms of each set, and its capacity, at least 0. Any two sets must be disjoint or nested.
     sense : {"max", "min"}
-        Whether the basis of largest or of smallest weight is wanted.
+        Whether to return the basis of largest or of smallest weight.
 
     Examples
     --------
-    Two of the first three arms, three of all five:
+    At most two of the first three arms and at most three of all five:
 
     >>> import numpy as np
     >>> from oracles import LaminarMatroid
@@ -83,7 +83,7 @@ class LaminarMatroid(Matroid):
         ]
         for i, pair in enumerate(given):
             if len(pair) != 2:
-                raise ValueError(f"sets[{i}] must be arms and capacity, got {shown(pair)}")
+                raise ValueError(f"sets[{i}] must be a pair of arms and capacity, got {shown(pair)}")
         pairs = [
             (arm_indices(f"sets[{i}][0]", arms, n_arms), _capacity(f"sets[{i}][1]", capacity))
             for i, (arms, capacity) in enumerate(given)
@@ -101,7 +101,7 @@ class LaminarMatroid(Matroid):
             around = self._innermost[arms]
             if len(arms) and (around != around[0]).any():
                 raise ValueError(
-                    f"sets must be disjoint or nested, got {shown(arms.tolist())} across another"
+                    f"sets must be disjoint or nested, got {shown(arms.tolist())}, which overlaps another set"
                 )
             self._parent[s] = around[0] if len(arms) else -1
             self._innermost[arms] = s
@@ -130,7 +130,8 @@ class LaminarMatroid(Matroid):
 
         def circuit(arm: int) -> IntArray:
             tight = int(self._innermost[arm])
-            # The innermost full set: a swap within it leaves the number in sets around it; inside is room.
+            # Find the innermost full set. A swap within it keeps the counts of the sets around it, and sets
+            # inside have room.
             while room[tight] > 0:
                 tight = int(self._parent[tight])
             return inside[tight]
@@ -139,16 +140,16 @@ class LaminarMatroid(Matroid):
 
 
 class PartitionMatroid(LaminarMatroid):
-    """At most so many arms of each class. Exact.
+    """At most a given number of arms of each class. Exact.
 
     Parameters
     ----------
     classes : sequence of hashable, length n_arms
-        Class of each arm.
+        The class of each arm.
     capacities : int or mapping from class to int
-        Largest number of arms of a class, at least 0; one number for all classes.
+        The largest number of arms of a class, at least 0: one number for all classes, or a number for each.
     sense : {"max", "min"}
-        Whether the basis of largest or of smallest weight is wanted.
+        Whether to return the basis of largest or of smallest weight.
 
     Examples
     --------
@@ -167,15 +168,15 @@ class PartitionMatroid(LaminarMatroid):
         sense: Sense = "max",
     ) -> None:
         members: dict[Hashable, list[int]] = {}
-        for arm, name in enumerate(listed("classes", classes, "names, one an arm")):
+        for arm, name in enumerate(listed("classes", classes, "names, one for each arm")):
             if not isinstance(name, Hashable):
-                raise ValueError(f"classes must be names, which can be keys, got {shown(name)} for arm {arm}")
+                raise ValueError(f"classes must be hashable names, got {shown(name)} for arm {arm}")
             members.setdefault(name, []).append(arm)
         if not isinstance(capacities, Mapping):
             capacities = dict.fromkeys(members, _capacity("capacities", capacities))
         if capacities.keys() != members.keys():
             wrong = sorted(map(repr, capacities.keys() ^ members.keys()))
-            raise ValueError(f"capacities must name the classes of the arms, got a difference in {wrong}")
+            raise ValueError(f"capacities must have the classes of the arms, got a difference in {wrong}")
         rooms = [_capacity(f"capacities[{name!r}]", capacities[name]) for name in members]
         sets = [np.array(arms, np.int64) for arms in members.values()]
         self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)
@@ -185,5 +186,5 @@ class PartitionMatroid(LaminarMatroid):
 
 
 def _capacity(name: str, value: object) -> int:
-    """Return a capacity; integers of more than 64 bits bind nothing, and are cut."""
+    """Return a capacity; larger integers than 64 bits are not restrictive and are reduced."""
     return integer(name, min(value, 2**62) if type(value) is int else value, 0)

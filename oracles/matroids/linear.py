@@ -1,4 +1,4 @@
-"""Linearly independent columns."""
+"""Matroids of linearly independent columns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from oracles.matroids.base import Matroid
 
 
 class LinearMatroid(Matroid):
-    """The bases of the space that the columns of a real matrix span. Exact, up to rounding.
+    """The sets of columns that form a basis of the column space of a real matrix. Exact, up to rounding.
 
-    Base arm i is column i. Columns count by their directions: each is first divided by its length. An arm can
-    join others if its distance from the space that they span is above `tolerance`. Rounding moves distances
-    by about 1e-16 times the condition number of the columns taken; where that or a distance itself comes
-    near the tolerance there is no clear rank, and the answer may fall short of the optimum.
+    Base arm i is column i. The oracle first divides each column by its length. An arm can join others if its
+    distance from their span exceeds `tolerance`. Rounding changes distances by about 1e-16 times the
+    condition number of the chosen columns. If this error, or a distance, is close to the tolerance, the rank
+    is not well defined, and the answer may be below the optimum.
 
     Parameters
     ----------
     matrix : array_like, shape (dimension, n_arms)
-        Finite. A column of zeros is an arm that no super arm contains.
+        The matrix; its entries must be finite. A column of zeros is an arm that is in no super arm.
     tolerance : float
-        In (0, 1).
+        The distance above which a column is independent of others, in (0, 1).
     sense : {"max", "min"}
-        Whether the basis of largest or of smallest weight is wanted.
+        Whether to return the basis of largest or of smallest weight.
 
     Examples
     --------
@@ -54,16 +54,16 @@ class LinearMatroid(Matroid):
         return np.flatnonzero(linear_greedy(order, self._vectors, self.tolerance))
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        # Rows of the pseudo-inverse, divided by their lengths, are the normals of the others' spans: their
-        # products with an arm in the span are its distances from them.
+        # The rows of the pseudo-inverse, divided by their lengths, are normal to the spans of the other
+        # columns. Their products with an arm in the span are its distances from these spans.
         normals = np.linalg.pinv(self._vectors[independent].T)
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         return lambda arm: independent[abs(normals @ self._vectors[arm]) > self.tolerance]
 
 
 def _directions(vectors: FloatArray) -> FloatArray:
-    """Return the rows divided by their lengths, rows of zeros as they are."""
-    largest = abs(vectors).max(axis=1, keepdims=True)  # first, lest squares overflow or vanish
+    """Return the rows divided by their lengths; rows of zeros are unchanged."""
+    largest = abs(vectors).max(axis=1, keepdims=True)  # first, so that squares do not overflow or underflow
     scaled = vectors / np.where(largest > 0, largest, 1.0)
     directions: FloatArray = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
     return directions

@@ -1,4 +1,4 @@
-"""Arms that can represent different sets."""
+"""Matroids of arms that can be matched to different sets."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _MOST = 2**31 - 1
 
 
 class TransversalMatroid(Matroid):
-    """Arms that can be matched to different sets, each arm to one that contains it. Exact.
+    """Sets of arms that can be matched to different sets, each arm to a set that contains it. Exact.
 
-    Workers that can each be given one of the jobs they are able to do, say: the arms are workers, a set
-    lists those able to do one job, and the worth of a match depends on the worker alone. (For worths of
-    pairs, see `Matching`.)
+    For example, workers can each be given one job: the arms are workers, a set lists the workers who can do
+    one job, and the value of a match depends only on the worker. If the value depends on the pair, use
+    `Matching`.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1. Arms that are in no set are in no super arm.
+        The number of base arms, at least 1. Arms that are in no set are in no super arm.
     sets : iterable of array_like of int
-        Arms of each set, distinct. Sets may overlap and repeat.
+        The distinct arms of each set. Sets may overlap and repeat.
     sense : {"max", "min"}
-        Whether the basis of largest or of smallest weight is wanted.
+        Whether to return the basis of largest or of smallest weight.
 
     Examples
     --------
-    Arms 0 and 1 are able to do the first job only:
+    Arms 0 and 1 can only do the first job:
 
     >>> import numpy as np
     >>> from oracles import TransversalMatroid
@@ -53,7 +53,7 @@ class TransversalMatroid(Matroid):
         members = [arm_indices(f"sets[{i}]", arms, n_arms) for i, arms in enumerate(given)]
         arms = np.concatenate([np.empty(0, np.int64), *members])
         numbers = np.repeat(np.arange(len(members)), [len(each) for each in members])
-        # Sets of arm i, increasing: self._sets[self._offsets[i] : self._offsets[i + 1]].
+        # The sets of arm i, in increasing order, are self._sets[self._offsets[i] : self._offsets[i + 1]].
         self._sets = numbers[np.argsort(arms, kind="stable")]
         self._offsets = np.concatenate(([0], np.cumsum(np.bincount(arms, minlength=n_arms))))
         self._n_sets = len(members)
@@ -63,7 +63,7 @@ class TransversalMatroid(Matroid):
         return described(self, rank=self.rank, sets=self._n_sets)
 
     def _match(self, order: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the arms taken and the arm that represents each set, -1 if none does."""
+        """Return the chosen arms and the representative of each set, -1 if a set has none."""
         from oracles.matroids._kernels_greedy import transversal_greedy
 
         holder = np.full(self._n_sets, -1, np.int64)

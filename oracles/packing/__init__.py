@@ -1,4 +1,4 @@
-"""Sets that keep several capacities. One capacity is `oracles.Knapsack`."""
+"""Packing oracles: sets of arms within several capacities. For one capacity see `oracles.Knapsack`."""
 
 from cmab.namespaces import attach
 

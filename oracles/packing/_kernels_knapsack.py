@@ -1,4 +1,4 @@
-"""The 0-1 knapsack: lists of partial sets that no other beats, cut by a bound."""
+"""The 0-1 knapsack: lists of undominated partial sets, pruned by an upper bound."""
 
 import math
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from cmab.kernels import descending_order, lean_kernel, solve_kernel
 
 
 class Items(NamedTuple):
-    """The items that may be taken, best ratio of worth to size first; `taken` is 1 for the answer's."""
+    """The candidate items in decreasing order of value per size; `taken` is 1 for items of the answer."""
 
     arms: IntArray
     sizes: IntArray
@@ -17,7 +17,7 @@ class Items(NamedTuple):
 
 
 class States(NamedTuple):
-    """Partial sets by increasing size, and so by increasing worth: size, worth and last step of each."""
+    """Partial sets in increasing order of size and value: size, value and last step of each."""
 
     size: IntArray
     worth: FloatArray
@@ -26,11 +26,11 @@ class States(NamedTuple):
 
 @lean_kernel
 def _sort_items(means, sizes, room, epsilon, items, order, ratio):
-    """Write the items of positive mean that take up room and fit; return their number.
+    """Write the items of positive mean and positive size that fit; return their number.
 
-    Means are scaled by a power of two, so that sums neither overflow nor vanish. For `epsilon` they are
-    rounded down to a multiple of ``epsilon * largest / n``: a set of n items loses ``epsilon`` times the
-    largest, which is worth no more than the optimum (Ibarra and Kim 1975).
+    Means are scaled by a power of two, so that sums neither overflow nor underflow. If `epsilon` is positive,
+    means are rounded down to a multiple of ``epsilon * largest / n``. So a set of n items loses at most
+    ``epsilon`` times the largest mean, which is at most the optimum (Ibarra and Kim 1975).
     """
     n, largest = 0, 0.0
     for arm in range(means.shape[0]):
@@ -54,7 +54,7 @@ def _sort_items(means, sizes, room, epsilon, items, order, ratio):
 
 @lean_kernel
 def _greedy(items, n, room):
-    """Mark the items that fit when taken in turn, and return their worth."""
+    """Mark the items that fit when taken in this order, and return their value."""
     total = 0.0
     for i in range(n):
         items.taken[i] = 0
@@ -67,12 +67,12 @@ def _greedy(items, n, room):
 
 @lean_kernel
 def _best(items, n, room, old, new, history):
-    """Mark the items of a best set; false if the scratch arrays are too short for it.
+    """Mark the items of an optimal set; return false if the scratch arrays are too short.
 
-    Nemhauser and Ullmann 1969: with each item, the list of sets is merged with the same sets and the item; of
-    two, one that is larger and not worth more is dropped. So is one that the best ratio of what is left, in
-    all the room left, lifts to no more than the best set known (Dantzig 1957). Step s took the item
-    ``history[2 s + 1]`` after the step ``history[2 s]``.
+    Nemhauser and Ullmann 1969: for each item, merge the list of sets with the same sets plus the item. Drop a
+    set if another set has at most its size and at least its value. Also drop a set if its value plus the
+    remaining room times the best remaining ratio does not exceed the best known value (Dantzig 1957). Step s
+    added the item ``history[2 s + 1]`` after the step ``history[2 s]``.
     """
     best, best_step, steps, length = _greedy(items, n, room), -1, 0, 1
     old.size[0], old.worth[0], old.step[0] = 0, 0.0, -1
@@ -80,7 +80,7 @@ def _best(items, n, room, old, new, history):
         size, worth = items.sizes[i], items.worth[i]
         onward = items.worth[i + 1] / items.sizes[i + 1] if i + 1 < n else 0.0
         kept, last = 0, -1.0
-        a, b = 0, 0  # the next of the old sets, and of those with the item
+        a, b = 0, 0  # the next old set, and the next set with the item
         while a < length or b < length:
             with_item = a == length
             if a < length and b < length:
@@ -119,9 +119,10 @@ def _best(items, n, room, old, new, history):
 
 @solve_kernel
 def solve_knapsack(means, integers, reals, out):
-    """Write the best set that fits, in increasing order; -1 if the scratch arrays are too short.
+    """Write the optimal set in increasing order; return -1 if the scratch arrays are too short.
 
-    `integers`: room, most sets, most steps, sizes, then scratch; `reals`: epsilon, then scratch.
+    `integers`: room, largest number of sets, largest number of steps, sizes, scratch. `reals`: epsilon,
+    scratch.
     """
     m, room, most, steps = means.shape[0], integers[0], integers[1], integers[2]
     sizes, arms, lists = integers[3 : 3 + m], integers[3 + m : 3 + 5 * m], integers[3 + 5 * m :]

@@ -1,4 +1,4 @@
-"""Generalised assignment: jobs to agents who have only so much time."""
+"""Generalised assignment of jobs to agents with limited capacities."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from oracles.programs.linear_program import PuLPOracle
 
 
 class GeneralizedAssignment(PuLPOracle):
-    """Jobs to agents, each job to one at most, while the weights of an agent's jobs keep his capacity.
+    """Assignments of each job to at most one agent, where the jobs of an agent must fit its capacity.
 
-    Base arm ``agent * jobs + job`` is the pair of both. Where all weights are 1, this is a b-matching, which
-    `Matching` with capacities solves for any graph of pairs.
+    Base arm ``agent * jobs + job`` is the pair of `agent` and `job`. If all weights are 1, the super arms are
+    b-matchings, which `Matching` with capacities solves for any graph of pairs.
 
     Parameters
     ----------
     weights : array_like, shape (agents, jobs)
-        What a job takes of an agent's capacity, not negative.
+        The capacity that each job needs of each agent, nonnegative.
     capacities : array_like, shape (agents,)
-        What there is of each, not negative.
+        The capacity of each agent, nonnegative.
     complete : bool
-        Whether every job must be given to someone.
+        Whether every job must be assigned.
     method : {"program", "local_ratio"}
-        ``"program"`` is exact, or by `gap`, see `PuLPOracle`. ``"local_ratio"`` fills one agent's knapsack
-        after the other, with what a job is worth beyond its worth to who has it so far (Cohen, Katzir, Raz
-        2006): ``alpha`` is 1/2, for means that are not negative, rewards, and not `complete`. What is asked
-        with constraints is solved by the program.
+        The algorithm. ``"program"`` is exact, or within `gap`; see `PuLPOracle`. ``"local_ratio"`` solves one
+        knapsack for each agent in turn, where the value of a job is its gain over the agent that has it so
+        far (Cohen, Katzir, Raz 2006). Its ``alpha`` is 1/2. It requires nonnegative rewards and
+        ``complete=False``. Calls with constraints always use the program.
     sense : {"max", "min"}
         Whether the means are rewards or costs.
     gap : float
     time_limit : float, optional
     solver : a PuLP solver, optional
     on_limit : {"raise", "incumbent"}
-        As for `PuLPOracle`.
+        As in `PuLPOracle`.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range, does not fit the method, or no complete assignment keeps the
-        capacities. In `solve`: if a mean is negative and the method local ratio.
+        If an argument is out of range or does not fit the method, or if no complete assignment fits the
+        capacities. In `solve`, if a mean is negative and the method is ``"local_ratio"``.
     SolverError
-        As for `PuLPOracle`.
+        As in `PuLPOracle`.
 
     Examples
     --------
-    Two agents with five hours each, three jobs:
+    Two agents with five hours each, and three jobs:
 
     >>> import numpy as np
     >>> from oracles import GeneralizedAssignment
@@ -111,7 +111,7 @@ class GeneralizedAssignment(PuLPOracle):
             if not (self.complete and "feasible" in str(error)):
                 raise
             room = shown(self.capacities.tolist())
-            raise ValueError(f"capacities must have room for every job if complete, got {room}") from error
+            raise ValueError(f"capacities must fit every job if complete=True, got {room}") from error
         if method == "local_ratio":
             self._agents = [
                 Knapsack(row, room) for row, room in zip(self.weights, self.capacities, strict=True)
@@ -123,19 +123,20 @@ class GeneralizedAssignment(PuLPOracle):
 
     @property
     def least_mean(self) -> float:
-        """0 for local ratio, which is proved for means that are not negative."""
+        """0 for ``"local_ratio"``, whose ratio is proved for nonnegative means; otherwise minus infinity."""
         return 0.0 if self.method == "local_ratio" else -np.inf
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the best assignment, or one within `alpha` of it, in increasing order."""
+        """Return the best assignment, or one of at least `alpha` times its value, in increasing order."""
         if self.method == "program":
             return super().solve(means, rng)
         worth = self._check_means(means, 0.0).reshape(self.weights.shape)
         jobs = np.arange(self.weights.shape[1])
-        # What a job is worth to an agent beyond its worth to who has it: what the split of profits leaves.
+        # The profit of a job for an agent beyond its profit for the current agent (the local-ratio
+        # decomposition).
         has, given = np.full(len(jobs), -1), np.zeros(len(jobs))
         for agent, knapsack in enumerate(self._agents):
             more = worth[agent] - given

@@ -1,4 +1,4 @@
-"""Sets that fit into one knapsack."""
+"""The 0-1 knapsack."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from cmab.description import described
 from cmab.oracle import LinearOracle
 from cmab.validation import as_array, real, vector
 
-# Weights that are no whole numbers are counted in 2^-40 parts of the capacity: three times 0.1 is 0.3 then.
+# Weights that are not integers are counted in units of 2^-40 of the capacity, so that three times 0.1 is 0.3.
 _PARTS = 40
-# Sets remembered at once: at first, at most (2 GB), and in all by a rule whose scratch arrays are made ahead.
+# The number of sets stored at once: initially, at most (2 GB), and in total for a compiled rule, which
+# allocates in advance.
 _FIRST, _MOST, _KEPT = 512, 512 * 8**5, 2**18
 
 
 class Knapsack(LinearOracle):
-    """The sets of arms whose weights sum to no more than `capacity`, the empty set among them.
+    """The sets of arms whose total weight is at most `capacity`, including the empty set.
 
-    Exact for all weights and capacities, by dynamic programming over the sets that no lighter one is worth as
-    much as; a set that a bound rules out is dropped, so that lists stay short for means as estimates are. An
-    arm whose mean is not positive is never taken. The compiled loops run it.
+    Exact for all weights and capacities, by dynamic programming over the undominated sets. An upper bound
+    removes further sets, so the lists are short for typical estimates. An arm of nonpositive mean is never
+    chosen. The oracle has a compiled rule.
 
     Parameters
     ----------
     weights : array_like, shape (n_arms,)
-        Weight of each arm, not negative. Whole numbers below 2^53 are exact. Others are counted in whole
-        2^-40 parts of the capacity, rounded down, so that three arms of weight 0.1 fit into 0.3; no set
-        exceeds the capacity by more than one part for each arm.
+        The weight of each arm, nonnegative. Integers below 2^53 are exact. If the weights are not integers,
+        they are rounded down to multiples of 2^-40 times the capacity. So three arms of weight 0.1 fit into
+        0.3, and a set exceeds the capacity by at most one such unit per arm.
     capacity : float
-        Largest weight of a super arm, not negative.
+        The largest total weight of a super arm, nonnegative.
     epsilon : float
-        In [0, 1). Where it is positive, the answer is worth ``alpha = 1 - epsilon`` times the best, in time
-        polynomial in ``n_arms / epsilon`` whatever the means and weights are: for hundreds of arms whose
-        means are their weights, or nearly, which is the hard case.
+        The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least
+        ``alpha = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means
+        and weights. Use it in the hard case, with hundreds of arms whose means are approximately proportional
+        to their weights.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range. In `solve`: if 16 million sets at once were not enough, which
-        takes weights of many digits and such means; with `epsilon` they are.
+        If an argument is out of range. In `solve`, if more than 16 million sets would have to be stored at
+        once. This can happen only for weights of many digits and means as in the hard case; a positive
+        `epsilon` avoids it.
 
     Examples
     --------
@@ -63,8 +66,8 @@ class Knapsack(LinearOracle):
     def __init__(self, weights: ArrayLike, capacity: float, *, epsilon: float = 0.0) -> None:
         if as_array("weights", weights).ndim == 2:
             raise ValueError(
-                f"weights must be one for each arm, got shape {np.shape(weights)}; MultidimensionalKnapsack "
-                "takes several rows"
+                f"weights must be 1-D, one for each arm, got shape {np.shape(weights)}; use "
+                "MultidimensionalKnapsack for several rows"
             )
         self.weights = vector("weights", weights, low=0.0)
         if not len(self.weights):
@@ -115,7 +118,7 @@ class Knapsack(LinearOracle):
         return self._compiled(self._room, most, self.n_arms * most) if self.n_arms * most <= _KEPT else None
 
     def _compiled(self, room: int, most: int, steps: int) -> Kernel:
-        """Return the compiled rule for lists of at most so many sets and so many steps in all."""
+        """Return the compiled rule for lists of at most `most` sets and `steps` steps in total."""
         from oracles.packing._kernels_knapsack import solve_knapsack
 
         scratch = np.empty(4 * self.n_arms + 4 * most + 2 * steps, np.int64)
@@ -132,18 +135,18 @@ class Knapsack(LinearOracle):
                 return chosen[:size]
             most *= 8
         raise ValueError(
-            f"epsilon must be positive for weights and means as hard as these, got {self.epsilon}: more than "
-            f"{_MOST:,} sets are to be compared at once"
+            f"epsilon must be positive for these weights and means, got {self.epsilon}: the exact search "
+            f"would have to compare more than {_MOST:,} sets at once"
         )
 
 
 def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
-    """Return weights and capacity in units that are summed without rounding."""
+    """Return weights and capacity in units whose sums are exact."""
     if (weights == np.floor(weights)).all() and capacity < 2.0**53:
         room = math.floor(capacity)
         return np.minimum(weights, room + 1.0).astype(np.int64), room
     room = 2**_PARTS
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         parts = np.where(weights == 0.0, 0.0, np.floor(weights / capacity * 2.0**_PARTS))
-    # The sum of all must be a 64-bit number: what is heavier than the room never fits.
+    # Limit heavier weights, which never fit, so that the sum of all weights is a 64-bit number.
     return np.minimum(parts, room + 1.0).astype(np.int64), room

@@ -1,4 +1,4 @@
-"""Sets that keep several capacities at once."""
+"""Knapsacks with several capacities."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from oracles.programs.linear_program import PuLPOracle
 
 
 class MultidimensionalKnapsack(PuLPOracle):
-    """The sets of arms that keep each of several capacities, the empty set among them.
+    """The sets of arms that satisfy several capacities, including the empty set.
 
-    By integer programming, as `PuLPOracle` does it: exact, unless `gap` is positive. One row is faster with
-    `Knapsack`. Rows of whole numbers are kept exactly, others to 1e-6 of their capacity.
+    The oracle uses integer programming as in `PuLPOracle`; it is exact unless `gap` is positive. For one row,
+    `Knapsack` is faster. Rows of integers are satisfied exactly, other rows up to 1e-6 of their capacity.
 
     Parameters
     ----------
     weights : array_like, shape (rows, n_arms)
-        What an arm takes of each capacity, not negative.
+        The amount of each capacity that each arm uses, nonnegative.
     capacities : array_like, shape (rows,)
-        What there is of each, not negative.
+        The capacities, nonnegative.
     gap : float
     time_limit : float, optional
     solver : a PuLP solver, optional
     on_limit : {"raise", "incumbent"}
-        As for `PuLPOracle`.
+        As in `PuLPOracle`.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of range.
     SolverError
-        As for `PuLPOracle`.
+        As in `PuLPOracle`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class MultidimensionalKnapsack(PuLPOracle):
 
 
 def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
-    """Return whole numbers as they are, others as parts of the capacity: a solver's tolerance is absolute."""
+    """Return integers unchanged, other rows as fractions of the capacity: solver tolerances are absolute."""
     if (weights == np.floor(weights)).all() and room == np.floor(room) and room < 2**20:
         return np.minimum(weights, room + 1.0), room
     if room == 0.0:

@@ -12,7 +12,8 @@ from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel, solve_kernel
 class Roads(NamedTuple):
     """Edge e joins ``tails[e]`` and ``heads[e]``.
 
-    Those out of node v are ``edges[offsets[v]:offsets[v + 1]]`` and lead to the same places of `ends`.
+    The edges out of node v are ``edges[offsets[v]:offsets[v + 1]]``; `ends` has their other ends in the same
+    order.
     """
 
     offsets: IntArray
@@ -24,25 +25,25 @@ class Roads(NamedTuple):
 
 @kernel
 def dijkstra(roads, weights, source, target, path):
-    """Write a cheapest path as `trace` does, for weights that are not negative; ties go to lower nodes.
+    """Write a cheapest path as `trace` does, for nonnegative weights; ties go to lower nodes.
 
     ``weights[e] = inf`` closes edge e.
     """
     offsets, ends, edges = roads.offsets, roads.ends, roads.edges
     n = offsets.shape[0] - 1
     cost, into, settled = np.full(n, np.inf), np.full(n, -1, np.int64), np.zeros(n, np.bool_)
-    # A node is put in again when its cost falls, and what it cost before is passed over: at most one entry
-    # for each end of an edge.
+    # If the cost of a node decreases, push the node again and ignore its old entry: at most one entry for
+    # each end of an edge.
     heap, keys = np.empty(ends.shape[0] + 1, np.int64), np.empty(ends.shape[0] + 1)
     cost[source], heap[0], keys[0], size = 0.0, source, 0.0, 1
     while size > 0:
         node = heap[0]
         size = heap_drop(heap, keys, size)
-        # An entry from before its cost fell.
+        # Skip an outdated entry.
         if settled[node]:
             continue
         settled[node] = True
-        # Costs are settled in increasing order: the target's is final.
+        # Nodes are settled in order of cost, so the cost of the target is final.
         if node == target:
             break
         for i in range(offsets[node], offsets[node + 1]):
@@ -58,7 +59,7 @@ def dijkstra(roads, weights, source, target, path):
 
 @lean_kernel
 def shrink(weights, n_nodes):
-    """Multiply weights of which a path could sum to infinity by a power of two: paths compare as before."""
+    """Scale weights whose sum over a path could overflow by a power of two, which keeps all comparisons."""
     largest = 0.0
     for weight in weights:
         if abs(weight) != np.inf:
@@ -70,7 +71,7 @@ def shrink(weights, n_nodes):
 
 
 class Search(NamedTuple):
-    """Nodes in topological order, and scratch for each: its cost and the edge into it."""
+    """The nodes in topological order, and scratch space for the cost of each node and the edge into it."""
 
     order: IntArray
     cost: FloatArray
@@ -79,9 +80,9 @@ class Search(NamedTuple):
 
 @lean_kernel
 def acyclic(roads, search, weights, source, target, path):
-    """Write a cheapest path as `trace` does, for weights of any sign, which may be shrunk.
+    """Write a cheapest path as `trace` does, for weights of any sign, which may be scaled in place.
 
-    In topological order the cost of a node is final when its turn comes, so that one pass is enough.
+    In topological order, the cost of a node is final at its turn, so one pass is sufficient.
     """
     offsets, ends, edges = roads.offsets, roads.ends, roads.edges
     cost, into = search.cost, search.into
@@ -90,7 +91,7 @@ def acyclic(roads, search, weights, source, target, path):
     into[:] = -1
     cost[source] = 0.0
     for node in search.order:
-        # Not reached from the source.
+        # The source does not reach this node.
         if cost[node] == np.inf:
             continue
         for i in range(offsets[node], offsets[node + 1]):
@@ -103,7 +104,7 @@ def acyclic(roads, search, weights, source, target, path):
 
 @lean_kernel
 def trace(into, tails, heads, source, target, path):
-    """Write the edges from `source` to `target` in order; return their number, -1 if there is no way."""
+    """Write the edges from `source` to `target` in order; return their number, or -1 if there is no path."""
     size, node = 0, target
     while node != source:
         edge = into[node]
@@ -111,8 +112,8 @@ def trace(into, tails, heads, source, target, path):
             return -1
         path[size] = edge
         size += 1
-        node = tails[edge] + heads[edge] - node  # the other end, whichever way the edge is taken
-    # It was walked from its end.
+        node = tails[edge] + heads[edge] - node  # the other end of the edge, in either direction
+    # The edges were written from the end, so reverse them.
     for i in range(size // 2):
         path[i], path[size - 1 - i] = path[size - 1 - i], path[i]
     return size
@@ -120,9 +121,9 @@ def trace(into, tails, heads, source, target, path):
 
 @solve_kernel
 def solve_acyclic(means, integers, reals, out):
-    """`integers`: sign, nodes, source, target; order, scratch and offsets of the nodes; then the arcs.
+    """Solve; `integers`: sign, nodes, source, target; order, scratch, offsets (nodes each); the arcs.
 
-    The arcs are ends, edges, tails and heads; `reals` is scratch for arcs and nodes.
+    The arcs are ends, edges, tails and heads. `reals` is scratch space for arcs and nodes.
     """
     m = means.shape[0]
     sign, n, source, target = integers[0], integers[1], integers[2], integers[3]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RoadMap:
-    """Edges out of each node, numbered as in ``graph.edges``; an undirected edge leaves both its ends.
+    """The edges out of each node, numbered as in ``graph.edges``; an undirected edge leaves both its ends.
 
-    The edges out of node v are ``edges[offsets[v]:offsets[v + 1]]`` and lead to the same places of `ends`.
-    `order` is a topological order of the nodes, empty if the graph has a cycle or is undirected.
+    The edges out of node v are ``edges[offsets[v]:offsets[v + 1]]``; `ends` has their other ends in the same
+    order. `order` is a topological order of the nodes; it is empty if the graph is undirected or has a cycle.
     """
 
     labels: list[tuple[Hashable, ...]]
@@ -37,7 +37,7 @@ class RoadMap:
 
     @cached_property
     def n_nodes(self) -> int:
-        """Number of nodes."""
+        """The number of nodes."""
         return len(self.offsets) - 1
 
     @classmethod
@@ -52,7 +52,7 @@ class RoadMap:
         directed = graph.is_directed()
         starts = tails if directed else np.concatenate([tails, heads])
         ends = heads if directed else np.concatenate([heads, tails])
-        # By start, and edges of one start in their own order.
+        # Sort by start node; edges of one start node keep their order.
         by_start = np.lexsort((np.arange(len(starts)) % len(labels), starts))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(number)))])
         acyclic = directed and nx.is_directed_acyclic_graph(graph)
@@ -71,12 +71,12 @@ class RoadMap:
         )
 
     def holds_path(self, arms: IntArray) -> bool:
-        """Return whether `arms`, in any order, lead from source to target without meeting a node twice."""
+        """Return whether `arms`, in any order, form a path from source to target without repeated nodes."""
         node, met, left = self.source, {self.source}, set(arms.tolist())
         ways = self._ways(arms)
         while left:
             onward = [(edge, end) for start, edge, end in ways if start == node and edge in left]
-            # Where the way forks, an edge is left over or a node is met again, whichever way is taken.
+            # If the path branches, some edge remains unused or some node is repeated.
             if len(onward) != 1:
                 return False
             edge, node = onward[0]
@@ -87,7 +87,7 @@ class RoadMap:
         return node == self.target
 
     def _ways(self, arms: IntArray) -> list[tuple[Any, ...]]:
-        """Return (start, edge, end) of each way that one of `arms` can be taken."""
+        """Return (start, edge, end) for each direction in which one of `arms` can be used."""
         there = [(self.tails[arm], arm, self.heads[arm]) for arm in arms]
         if len(self.edges) == len(self.tails):
             return there

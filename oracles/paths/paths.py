@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Paths(Oracle):
-    """What both families of paths have."""
+    """The common methods of the two path oracles."""
 
     _map: RoadMap
 
@@ -29,7 +29,7 @@ class _Paths(Oracle):
 
     @property
     def max_size(self) -> int:
-        """A path visits each node once at most."""
+        """A bound: a path visits each node at most once."""
         return self._map.n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
@@ -44,26 +44,26 @@ class _Paths(Oracle):
 
 
 class ShortestPath(_Paths, LinearOracle):
-    """The paths from `source` to `target`, each worth the sum of its edges. Exact.
+    """The paths from `source` to `target`, each with the sum of its edges' means as its reward. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. On
-    acyclic directed graphs costs may have any sign and the longest path may be asked for; on other graphs
-    costs must not be negative (Dijkstra's algorithm). Of equally short paths the answer is a fixed one.
+    directed acyclic graphs, costs may have any sign, and the longest path can be found with ``sense="max"``.
+    On other graphs, costs must be nonnegative (Dijkstra's algorithm). Ties are broken deterministically.
 
     Parameters
     ----------
     graph : networkx graph
-        Directed or undirected, parallel edges allowed (arms of their own). Its weights play no part.
+        A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
-        Where paths begin and end.
+        The start and the end of the paths.
     sense : {"min", "max"}
-        Whether the means are costs or rewards; ``"max"`` on acyclic directed graphs only.
+        Whether the means are costs or rewards; ``"max"`` requires a directed acyclic graph.
 
     Raises
     ------
     ValueError
-        If a node is unknown, source and target are the same or not connected, or `sense` does not fit. In
-        `solve`: if a cost is negative and the graph has a cycle.
+        If a node is unknown, if source and target are equal or not connected, or if `sense` does not fit the
+        graph. In `solve`, if a cost is negative and the graph is undirected or has a cycle.
 
     Examples
     --------
@@ -90,14 +90,14 @@ class ShortestPath(_Paths, LinearOracle):
 
     @property
     def least_mean(self) -> float:
-        """0, unless the graph is directed and acyclic, where costs may have any sign."""
+        """0, or minus infinity if the graph is directed and acyclic, because costs may then have any sign."""
         return -np.inf if self._is_acyclic else 0.0
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the edges of the best path, in its order."""
+        """Return the edges of the best path, in the order of the path."""
         costs = self._check_costs(means)
         path = _best_path(self._map, costs)
-        assert path is not None, "the constructor made sure of a path"
+        assert path is not None, "the constructor checked that a path exists"
         return path
 
     def solve_constrained(
@@ -107,10 +107,9 @@ class ShortestPath(_Paths, LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best path with all of `include` and none of `exclude`; None if there is none.
+        """Return the best path with all of `include` and none of `exclude`; None if there is no such path.
 
-        On acyclic directed graphs only: elsewhere a path through given edges is a hard problem, unless
-        `include` is empty.
+        A nonempty `include` requires a directed acyclic graph, because the problem is hard on other graphs.
 
         Raises
         ------
@@ -127,7 +126,7 @@ class ShortestPath(_Paths, LinearOracle):
         return self._through(required, costs)
 
     def _through(self, required: IntArray, costs: FloatArray) -> IntArray | None:
-        """Return the best path through edges of an acyclic graph: one leg between each two of them."""
+        """Return the best path through the required edges of an acyclic graph, from legs between them."""
         rank = np.empty(self._map.n_nodes, np.int64)
         rank[self._map.order] = np.arange(self._map.n_nodes)
         stops = required[np.argsort(rank[self._map.tails[required]], kind="stable")]
@@ -140,7 +139,7 @@ class ShortestPath(_Paths, LinearOracle):
         return np.concatenate(pieces[:-1]).astype(np.int64)  # type: ignore[arg-type]
 
     def kernel(self) -> Kernel | None:
-        """Return the compiled rule, for acyclic directed graphs."""
+        """Return the compiled rule for a directed acyclic graph; None for other graphs."""
         from oracles.paths._kernels_paths import solve_acyclic
 
         if not self._is_acyclic:
@@ -157,18 +156,18 @@ class ShortestPath(_Paths, LinearOracle):
 
 
 class MostReliablePath(_Paths):
-    """The paths from `source` to `target`, each worth the product of its edges' probabilities. Exact.
+    """The paths from `source` to `target`, each with the product of its probabilities as its reward. Exact.
 
-    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. The
-    path of largest probability is the shortest one for the lengths ``-log p``. If every path has
-    probability 0, one with the fewest edges of probability 0 is returned.
+    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in the order of the path. The path
+    of largest probability is the shortest path for the lengths ``-log p``. If every path has probability 0,
+    the answer is a path with the fewest edges of probability 0.
 
     Parameters
     ----------
     graph : networkx graph
-        Directed or undirected, parallel edges allowed (arms of their own).
+        A directed or undirected graph. Parallel edges are separate arms.
     source, target : node
-        Where paths begin and end.
+        The start and the end of the paths.
 
     Examples
     --------
@@ -187,9 +186,9 @@ class MostReliablePath(_Paths):
         self.source, self.target = source, target
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the edges of the most reliable path, in its order."""
+        """Return the edges of the most reliable path, in the order of the path."""
         path = _best_path(self._map, self._lengths(means))
-        assert path is not None, "the constructor made sure of a path"
+        assert path is not None, "the constructor checked that a path exists"
         return path
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -199,10 +198,10 @@ class MostReliablePath(_Paths):
         return path
 
     def _lengths(self, means: FloatArray) -> FloatArray:
-        """Return the length of each edge, by which the shortest path has the largest product."""
+        """Return edge lengths for which the shortest path has the largest product."""
         probabilities = self._check_means(means, 0.0, 1.0)
         lengths = -np.log(np.where(probabilities > 0, probabilities, 1.0))
-        # Longer than any path without such edges, so that they are used only where nothing else is left.
+        # Longer than any path of other edges, so that an edge of probability 0 is used only if necessary.
         lengths[probabilities == 0] = 1.0 + lengths.sum()
         return lengths
 
@@ -213,14 +212,14 @@ class MostReliablePath(_Paths):
         return super_arm
 
     def smoothness(self) -> Smoothness:
-        """Return that of a product of at most `max_size` means."""
+        """Return the smoothness of a product of at most `max_size` means."""
         return Smoothness.linear(self.max_size)
 
 
 def _best_path(
     road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
 ) -> IntArray | None:
-    """Return the cheapest path between two nodes, the terminals if left out; infinite costs close edges."""
+    """Return the cheapest path between two nodes (by default the terminals); infinite costs close edges."""
     from oracles.paths._kernels_paths import Roads, Search, acyclic, dijkstra, shrink
 
     roads = Roads(road.offsets, road.ends, road.edges, road.tails, road.heads)
@@ -232,7 +231,7 @@ def _best_path(
     else:
         size = dijkstra(roads, costs, *ends, path)
         if size < 0:
-            # Sums beyond the largest number hide what they are sums of: once more with smaller costs.
+            # Sums that overflow cannot be compared, so repeat with smaller costs.
             smaller = costs.copy()
             shrink(smaller, road.n_nodes)
             size = dijkstra(roads, smaller, *ends, path)

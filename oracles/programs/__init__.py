@@ -1,4 +1,4 @@
-"""Certificates and errors of solvers; the oracles are `oracles.PuLPOracle` and `oracles.Matching`."""
+"""Solver certificates and solver errors; the oracles are `oracles.PuLPOracle` and `oracles.Matching`."""
 
 from cmab.namespaces import attach
 

@@ -1,4 +1,4 @@
-"""Matchings of two sides by scipy's assignment, over a dense or a sparse matrix."""
+"""Bipartite matchings by scipy's assignment algorithms, on a dense or a sparse matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 # From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
-# faster, elsewhere the dense one.
+# faster; otherwise the dense method is faster.
 _LARGE, _SPARSE = 100_000, 20
 
 
@@ -30,7 +30,7 @@ class TwoSides:
 
     @classmethod
     def of(cls, graph: nx.Graph[Any], tails: IntArray, heads: IntArray, room: IntArray) -> TwoSides:
-        """Return the sides of a bipartite graph of capacity 1; others are refused."""
+        """Return the sides of a bipartite graph of capacity 1; raise ``ValueError`` for other graphs."""
         import networkx as nx
 
         if not nx.is_bipartite(graph):
@@ -47,9 +47,9 @@ class TwoSides:
         return cls(rows, columns, (int(is_row.sum()), n_columns), n_cells < len(rows))
 
     def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
-        """Return the edges of the matching worth most, in increasing order; None if there is none.
+        """Return the edges of the best matching, in increasing order; None if there is no matching.
 
-        `allowed` are the edges that may be taken, all of them if left out.
+        `allowed` are the edges that may be chosen; by default all edges.
         """
         edges = np.arange(len(worth)) if allowed is None else allowed
         values = np.zeros(len(worth))
@@ -63,13 +63,14 @@ class TwoSides:
         try:
             return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
         except ValueError:
-            # Both methods of scipy raise it where some row cannot be matched; all other input was checked.
+            # Both methods of scipy raise this error if a row cannot be matched; other causes were excluded
+            # before.
             if perfect and allowed is not None:
                 return None
             raise
 
     def _without_parallels(self, edges: IntArray, values: FloatArray) -> IntArray:
-        """Return the best edge of each cell, of equally good ones the first."""
+        """Return the best edge of each cell; ties go to the first edge."""
         edges = edges[np.lexsort((edges, -values[edges]))]
         cells = self.rows[edges] * self.shape[1] + self.columns[edges]
         return edges[np.unique(cells, return_index=True)[1]]
@@ -85,15 +86,16 @@ class TwoSides:
         return chosen[chosen >= 0]
 
     def _sparse(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
-        """Match every row; where rows may stay alone, each has a column of its own, worth nothing."""
+        """Match every row. If rows may stay unmatched, add a column of value 0 for each row."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
         n_rows, n_columns = self.shape
         alone = np.arange(0 if perfect else n_rows)
         rows, columns = np.append(self.rows[edges], alone), np.append(self.columns[edges], n_columns + alone)
-        # Zeros would be no edges. As all rows are matched, a constant on all changes nothing; it is as large
-        # as the largest value, so that the last digit of that one is what gets lost.
+        # Entries of 0 would be missing edges. All rows are matched, so adding a constant to all entries
+        # changes nothing. The constant is of the order of the largest value, so rounding affects only the
+        # last digit of that value.
         shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(values).max(initial=1.0))[1]))
         costs = np.append(shift - values[edges], np.full(len(alone), shift))
         graph = csr_array((costs, (rows, columns)), shape=(n_rows, n_columns + len(alone)))

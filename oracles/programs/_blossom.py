@@ -1,4 +1,4 @@
-"""Matchings of any graph by Edmonds' blossom algorithm, as rustworkx has it."""
+"""Matchings in general graphs by the blossom algorithm of rustworkx."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from oracles.programs._mixed_integer import scaled
 
-# Weights are 128-bit integers there: the largest gets 62 bits or so, what parts ties 40 and those of a sum.
+# The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
+# and the bits of a sum.
 _EXPONENT, _NOISE = 50, 40
 
 
 def best_matching(
     tails: IntArray, heads: IntArray, worth: FloatArray, perfect: bool, allowed: IntArray | None = None
 ) -> IntArray | None:
-    """Return the edges of the matching worth most (of the perfect ones), in order; None if there is none.
+    """Return the edges of the best (perfect) matching in increasing order, or None if none exists.
 
-    `allowed` are the edges that may be taken, all of them if left out.
+    `allowed` are the edges that may be chosen; by default all edges.
 
-    Weights are rounded to 2^-61 of the largest. Below that, each edge has a number of its own (a hash), so
-    that the best matching is unique (isolation, Mulmuley, Vazirani, Vazirani 1987): ties do not depend on
-    the order in which a library looks at edges.
+    Means are rounded to 2^-61 of the largest. Each edge also gets its own smaller weight (a hash), so that
+    the best matching is unique (isolation lemma; Mulmuley, Vazirani, Vazirani 1987). So the answer does not
+    depend on the order in which the library examines edges.
     """
     import rustworkx
 
@@ -35,7 +36,7 @@ def best_matching(
     shift = _NOISE + n_nodes.bit_length()
     noise = np.random.default_rng(0).integers(0, 2**_NOISE, len(values)).tolist()
     weights = {int(edge): (int(values[edge]) << shift) + noise[edge] for edge in edges}
-    # Of parallel edges only the best can be of use.
+    # Only the best of several parallel edges can be in the matching.
     of_pair: dict[tuple[int, int], int] = {}
     for edge in sorted(weights, key=weights.__getitem__):
         of_pair[_pair(tails[edge], heads[edge])] = edge

@@ -1,4 +1,4 @@
-"""A fixed feasible set in HiGHS, solved again and again with new costs, by any number of threads."""
+"""A fixed feasible set in HiGHS, solved repeatedly with new costs, from any number of threads."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ import numpy as np
 from cmab.arrays import FloatArray
 from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, SolverError, scaled
 
-# Reduced costs, with the largest cost at 2^11 or more: what counts as 0, and what surely is not.
+# Thresholds for reduced costs if the largest cost is at least 2^11: below the first a value counts as 0,
+# above the second as positive.
 _DUAL = 1e-10
 _UNIQUE = 1e-6
-# Branch and bound does not look for what is better by less than its feasibility tolerance, 1e-6. Larger costs
-# are kinder than a smaller tolerance, which would also be that of the rows.
+# Branch and bound ignores improvements below its feasibility tolerance, 1e-6. Scaling the costs up is better
+# than reducing the tolerance, which also applies to the rows.
 _INTEGER_EXPONENT = 10
 
 
 def import_highs() -> Any:
-    """Return highspy, or say what keeps it out."""
+    """Import highspy, or raise ``ImportError`` with the likely reason."""
     try:
         import highspy
     except ImportError as error:
         raise ImportError(
             "highspy must be importable for PuLPOracle and Matching: python -m pip install highspy. If it is "
-            "installed, another package of this process has loaded a HiGHS of its own; OR-tools is known to, "
-            "and the two cannot share a process, in either order. Then use OR-tools in another process, or "
-            f"give the oracle a solver that runs as a program of its own, solver=pulp.COIN_CMD(). ({error})"
+            "installed, another package (such as OR-tools) has loaded its own HiGHS in this process, and the "
+            "two cannot share a process, in either order. Use OR-tools in another process, or pass a solver "
+            f"that runs as a separate program, such as solver=pulp.COIN_CMD(). ({error})"
         ) from error
     return highspy
 
 
 @cache
 def _silent_highs() -> Any:
-    """Return the class of HiGHS objects that write nothing.
+    """Return the class of HiGHS objects without output.
 
-    Any call but the choice of options writes a header unless the output is off already, and from version
-    1.16 on the constructor of highspy makes such a call: it enables callbacks.
+    HiGHS writes a header at the first call other than the choice of options, unless the output is off. From
+    version 1.16 on, the constructor of highspy makes such a call, to enable callbacks.
     """
     highs_class: Any = import_highs().Highs
 
@@ -52,10 +53,10 @@ def _silent_highs() -> Any:
 
 
 class ProgramPool:
-    """Programs of one feasible set, each in one call's hands at a time.
+    """Programs of one feasible set, each used by at most one call at a time.
 
-    A HiGHS object must not be used by two threads at once. There are as many objects as calls were ever at
-    work together, one for a single thread; threads that come and go leave none behind.
+    Two threads must not use the same HiGHS object. The pool has as many objects as there were simultaneous
+    calls, i.e. one for a single thread. Threads that end leave no objects behind.
     """
 
     def __init__(self, feasible: FeasibleSet, gap: float) -> None:
@@ -63,14 +64,14 @@ class ProgramPool:
         self._free: list[KeptProgram] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        # A HiGHS object can be neither pickled nor copied; whoever gets this compiles their own.
+        # A HiGHS object can be neither pickled nor copied, so the copy compiles its own.
         return {**self.__dict__, "_free": []}
 
     @contextmanager
     def lent(self) -> Iterator[KeptProgram]:
-        """Lend a program that nobody else uses. One that was interrupted is not lent again."""
+        """Lend a free program to one caller. A program whose call was interrupted is not lent again."""
         try:
-            # One operation, so that two threads cannot get the same one.
+            # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()
         except IndexError:
             program = KeptProgram(self._set, self._gap)
@@ -79,11 +80,11 @@ class ProgramPool:
 
 
 class KeptProgram:
-    """One HiGHS object with the feasible set in it; only costs and bounds change.
+    """One HiGHS object with the feasible set; only costs and bounds change.
 
-    The relaxation is solved first, warm; integers only where it is fractional. An optimum that is not
-    provably unique is computed again from nothing, so that the answer is a function of the costs and never
-    of the calls before.
+    The relaxation is solved first, from the last basis. The integer program is solved only if the relaxation
+    is fractional. If an optimum is not provably unique, it is computed again without a starting basis. So the
+    answer depends only on the costs, and not on earlier calls.
     """
 
     def __init__(self, feasible: FeasibleSet, gap: float) -> None:
@@ -122,20 +123,20 @@ class KeptProgram:
         fixed: Mapping[int, float] | None = None,
         seconds: float = np.inf,
     ) -> Outcome:
-        """Return optimal column values for `costs`, or how far `seconds` reached.
+        """Return optimal column values for `costs`, or the state of the search after `seconds`.
 
-        `fixed` gives columns a value for this call.
+        `fixed` gives values of columns for this call.
 
         Raises
         ------
         SolverError
-            If the solver ends in any other state than a proof or the end of its time.
+            If the solver stops for any reason other than a proof or the time limit.
         """
         highs, kinds = self._highs, self._hi.ObjSense
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
         highs.changeColsCost(len(self._all), self._all, fitting)
-        # The simplex method compares the limit with the time of all runs of the object so far.
+        # The simplex method compares the limit with the total time of all runs of the object.
         self._deadline = highs.getRunTime() + seconds
         highs.setOptionValue("time_limit", self._deadline)
         for column, value in (fixed or {}).items():
@@ -147,7 +148,7 @@ class KeptProgram:
                 highs.changeColBounds(column, self._set.lower[column], self._set.upper[column])
         if not np.isfinite(outcome.bound):
             return outcome._replace(bound=np.inf if sense == "max" else -np.inf)
-        with np.errstate(over="ignore"):  # what no number is as large as has the bound infinity
+        with np.errstate(over="ignore"):  # a bound beyond the largest number is infinite
             return outcome._replace(bound=float(np.ldexp(outcome.bound, -exponent)))
 
     def _optimum(self, is_warm: bool) -> Outcome:
@@ -159,7 +160,7 @@ class KeptProgram:
         return self._whole(self._run())
 
     def _whole(self, relaxed: Outcome) -> Outcome:
-        """Return `relaxed` if the integers are whole in it, the best values with whole ones otherwise."""
+        """Return `relaxed` if it is integral, otherwise the solution of the integer program."""
         if relaxed.state == "infeasible":
             return relaxed
         if relaxed.values is None or relaxed.state == "stopped":
@@ -171,14 +172,14 @@ class KeptProgram:
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
 
     def _integers(self) -> Outcome:
-        """Solve with the integers in force, from nothing."""
+        """Solve the integer program without a starting basis."""
         kinds = self._hi.HighsVarType
         whole = np.flatnonzero(self._set.integral).astype(np.int32)
         self._highs.clearSolver()
         costs = np.ldexp(self._highs.getLp().col_cost_, _INTEGER_EXPONENT)
         self._highs.changeColsCost(len(self._all), self._all, costs)
         self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
-        # Branch and bound counts from its own start: what is left of this call.
+        # Branch and bound measures the time from its own start, so pass the time that is left for this call.
         self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
         try:
             found = self._run()
@@ -189,11 +190,11 @@ class KeptProgram:
             self._highs.clearSolver()
 
     def _run(self) -> Outcome:
-        """Run HiGHS once; the bound is the objective of a relaxation that was solved."""
+        """Run HiGHS once; the bound is the objective value of the solved relaxation."""
         highs, kinds = self._highs, self._hi.HighsModelStatus
         highs.run()
         if highs.getModelStatus() == kinds.kNotset:
-            # The thread's scheduler was started by others with another number of threads: take theirs.
+            # Other code started the scheduler of this thread with another number of threads: use that number.
             highs.setOptionValue("threads", 0)
             highs.run()
         status, info = highs.getModelStatus(), highs.getInfo()
@@ -210,7 +211,7 @@ class KeptProgram:
         return Outcome("stopped", values, np.inf)
 
     def _is_unique(self) -> bool:
-        """Return whether everything at a bound that could leave it has a price: no other point is optimal."""
+        """Return whether every movable variable at a bound has a nonzero reduced cost (a unique optimum)."""
         basis, solution = self._highs.getBasis(), self._highs.getSolution()
         basic = self._hi.HighsBasisStatus.kBasic
         at_bound = np.array([status != basic for status in (*basis.col_status, *basis.row_status)])

@@ -1,4 +1,4 @@
-"""Mixed-integer feasible sets, and what a solver may say about one."""
+"""Mixed-integer feasible sets, and the outcomes of solvers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 
 INTEGRAL = 1e-6
-# The largest cost that a solver sees is in [2^11, 2^12): its absolute tolerances become relative ones.
+# Scaled costs have their largest value in [2^11, 2^12), so the solver's absolute tolerances become relative.
 _EXPONENT = 12
 
 
 class SolverError(RuntimeError):
-    """A solver that is missing, ran out of time, or could not prove its answer optimal.
+    """Error of a solver that is missing, ran out of time, or could not prove its answer optimal.
 
     Examples
     --------
@@ -26,9 +26,9 @@ class SolverError(RuntimeError):
 
 
 class Outcome(NamedTuple):
-    """What became of one program: column values, if any were found, and a bound on all.
+    """The result for one program: column values, if any were found, and a bound on the optimal value.
 
-    `bound` is in the units of the costs; where the program was stopped it may be infinite.
+    `bound` is in the units of the costs. If the solver was stopped, the bound may be infinite.
     """
 
     state: Literal["optimal", "infeasible", "stopped"]
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FeasibleSet:
-    """Rows, bounds and integrality of a program; `arms` names the binary columns that are base arms.
+    """Rows, bounds and integrality of a program; `arms` has the binary columns that are base arms.
 
     Row r holds ``columns[starts[r]:starts[r + 1]]`` with their coefficients.
     """
@@ -55,11 +55,11 @@ class FeasibleSet:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, base arms and others."""
+        """The number of columns, including columns that are not base arms."""
         return len(self.lower)
 
     def holds(self, values: FloatArray) -> bool:
-        """Return whether column values keep all rows and bounds, to 1e-6."""
+        """Return whether the column values satisfy all rows and bounds, up to 1e-6."""
         rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
         activity = np.bincount(rows, self.coefficients * values[self.columns], minlength=len(self.row_lower))
         slack = INTEGRAL * (1 + np.abs(activity))
@@ -69,10 +69,10 @@ class FeasibleSet:
 
 
 def scaled(costs: FloatArray) -> tuple[FloatArray, int]:
-    """Return `costs` times 2^e, of which the largest is in [2^11, 2^12), and e.
+    """Return `costs` times 2^e and e, where the largest result is in [2^11, 2^12).
 
-    A power of two loses no digit, so the answer for means of 1e-300 is that for means of 1. Only costs
-    far below the largest are rounded, by less than 2^-1074.
+    Scaling by a power of two is exact, so means of size 1e-300 give the same answer as means of size 1. Only
+    costs far below the largest are rounded, by less than 2^-1074.
     """
     largest = float(np.abs(costs).max(initial=0.0))
     exponent = _EXPONENT - int(np.frexp(largest)[1]) if largest > 0.0 else 0

@@ -1,4 +1,4 @@
-"""PuLP models read and written; the only file that knows PuLP, of versions 3.3 and 4."""
+"""Conversion from and to PuLP models; the only module that uses PuLP, versions 3.3 and 4."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from cmab.oracle import Sense
 from cmab.validation import shown
 from oracles.programs._mixed_integer import FeasibleSet, Outcome, SolverError, scaled
 
-# A PuLP solver is an object of the user's that keeps state while it runs; it may serve several oracles.
+# A PuLP solver is the user's object and keeps state while it runs. Several oracles may share it.
 _ONE_AT_A_TIME = threading.RLock()
 _SOLVED, _INFEASIBLE, _OPTIMAL, _FOUND = 1, -1, 1, 2
 
 
 def check_model(problem: Any, variables: Any) -> list[Any]:
-    """Return `variables` as a list, refused unless these are a PuLP model and variables."""
+    """Return `variables` as a list; raise ``ValueError`` unless `problem` and `variables` are from PuLP."""
     if not all(hasattr(problem, name) for name in ("variables", "constraints", "sense")):
         raise ValueError(f"problem must be a pulp.LpProblem, got {shown(problem)}")
     listed = not isinstance(variables, Mapping | str) and isinstance(variables, Iterable)
     listed = listed and not (isinstance(variables, np.ndarray) and variables.ndim == 0)
     arms = list(variables) if listed else []
     if not listed or not all(hasattr(arm, name) for arm in arms for name in ("name", "cat", "lowBound")):
-        hint = "; list(variables.values()) makes it so" if isinstance(variables, Mapping) else ""
+        hint = "; pass list(variables.values())" if isinstance(variables, Mapping) else ""
         raise ValueError(f"variables must be a sequence of PuLP variables, got {shown(variables)}{hint}")
     return arms
 
 
 def check_solver(solver: Any) -> Any:
-    """Return `solver`, refused unless it is None or a PuLP solver."""
+    """Return `solver`; raise ``ValueError`` unless it is None or a PuLP solver."""
     is_one = callable(getattr(solver, "actualSolve", None)) and not isinstance(solver, type)
     if solver is not None and not is_one:
         raise ValueError(
             f"solver must be a PuLP solver such as pulp.COIN_CMD(msg=False), got {shown(solver)}; "
-            "pulp.getSolver makes one from its name"
+            "pulp.getSolver(name) returns one"
         )
     return solver
 
 
 def is_maximised(problem: Any) -> bool:
-    """Return whether the model's objective is maximised."""
+    """Return whether the objective of the model is maximised."""
     import pulp
 
     return bool(problem.sense == pulp.LpMaximize)
 
 
 def compile_model(problem: Any, variables: Sequence[Any]) -> FeasibleSet:
-    """Return the arrays of a PuLP model: through what PuLP 3.3 and 4 have in common."""
+    """Return the arrays of a PuLP model, using only the interface that PuLP 3.3 and 4 share."""
     every = _all_variables(problem, variables)
     position = {variable.name: i for i, variable in enumerate(every)}
     if len(position) != len(every):
-        raise ValueError("problem must give every variable a name of its own")
+        raise ValueError("problem must have a different name for each variable, got repeated names")
     names = [variable.name for variable in variables]
-    # None, no bound, becomes nan.
+    # A bound of None becomes nan.
     lower = np.nan_to_num(np.array([v.lowBound for v in every], np.float64), nan=-np.inf, neginf=-np.inf)
     upper = np.nan_to_num(np.array([v.upBound for v in every], np.float64), nan=np.inf, posinf=np.inf)
     integral = np.array([v.cat == "Integer" for v in every])
@@ -82,10 +82,10 @@ def compile_model(problem: Any, variables: Sequence[Any]) -> FeasibleSet:
 
 
 def _all_variables(problem: Any, variables: Sequence[Any]) -> list[Any]:
-    """Return the model's variables; in PuLP 3 also those of `variables` that stand in no constraint.
+    """Return the variables of the model; for PuLP 3 also those of `variables` without a constraint.
 
-    PuLP 3's variables belong to no model: one that the model does not name is a free one. One of another
-    model that has the name of one of this model is found out in both versions.
+    A PuLP 3 variable does not belong to a model, so a variable that the model does not contain is free. In
+    both versions, a variable of another model is detected if it has the name of a variable of this model.
     """
     every = list(problem.variables())
     of_name = {variable.name: variable for variable in every}
@@ -100,12 +100,12 @@ def _all_variables(problem: Any, variables: Sequence[Any]) -> list[Any]:
 
 
 def _knows_its_model(variable: Any) -> bool:
-    """Return whether this is a variable of PuLP 4, which belongs to one model."""
+    """Return whether this is a PuLP 4 variable, which belongs to one model."""
     return hasattr(variable, "_var")
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether both are one variable: one object in PuLP 3, one number of one model in PuLP 4."""
+    """Return whether both are the same variable: by identity in PuLP 3, by model and number in PuLP 4."""
     if not (_knows_its_model(one) and _knows_its_model(other)):
         return one is other
     model = [getattr(variable._var, "model_identity", lambda: None)() for variable in (one, other)]
@@ -115,7 +115,7 @@ def _is_same(one: Any, other: Any) -> bool:
 def solve_by_pulp(
     feasible: FeasibleSet, costs: FloatArray, sense: Sense, fixed: Mapping[int, float], solver: Any
 ) -> Outcome:
-    """Solve afresh with the user's PuLP solver; PuLP 3 returns a status, PuLP 4 an object that has one."""
+    """Solve the model with the user's solver; PuLP 3 returns a status, PuLP 4 an object with a status."""
     import pulp
 
     with _ONE_AT_A_TIME:
@@ -127,7 +127,7 @@ def solve_by_pulp(
         status, found, is_proven = _ending(problem, outcome)
         if status == _INFEASIBLE:
             return Outcome("infeasible", None, np.inf)
-        # What a stopped solver proved is not the same thing from one PuLP solver to the next.
+        # Different PuLP solvers report different bounds after a stop, so use none.
         unknown = np.inf if sense == "max" else -np.inf
         if not found:
             return Outcome("stopped", None, unknown)
@@ -139,11 +139,11 @@ def solve_by_pulp(
 
 
 def _ending(problem: Any, outcome: Any) -> tuple[int, bool, bool]:
-    """Return the status, whether there are values, and whether they are proven optimal."""
+    """Return the status, whether there are values, and whether these are proven optimal."""
     status = int(getattr(outcome, "status", outcome))
     if hasattr(outcome, "has_solution"):  # PuLP 4
         return status, outcome.has_solution, status == _SOLVED and outcome.has_solution
-    # In PuLP 3 a time limit with an incumbent is called optimal; only sol_status tells.
+    # PuLP 3 calls an incumbent at a time limit optimal; only sol_status shows the difference.
     solution = getattr(problem, "sol_status", _OPTIMAL)
     return status, status == _SOLVED or solution == _FOUND, status == _SOLVED and solution == _OPTIMAL
 
@@ -151,7 +151,7 @@ def _ending(problem: Any, outcome: Any) -> tuple[int, bool, bool]:
 def _rebuild(
     feasible: FeasibleSet, costs: FloatArray, sense: Sense, fixed: Mapping[int, float]
 ) -> tuple[Any, list[Any]]:
-    """Return a PuLP model of the arrays (models cannot be pickled, arrays can) and its variables."""
+    """Return a PuLP model of the arrays (arrays can be pickled, models cannot) and its variables."""
     import pulp
 
     problem = pulp.LpProblem("oracle", pulp.LpMaximize if sense == "max" else pulp.LpMinimize)
@@ -176,7 +176,7 @@ def _rebuild(
 
 
 def degree_model(tails: IntArray, heads: IntArray, room: IntArray, exact: bool) -> tuple[Any, list[Any]]:
-    """Return the PuLP model of the sets with at most (exactly) `room` edges at a node, and its variables."""
+    """Return a PuLP model with at most (or exactly) `room` edges at each node, and its variables."""
     import pulp
 
     problem = pulp.LpProblem("matching", pulp.LpMaximize)
@@ -190,14 +190,14 @@ def degree_model(tails: IntArray, heads: IntArray, room: IntArray, exact: bool) 
             degree = pulp.lpSum(incident)
             problem += degree == int(most) if exact else degree <= int(most)
         elif exact and most > 0:
-            raise ValueError("a node without edges cannot be matched")
+            raise ValueError("every node must have an edge in a perfect matching")
     return problem, edges
 
 
 def row_model(
     n_arms: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]
 ) -> tuple[Any, list[Any]]:
-    """Return the PuLP model of sets of arms, each row (arms, coefficients, low, high), and its variables."""
+    """Return a PuLP model of sets of arms with rows (arms, coefficients, low, high), and its variables."""
     import pulp
 
     problem = pulp.LpProblem("rows", pulp.LpMaximize)

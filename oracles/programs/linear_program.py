@@ -1,4 +1,4 @@
-"""Oracles from PuLP models."""
+"""Oracles defined by PuLP models."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ _CHOSEN = 0.5
 
 @dataclass(frozen=True, eq=False)
 class SolverCertificate:
-    """A super arm, and how good a solver proved it to be.
+    """A super arm and a bound on the optimum, proved by a solver.
 
     Parameters
     ----------
     super_arm : IntArray, shape (size,)
-        Base arms in increasing order.
+        The base arms, in increasing order.
     value : float
         The sum of their means.
     bound : float
-        No super arm is worth more (costs less): proven by the solver, to its tolerances. Where it had no
-        time to prove anything, and where a PuLP solver was stopped, the sum of all positive (negative) means.
+        An upper bound on the value of every super arm (a lower bound for costs), proved by the solver up to
+        its tolerances. If the solver had no time to prove a bound, or if a PuLP solver was stopped, this is
+        the sum of all positive (negative) means.
     certified : bool
-        Whether the super arm is optimal (within the oracle's `gap`); false only when a time limit ended the
+        Whether the super arm is optimal, up to the oracle's `gap`. It is false only if a time limit ended the
         search.
 
     Examples
@@ -60,57 +61,59 @@ class SolverCertificate:
 
     @property
     def gap(self) -> float:
-        """What the super arm may lack, in the units of the means: ``abs(bound - value)``."""
+        """The largest possible loss of the super arm, ``abs(bound - value)``, in the units of the means."""
         return 0.0 if self.bound == self.value else abs(self.bound - self.value)
 
 
 class PuLPOracle(LinearOracle):
-    """The feasible 0-1 vectors of a PuLP model, with the means as costs.
+    """The feasible 0-1 vectors of a PuLP model, with the means as objective coefficients.
 
-    PuLP describes the feasible set, once; its objective is not used. The model is compiled to HiGHS in this
-    process and kept: a call changes the costs, solves the relaxation from the last basis, and turns to
-    integers only where the relaxation is fractional. An optimum that is not provably unique is computed
-    again from nothing, so equal means give equal answers whatever was asked before. Threads may share an
-    oracle: each call has a HiGHS object to itself, of which there are as many as calls at one time.
+    PuLP describes the feasible set; the objective of the model is not used. The constructor compiles the
+    model to HiGHS in this process. Each call changes the costs and solves the relaxation from the last basis.
+    It solves the integer program only if the relaxation is fractional. If an optimum is not provably unique,
+    it is computed again without a starting basis, so equal means give equal answers, whatever the earlier
+    calls were. Several threads may share an oracle: each call uses its own HiGHS object, and there are as
+    many objects as simultaneous calls.
 
-    Costs are scaled by a power of two before they are solved, so that means of any size, 1e-300 or 1e100,
-    get the answer of means of size 1. What is exact: without a `gap`, the value is below the best value by
-    at most ``1e-12 * n_arms`` times the largest absolute mean. Differences below that, of near ties or of
-    means that much smaller than the largest, are not resolved.
+    Costs are scaled by a power of two, so the size of the means, 1e-300 or 1e100, does not change the answer.
+    Accuracy: without a `gap`, the value of the answer is below the optimum by at most ``1e-12 * n_arms``
+    times the largest absolute mean. Smaller differences, between near ties or between means that are this
+    much smaller than the largest, are not resolved.
 
     Parameters
     ----------
     problem : pulp.LpProblem
-        Constraints over the variables; PuLP 3.3 or 4. It is not changed.
+        The constraints over the variables, in PuLP 3.3 or 4. The model is not changed.
     variables : sequence of pulp.LpVariable
-        Base arm i is ``variables[i]``; each binary. One that stands in no constraint is free. Other
-        variables of the model may be of any kind and bear no cost. A variable of another model is refused,
-        but PuLP 3 does not know whose a variable is: there, one whose name the model lacks counts as free.
-        ``problem.add_variable(name, cat="Binary")`` makes one in both versions of PuLP; a bare
-        ``pulp.LpVariable(name)`` is PuLP 3's.
+        The binary variables of the base arms; arm i is ``variables[i]``. A variable without a constraint is
+        free. Other variables of the model may have any type and have cost 0. A variable of another model is
+        rejected, except in PuLP 3, where a variable whose name is not in the model counts as free. In both
+        versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
+        ``pulp.LpVariable(name)`` is for PuLP 3 only.
     sense : {"max", "min"}, optional
-        That of `problem` if left out.
+        Whether to maximise or to minimise; by default as `problem` does.
     gap : float
-        Relative gap, in [0, 1), at which integer solving may stop. Where it is positive, ``alpha`` is
-        ``1 / (1 + gap)`` (``1 / (1 - gap)`` for costs), for means that are not negative.
+        The relative gap, in [0, 1), at which integer solving may stop. If it is positive and the means are
+        nonnegative, ``alpha`` is ``1 / (1 + gap)`` (``1 / (1 - gap)`` for costs).
     time_limit : float, optional
-        Seconds of solving for one call, that of the constructor included, which needs one solution.
+        The time limit of a call in seconds. The constructor also solves one program under this limit.
     solver : a PuLP solver, optional
-        Such as ``pulp.COIN_CMD(msg=False, timeLimit=5)``: solves the model afresh in each call instead of
-        HiGHS, one call at a time, to its own tolerances. `gap` and `time_limit` do not reach it.
+        A solver that solves the model in each call instead of HiGHS, for example
+        ``pulp.COIN_CMD(msg=False, timeLimit=5)``. It processes one call at a time, with its own tolerances.
+        `gap` and `time_limit` do not apply to it.
     on_limit : {"raise", "incumbent"}
-        What `solve` does when a time limit ends the search: raise, or return the best super arm found. No
-        ratio holds for that one: `alpha` is then ``nan``, as that of heuristics is, and the answer may
-        depend on the speed of the machine. `solve_certified` returns it with a bound.
+        The behaviour of `solve` at a time limit: raise an error, or return the best super arm found. The
+        second option has no approximation ratio, so `alpha` is ``nan``, and the answer may depend on the
+        speed of the machine. `solve_certified` returns this super arm with a bound.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range, a variable is not binary, not in the model or repeated, or the
+        If an argument is out of range, if a variable is not binary, not in the model or repeated, or if the
         model is infeasible.
     SolverError
-        In any call that does not end in a proven optimum (within `gap`), unless `on_limit` allows it: no
-        solver, no time.
+        In a call, if the solver is missing or stops without a proven optimum (within `gap`) and `on_limit`
+        does not allow this.
     ImportError
         If highspy cannot be imported and no `solver` is given.
 
@@ -159,14 +162,13 @@ class PuLPOracle(LinearOracle):
         self._largest, self._max_size = self._largest_super_arm(problem)
 
     def _largest_super_arm(self, problem: Any) -> tuple[IntArray, int]:
-        """Return a large super arm and a bound on the size of all, or raise if there is none."""
+        """Return a large super arm and a bound on the size of all; raise if there is no super arm."""
         outcome = self._run(self._costs(np.ones(self.n_arms)), "max")
         if outcome.state == "infeasible":
-            raise ValueError(
-                f"problem must be feasible, got {shown(problem.name)}, which no assignment satisfies"
-            )
+            raise ValueError(f"problem must be feasible, got {shown(problem.name)}, which has no solution")
         found = self._chosen(outcome)
-        # A gap or a limit may end the search before the largest is found; the bound holds all the same.
+        # A gap or a limit may end the search before the largest super arm is found; the bound is valid
+        # anyway.
         return found, int(min(self.n_arms, max(len(found), outcome.bound + INTEGRAL)))
 
     def __repr__(self) -> str:
@@ -174,7 +176,7 @@ class PuLPOracle(LinearOracle):
 
     @property
     def max_size(self) -> int:
-        """Largest number of base arms in a super arm; where the solver was stopped, a bound on it."""
+        """The largest number of base arms in a super arm; an upper bound if the solver was stopped."""
         return self._max_size
 
     def labels(self, super_arm: IntArray) -> list[Any]:
@@ -188,10 +190,10 @@ class PuLPOracle(LinearOracle):
         return answer.super_arm
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
-        """Return the best super arm found, how good it is, and what bounds all others.
+        """Return the best super arm found, with a bound on the optimum.
 
-        Where a time limit ends the search, whatever `on_limit` says, this is the incumbent; a large super
-        arm that the constructor found, where the search found none.
+        If a time limit ends the search, the result is the incumbent, regardless of `on_limit`. If the search
+        found no super arm, it is the large super arm that the constructor found.
 
         Parameters
         ----------
@@ -207,7 +209,7 @@ class PuLPOracle(LinearOracle):
         Raises
         ------
         SolverError
-            If the solver ends in any other state than a proof or the end of its time.
+            If the solver stops for any reason other than a proof or the time limit.
 
         Examples
         --------
@@ -225,10 +227,10 @@ class PuLPOracle(LinearOracle):
         values = self._check_means(means)
         outcome = self._run(self._costs(values), self.sense)
         if outcome.state == "infeasible":
-            raise SolverError("the solver called a feasible model infeasible")
+            raise SolverError("the solver must prove an optimum, got 'infeasible' for a feasible model")
         chosen = self._largest if outcome.values is None else self._chosen(outcome)
         better, worse = (max, min) if self.sense == "max" else (min, max)
-        # No sum exceeds that of the positive means; a stopped search may know no better.
+        # The sum of the positive means is always a bound; a stopped search may not have a better one.
         bound = worse(outcome.bound, value_of(self.sign * np.maximum(self.sign * values, 0.0)))
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, better(value, bound), outcome.state == "optimal")
@@ -252,7 +254,7 @@ class PuLPOracle(LinearOracle):
         return self._chosen(outcome)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether some solution of the model chooses exactly these arms."""
+        """Return whether a solution of the model selects exactly these arms."""
         values = np.zeros(self._set.n_columns)
         values[self._set.arms[super_arm]] = 1.0
         if len(self._set.arms) == self._set.n_columns:
@@ -264,7 +266,7 @@ class PuLPOracle(LinearOracle):
         return outcome.state != "infeasible"
 
     def _run(self, costs: FloatArray, sense: Sense, fixed: Mapping[int, float] | None = None) -> Outcome:
-        """Solve by the user's solver if any, by a kept program that is this call's alone otherwise."""
+        """Solve by the user's solver, or by a kept program that no other call uses."""
         if self.solver is not None:
             return solve_by_pulp(self._set, costs, sense, fixed or {}, self.solver)
         with self._pool.lent() as program:
@@ -280,17 +282,19 @@ class PuLPOracle(LinearOracle):
         return costs
 
     def _chosen(self, outcome: Outcome) -> IntArray:
-        """Return the arms that are 1, after a check of our own that the whole values keep all constraints."""
+        """Return the selected arms, after verifying that the rounded values satisfy all constraints."""
         values = outcome.values
         if values is None:
             raise SolverError(self._stopped())
         whole = np.where(self._set.integral, np.rint(values), values)
         if not self._set.holds(whole):
-            raise SolverError("the solver's answer breaks a constraint once its integers are rounded")
+            raise SolverError(
+                "the solver's answer must satisfy all constraints after rounding, got a violated one"
+            )
         return np.flatnonzero(whole[self._set.arms] > _CHOSEN)
 
 
 def value_of(means: FloatArray) -> float:
-    """Return the sum, infinite where it is beyond the largest number."""
+    """Return the sum; it is infinite if it exceeds the largest number."""
     with np.errstate(over="ignore"):
         return float(means.sum())

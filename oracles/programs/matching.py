@@ -22,33 +22,35 @@ if TYPE_CHECKING:
 
 
 class Matching(PuLPOracle):
-    """Sets of edges without a common node, or with at most so many at each.
+    """Sets of edges with at most one edge at each node, or at most `capacity` edges.
 
-    Exact, to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Threads may share it.
+    Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
+    share it.
 
-    Base arm i is the i-th edge of ``graph.edges``. Without `perfect`, the empty set is a matching: edges of
-    negative mean (positive cost) are never needed, and of edges with mean 0 some may be chosen.
+    Base arm i is the i-th edge of ``graph.edges``. Without `perfect`, the empty set is a matching, so the
+    answer has no edges of negative mean (positive cost). It may contain edges of mean 0.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        Undirected, without self-loops, with at least one edge. Parallel edges are arms of their own.
+        An undirected graph without self-loops and with at least one edge. Parallel edges are separate arms.
     perfect : bool
-        Whether every node must have as many edges as its capacity.
+        Whether the number of chosen edges at each node must equal the capacity of the node.
     capacity : int, mapping or str
-        Most edges at a node: one number, a number for each node, or the name of a node attribute. 1 gives
-        matchings, more gives b-matchings.
+        The largest number of chosen edges at a node: one number, a number for each node, or the name of a
+        node attribute. With 1, the super arms are matchings; with larger numbers, b-matchings.
     method : {"auto", "pulp", "assignment", "blossom"}
-        ``"pulp"`` is for all graphs, see `PuLPOracle`. ``"assignment"`` (scipy's, dense or sparse) is for
-        bipartite graphs and capacity 1: 11 to 29 times faster on complete graphs, 2 to 7 times on sparse
-        ones. ``"blossom"`` (rustworkx') is for all graphs and capacity 1: 1 to 200 times faster, the more the
-        more odd cycles there are (`tests/benchmarks/matching.py`). ``"auto"`` takes assignment where it can,
-        then blossom, then pulp, which it also takes where a `solver` is given. Of equally good matchings each
-        may return another.
+        The algorithm. ``"pulp"`` supports all graphs, see `PuLPOracle`. ``"assignment"`` (scipy, dense or
+        sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and 2
+        to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it is
+        1 to 200 times faster, with the largest gain on graphs with many odd cycles
+        (`tests/benchmarks/matching.py`). ``"auto"`` uses ``"pulp"`` if a `solver` is given. Otherwise it uses
+        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
+        optimal, different methods may return different ones.
     sense : {"max", "min"}
-        Whether the matching of largest mean or of smallest cost is wanted.
+        Whether to return the matching of largest mean or of least cost.
     solver : a PuLP solver, optional
-        Used afresh in each call instead of the kept HiGHS model.
+        A solver that solves the model in each call, instead of the kept HiGHS model.
 
     Examples
     --------
@@ -76,7 +78,7 @@ class Matching(PuLPOracle):
         _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         loops = [edge for edge in self.edges if edge[0] == edge[1]]
         if loops:
-            raise ValueError(f"graph must have no self-loops, got {shown(loops)}")
+            raise ValueError(f"graph must not have self-loops, got {shown(loops)}")
         check_flag("perfect", perfect)
         self.perfect = bool(perfect)
         self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
@@ -110,8 +112,8 @@ class Matching(PuLPOracle):
             return super().solve_certified(means, rng)
         values = self._check_means(means)
         chosen = self._matched(values)
-        assert chosen is not None, "the constructor made sure of a matching"
-        # Both methods are exact: the value is its own bound.
+        assert chosen is not None, "the constructor checked that a matching exists"
+        # Both methods are exact, so the value is also the bound.
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, value, True)
 
@@ -126,16 +128,16 @@ class Matching(PuLPOracle):
         is_taken[self._tails[required]] = is_taken[self._heads[required]] = True
         if int(is_taken.sum()) < 2 * len(required):
             return None
-        # What meets an edge of `include` is out of the question, and the best of the rest is as good as ever.
+        # Exclude edges that share a node with an edge of `include`, and solve the rest.
         is_free = ~(is_taken[self._tails] | is_taken[self._heads])
         is_free[banned] = False
-        # A perfect matching takes the edges that are left at their nodes.
+        # A perfect matching still includes the required edges.
         is_free[required] = self.perfect
         chosen = self._matched(values, np.flatnonzero(is_free))
         return chosen if chosen is None or self.perfect else np.sort(np.concatenate((required, chosen)))
 
     def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
-        """Return the best matching of `allowed` edges, of all if left out; None if there is none."""
+        """Return the best matching among the `allowed` edges (by default all); None if there is none."""
         worth = values if self.sense == "max" else -values
         if self._way == "assignment":
             return self._sides.best(worth, self.perfect, allowed)
@@ -143,7 +145,7 @@ class Matching(PuLPOracle):
 
 
 def _fastest(graph: nx.Graph[Any], room: IntArray, solver: Any) -> Literal["pulp", "assignment", "blossom"]:
-    """Return the method that `tests/benchmarks/matching.py` found to be the fastest for such graphs."""
+    """Return the fastest method for such a graph, according to `tests/benchmarks/matching.py`."""
     import networkx as nx
 
     if solver is not None or (room != 1).any():
@@ -159,5 +161,5 @@ def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | s
         return np.full(len(graph), integer("capacity", capacity, 1))
     missing = [node for node in graph if capacity.get(node) is None]
     if missing:
-        raise ValueError(f"capacity must be given for every node, got none for {shown(missing)}")
+        raise ValueError(f"capacity must have a value for every node, got no value for {shown(missing)}")
     return np.array([integer(f"capacity of {node!r}", capacity[node], 0) for node in graph], np.int64)

@@ -1,1 +1,1 @@
-"""Sets worth what a submodular function says, by greedy choice."""
+"""An oracle for user-defined monotone submodular rewards, by greedy choice."""

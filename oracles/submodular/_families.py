@@ -1,4 +1,4 @@
-"""The families in which greedy chooses: sets of k, bases of a matroid, sets that a knapsack holds."""
+"""The families of the greedy algorithm: sets of size k, bases of a matroid, sets within a knapsack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oracles.packing.knapsack import Knapsack
 
 
 class Family(Protocol):
-    """What greedy asks of a family: every subset of a set that fits must fit."""
+    """The interface of a family for greedy; every subset of a set that fits must fit."""
 
     alpha: float
     largest: int
@@ -22,14 +22,14 @@ class Family(Protocol):
     prices: FloatArray
 
     def fits(self, chosen: list[int], entry: int) -> bool:
-        """Return whether `entry` can join; if not, it never will."""
+        """Return whether `entry` can be added; if not, it can never be added later."""
 
     def has(self, super_arm: IntArray) -> bool:
         """Return whether this is a super arm."""
 
 
 class SetsOfSize:
-    """Every k of n entries. Greedy is worth 1 - (1 - 1/k)^k (Nemhauser, Wolsey, Fisher 1978, section 4)."""
+    """All sets of k of n entries. Greedy reaches 1 - (1 - 1/k)^k (Nemhauser et al. 1978, section 4)."""
 
     is_full = True
 
@@ -45,7 +45,7 @@ class SetsOfSize:
 
 
 class BasesOf:
-    """The bases of a matroid. Greedy is worth 1/2 (Fisher, Nemhauser, Wolsey 1978, theorem 2.1)."""
+    """The bases of a matroid. Greedy reaches 1/2 (Fisher, Nemhauser, Wolsey 1978, theorem 2.1)."""
 
     is_full = True
     alpha = 0.5
@@ -61,7 +61,7 @@ class BasesOf:
 
 
 class WhatFits:
-    """What a knapsack holds. Greedy by gain per weight, or the best single entry (Tang et al. 2021)."""
+    """The sets within a knapsack. Greedy by gain per weight, or the best single entry (Tang et al. 2021)."""
 
     is_full = False
     alpha = BUDGET_RATIO

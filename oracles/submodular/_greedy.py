@@ -1,4 +1,4 @@
-"""Greedy choice for a value function: lazy, or among a few entries at a time."""
+"""Greedy choice for a value function: lazy, or from a few random entries at a time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Value = Callable[[list[int]], float]
 
 
 def lazy_greedy(value: Value, candidates: IntArray, family: Family) -> list[int]:
-    """Return the greedy set: the entry of largest gain per price that fits, again and again.
+    """Return the greedy set, which repeatedly adds the fitting entry of largest gain per price.
 
-    Gains only fall, so that an entry whose gain is known from an earlier set need not be asked again while
-    another's is larger (Minoux 1978). Ties go to the lower entry. Where prices differ, the best entry alone
-    is returned if it is worth more.
+    Gains only decrease. So an entry with an outdated gain need not be evaluated again while the gain of
+    another entry is larger (Minoux 1978). Ties go to the lower entry. If prices differ, the best single entry
+    is returned if its value is larger.
     """
     chosen: list[int] = []
     worth = empty = value(chosen)
     fitting = [int(entry) for entry in candidates if family.fits(chosen, int(entry))]
     alone = {entry: value([entry]) for entry in fitting}
-    # In units of the largest gain, so that no quotient is beyond the largest number.
+    # Divide by the largest gain, so that no quotient overflows.
     unit = max((alone[entry] - empty for entry in fitting), default=0.0) or 1.0
 
     def rank(gain: float, entry: int) -> float:
@@ -53,7 +53,7 @@ def lazy_greedy(value: Value, candidates: IntArray, family: Family) -> list[int]
 def stochastic_greedy(
     value: Value, candidates: IntArray, k: int, epsilon: float, rng: np.random.Generator
 ) -> list[int]:
-    """Return k entries, each the best of a few of those left (Mirzasoleiman et al. 2015, algorithm 1)."""
+    """Return k entries, each the best of a few random ones (Mirzasoleiman et al. 2015, algorithm 1)."""
     chosen: list[int] = []
     worth, left = value(chosen), np.sort(candidates)
     few = math.ceil(len(left) / k * math.log(1.0 / epsilon))

@@ -1,4 +1,4 @@
-"""Sets of arms, worth what a function of the user's says."""
+"""Sets of arms with a user-defined submodular reward."""
 
 from __future__ import annotations
 
@@ -19,45 +19,47 @@ from oracles.submodular._greedy import lazy_greedy, stochastic_greedy
 
 
 class SubmodularOracle(Oracle):
-    """Sets of entries worth what a monotone submodular function of yours says, chosen by greed.
+    """Sets of entries with a user-defined monotone submodular reward, chosen by the greedy algorithm.
 
-    Monotone: one more entry never lowers the worth. Submodular: the more there is, the less it adds. That is
-    not checked here: `cmab.testing.check_oracle` finds functions for which the ratio does not hold.
+    Monotone means that an additional entry never reduces the reward. Submodular means that the gain of an
+    entry does not increase as the set grows. The constructor does not check this; `cmab.testing.check_oracle`
+    detects functions for which the ratio fails.
 
-    ``alpha`` is what is proved for greedy: ``1 - (1 - 1/k)^k`` for sets of k, 1/2 for a matroid, 0.405 for a
-    knapsack.
+    ``alpha`` is the proved ratio of greedy: ``1 - (1 - 1/k)^k`` for sets of size k, 1/2 for a matroid, and
+    0.405 for a knapsack.
 
     Parameters
     ----------
     n_arms : int
-        Number of base arms, at least 1.
+        The number of base arms, at least 1.
     constraint : int, Matroid or Knapsack
-        The super arms: all sets of so many entries; the bases of a matroid; what fits into a knapsack.
+        The family of super arms: all sets of this size, the bases of a matroid, or the sets within a
+        knapsack.
     reward : callable
-        Takes the means of all arms and a super arm (an int64 array), and returns its worth, which is not
-        ``nan``.
+        A function of the means of all arms and a super arm (an int64 array) that returns its expected reward,
+        which must not be ``nan``.
     n_choices : int, optional
-        Number of entries that super arms choose from; `n_arms` if left out. Facilities, say, where each pair
-        of a facility and a client is a base arm.
+        The number of entries from which super arms choose; by default `n_arms`. For example, entries can be
+        facilities, and each pair of a facility and a client is a base arm.
     triggers : callable, optional
-        Takes a super arm and returns the base arms that it triggers. If left out, these are its entries, or
-        all arms where `n_choices` is given.
+        A function of a super arm that returns the base arms that it triggers. The default is its entries, or
+        all arms if `n_choices` is given.
     method : {"lazy", "stochastic"}
-        ``"lazy"`` compares all entries, of which few have to be asked again in a step. ``"stochastic"``, for
-        sets of k, compares ``n / k * ln(1 / epsilon)`` of them, drawn afresh in each step. Its ratio
-        ``1 - 1/e - epsilon`` is proved of the expected worth, not of an answer: `alpha` is ``nan``, as that
-        of heuristics is.
+        The algorithm. ``"lazy"`` compares all entries, but evaluates only few of them in a step.
+        ``"stochastic"``, for sets of size k, compares ``n / k * ln(1 / epsilon)`` entries, drawn at random in
+        each step. Its ratio ``1 - 1/e - epsilon`` holds for the expected reward, not for each answer, so
+        `alpha` is ``nan`` as for heuristics.
     epsilon : float
-        In (0, 1), for ``"stochastic"``.
+        The parameter of ``"stochastic"``, in (0, 1).
 
     Raises
     ------
     ValueError
-        If an argument is out of its range. In any call, if `reward` returns ``nan``.
+        If an argument is out of range. In any call, if `reward` returns ``nan``.
 
     Examples
     --------
-    Two facilities for three clients; arm ``3 f + c`` is how well facility f serves client c:
+    Two facilities for three clients, where arm ``3 f + c`` is the quality of facility f for client c:
 
     >>> import numpy as np
     >>> from oracles import SubmodularOracle
@@ -104,7 +106,9 @@ class SubmodularOracle(Oracle):
         self.method = one_of("method", method, ("lazy", "stochastic"))
         self.epsilon = real("epsilon", epsilon, 0.0, 1.0, inside=True)
         if method == "stochastic" and not isinstance(self._family, SetsOfSize):
-            raise ValueError(f"method='stochastic' is for a constraint of size, got {shown(constraint)}")
+            raise ValueError(
+                f"constraint must be an integer for method='stochastic', got {shown(constraint)}"
+            )
         self.alpha = self._family.alpha if method == "lazy" else math.nan
 
     def __repr__(self) -> str:
@@ -112,12 +116,12 @@ class SubmodularOracle(Oracle):
 
     @property
     def n_choices(self) -> int:
-        """Number of entries that a super arm chooses from."""
+        """The number of entries from which a super arm chooses."""
         return self.n_arms if self._n_choices is None else self._n_choices
 
     @property
     def max_size(self) -> int:
-        """Largest number of base arms in a super arm, as far as is known."""
+        """The largest number of base arms in a super arm, or an upper bound."""
         return self._family.largest if self.triggers is None and self._n_choices is None else self.n_arms
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -155,13 +159,13 @@ class SubmodularOracle(Oracle):
         return self._worth(super_arm, means)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the constraint allows the set; of a size or a matroid, whether it is full."""
+        """Return whether the set satisfies the constraint; it must be full for a size or a matroid."""
         return self._family.has(super_arm)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return what `triggers` says; without it the entries, or all arms where `n_choices` is given."""
+        """Return the result of `triggers`; by default the entries, or all arms if `n_choices` is given."""
         if self.triggers is not None:
-            return arm_indices("what triggers returns", self.triggers(super_arm), self.n_arms)
+            return arm_indices("the result of triggers", self.triggers(super_arm), self.n_arms)
         return super_arm if self._n_choices is None else np.arange(self.n_arms)
 
 

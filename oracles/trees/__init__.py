@@ -1,1 +1,1 @@
-"""Trees that must reach nodes: arborescences from a root, Steiner trees between terminals."""
+"""Oracles for arborescences from a root and Steiner trees between terminals."""

@@ -10,7 +10,7 @@ from oracles.paths._kernels_paths import shrink
 
 
 class Heaps(NamedTuple):
-    """Skew heaps of arcs, the cheapest on top; what a heap's arcs are to cost less waits in `later`."""
+    """Skew heaps of arcs, with the cheapest on top; `later` has pending reductions of the costs in a heap."""
 
     cost: FloatArray
     later: FloatArray
@@ -19,7 +19,7 @@ class Heaps(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Disjoint sets of nodes, whose joins can be undone; the `up` of a root is -1."""
+    """Disjoint sets of nodes with joins that can be undone; the `up` of a root is -1."""
 
     up: IntArray
     members: IntArray
@@ -28,7 +28,7 @@ class Sets(NamedTuple):
 
 @lean_kernel
 def _settle(heaps, arc):
-    """Pay what waits at an arc, and leave it with both heaps below."""
+    """Apply the pending cost reduction of an arc, and pass it to both heaps below."""
     change = heaps.later[arc]
     heaps.cost[arc] += change
     for below in (heaps.left[arc], heaps.right[arc]):
@@ -39,7 +39,7 @@ def _settle(heaps, arc):
 
 @lean_kernel
 def _meld(heaps, one, other):
-    """Return the top of both heaps together: skew heaps from the top down, Sleator and Tarjan 1986."""
+    """Return the top of two heaps merged: skew heaps from the top down, Sleator and Tarjan 1986."""
     top, above = -1, -1
     while one >= 0 and other >= 0:
         _settle(heaps, one)
@@ -50,7 +50,7 @@ def _meld(heaps, one, other):
             top = one
         else:
             heaps.left[above] = one
-        # The sides change places, and what is left to meld goes to the new left one.
+        # Swap the children; the rest is merged into the new left child.
         rest = heaps.right[one]
         heaps.right[one] = heaps.left[one]
         above, one = one, rest
@@ -63,7 +63,7 @@ def _meld(heaps, one, other):
 
 @lean_kernel
 def _find(up, node):
-    """Return the root of a node's set; without shortcuts, for joins are undone."""
+    """Return the root of a node's set; without path compression, because joins are undone."""
     while up[node] >= 0:
         node = up[node]
     return node
@@ -71,7 +71,7 @@ def _find(up, node):
 
 @lean_kernel
 def _join(sets, size, one, other):
-    """Join two roots' sets, the smaller into the larger, as join number `size`; return the root."""
+    """Join the smaller set of two roots into the larger one, as join number `size`; return the new root."""
     if sets.members[one] < sets.members[other]:
         one, other = other, one
     sets.joined[size], sets.up[other] = other, one
@@ -81,14 +81,14 @@ def _join(sets, size, one, other):
 
 @lean_kernel
 def _undo(sets, size):
-    """Undo join number `size`, the last one that is left."""
+    """Undo join number `size`, the last remaining join."""
     other = sets.joined[size]
     sets.members[sets.up[other]] -= sets.members[other]
     sets.up[other] = -1
 
 
 class Arcs(NamedTuple):
-    """Arc i leads from ``tails[i]`` to ``heads[i]``; nodes are numbered below `n_nodes`."""
+    """Arc i leads from ``tails[i]`` to ``heads[i]``; node numbers are below `n_nodes`."""
 
     tails: IntArray
     heads: IntArray
@@ -98,13 +98,13 @@ class Arcs(NamedTuple):
 
 @lean_kernel
 def arborescence(graph, integers, reals, into):
-    """Write the arc into each node (-1 for the root) of the cheapest one; return whether there is any.
+    """Write the arc into each node (-1 for the root) of a cheapest arborescence; return whether one exists.
 
-    `reals` begins with the costs of the arcs, infinite where one is closed, and is scratch, two numbers an
-    arc; `integers` is scratch, 2 an arc and 12 a node. Arcs are followed backwards from each node, each the
-    cheapest into its component, until the root's tree is met; a cycle becomes one component, into which
-    all other arcs cost less by the arc of the cycle that they would replace (Edmonds 1967; Gabow et al. 1986,
-    section 3, with skew heaps in place of Fibonacci's).
+    `reals` begins with the costs of the arcs, infinite for closed arcs. It also serves as scratch space, two
+    numbers per arc. `integers` is scratch space, 2 numbers per arc and 12 per node. From each node, follow
+    the cheapest arc into its component backward, until the tree of the root is reached. A cycle becomes one
+    component; the cost of each other arc into it is reduced by the cost of the cycle's arc that it would
+    replace (Edmonds 1967; Gabow et al. 1986, section 3, with skew heaps instead of Fibonacci heaps).
     """
     tails, heads, n, root = graph
     m = tails.shape[0]
@@ -114,8 +114,8 @@ def arborescence(graph, integers, reals, into):
     rows = integers[2 * m : 2 * m + 12 * n].reshape((12, n))
     sets, size = Sets(rows[0], rows[1], rows[2]), 0
     top, seen = rows[3], rows[4]
-    # The way back: components and the arc into each. A contracted cycle: its component, the joins before
-    # it, and the end of its arcs, which stand one cycle after the other.
+    # The path backward: components and the arc into each. A contracted cycle has its component, the number of
+    # joins before it, and the end of its arcs, which are stored cycle after cycle.
     way, arcs, wholes, befores, ends, n_cycles = rows[5], rows[6], rows[7], rows[8], rows[9], 0
     held, n_held = integers[2 * m + 10 * n : 2 * m + 12 * n], 0
     heaps.later[:], heaps.left[:], heaps.right[:] = 0.0, -1, -1
@@ -127,7 +127,7 @@ def arborescence(graph, integers, reals, into):
     for start in range(n):
         node, length = _find(sets.up, start), 0
         while seen[node] < 0:
-            # Arcs within a component that was contracted meanwhile are no ways in.
+            # Drop arcs that are now within a contracted component.
             while top[node] >= 0 and _find(sets.up, tails[top[node]]) == node:
                 _settle(heaps, top[node])
                 top[node] = _meld(heaps, heaps.left[top[node]], heaps.right[top[node]])
@@ -144,7 +144,7 @@ def arborescence(graph, integers, reals, into):
             node = _find(sets.up, tails[arc])
             if seen[node] == start:
                 before, whole, merged = size, node, -1
-                # From the end of the way to where the cycle was entered.
+                # From the end of the path to the component where the cycle begins.
                 while True:
                     length -= 1
                     other = way[length]
@@ -161,7 +161,7 @@ def arborescence(graph, integers, reals, into):
                 node = whole
         for i in range(length):
             into[_find(sets.up, heads[arcs[i]])] = arcs[i]
-    # Cycles are opened, the last first, each where the arc into it enters.
+    # Expand the cycles, last one first, at the node that the arc into the cycle enters.
     for cycle in range(n_cycles - 1, -1, -1):
         whole, before = wholes[cycle], befores[cycle]
         while size > before:
@@ -176,16 +176,16 @@ def arborescence(graph, integers, reals, into):
 
 @solve_kernel
 def solve_arborescence(means, integers, reals, out):
-    """`integers`: sign, nodes, root and arcs; their tails and heads; the arcs into nodes; scratch.
+    """Solve; `integers`: sign, nodes, root, arcs; their tails and heads; arcs into nodes; scratch.
 
-    `reals` is scratch. Arcs beyond the base arms are free.
+    `reals` is scratch space. Arcs beyond the base arms are free.
     """
     m, n, arcs, size = means.shape[0], integers[1], integers[3], 0
     ends, rest = integers[4 : 4 + 2 * arcs], integers[4 + 2 * arcs :]
     for arm in range(arcs):
         reals[arm] = -integers[0] * means[arm] if arm < m else 0.0
     arborescence(Arcs(ends[:arcs], ends[arcs:], n, integers[2]), rest[n:], reals, rest[:n])
-    taken = rest[n : n + m]  # scratch by now
+    taken = rest[n : n + m]  # now scratch space
     taken[:] = 0
     for arc in rest[:n]:
         if 0 <= arc < m:

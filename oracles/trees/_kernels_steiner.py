@@ -1,4 +1,4 @@
-"""Steiner trees: nearly the cheapest by Mehlhorn's bridges, the cheapest by subsets of terminals."""
+"""Steiner trees: an approximation by Mehlhorn's algorithm, and the optimum by subsets of terminals."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
 
 @lean_kernel
 def _settle(roads, weights, distance, into, heap, keys):
-    """Lower the distances of nodes to what they cost from others; write the edge where one is lowered."""
+    """Lower the distances of nodes to those over other nodes; write the last edge of each lowered node."""
     size = 0
     for node in range(distance.shape[0]):
         if distance[node] < np.inf:
@@ -30,11 +30,11 @@ def _settle(roads, weights, distance, into, heap, keys):
 
 @kernel
 def nearly_cheapest(roads, weights, terminals, chosen):
-    """Write the edges of a tree within 2 - 2 / t of the cheapest; return whether there is one.
+    """Write the edges of a tree of at most 2 - 2 / t times the least cost; return whether one exists.
 
-    Every node belongs to its nearest terminal. A spanning tree of the terminals by bridges, edges between
-    nodes of two of them, is one of their distances (Mehlhorn 1988), and that is within the ratio (Kou,
-    Markowsky, Berman 1981).
+    Each node belongs to its nearest terminal. A minimum spanning tree over the edges between nodes of
+    different terminals is a minimum spanning tree of the distances between terminals (Mehlhorn 1988), which
+    has the ratio (Kou, Markowsky, Berman 1981).
     """
     n, m, t = roads.offsets.shape[0] - 1, weights.shape[0], terminals.shape[0]
     distance, into = np.full(n, np.inf), np.full(n, -1, np.int64)
@@ -44,7 +44,7 @@ def nearly_cheapest(roads, weights, terminals, chosen):
     nearest[terminals] = np.arange(t)
     for node in np.argsort(distance, kind="mergesort"):
         if into[node] >= 0:
-            # Edges of no weight may point ahead in this order: walk to who is known.
+            # The order may not be correct for edges of weight 0, so walk to a node whose terminal is known.
             at = node
             while nearest[at] < 0:
                 at = roads.tails[into[at]] + roads.heads[into[at]] - at
@@ -70,10 +70,10 @@ def nearly_cheapest(roads, weights, terminals, chosen):
 
 @kernel
 def cheapest(roads, weights, terminals, chosen):
-    """Write the edges of the cheapest tree; return whether there is one: Dreyfus and Wagner 1971.
+    """Write the edges of a cheapest tree; return whether one exists: Dreyfus and Wagner 1971.
 
-    A tree for a set of terminals and a node either comes to the node over an edge, or is made of two trees
-    for parts of the set that meet there.
+    A tree for a set of terminals and a node either reaches the node by an edge, or consists of two trees for
+    parts of the set that meet at the node.
     """
     n, m, t = roads.offsets.shape[0] - 1, weights.shape[0], terminals.shape[0]
     sets = 1 << (t - 1)

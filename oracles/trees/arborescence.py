@@ -1,4 +1,4 @@
-"""Arborescences: each node is reached from a root by one way."""
+"""Arborescences: trees with one path from a root to each node."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class Arborescence(LinearOracle):
-    """The ways to reach all nodes of a directed graph from a root: its spanning arborescences. Exact.
+    """The spanning arborescences of a directed graph: trees with a path from the root to each node. Exact.
 
-    Base arm i is the i-th arc of ``graph.edges``; a super arm lists arcs in increasing order, one into each
-    node but the root. Without a root, super arms are branchings: at most one arc into each node, no cycle;
-    the empty set is one, and arcs that make it worse are left out. Means may have any sign. Self-loops and
-    arcs into the root are in no super arm.
+    Base arm i is the i-th arc of ``graph.edges``. A super arm lists arcs in increasing order, one into each
+    node except the root. If `root` is omitted, super arms are branchings: sets of arcs without a cycle and
+    with at most one arc into each node. The empty set is a branching, so the answer has no arc that makes it
+    worse. Means may have any sign. Self-loops and arcs into the root are in no super arm.
 
     Parameters
     ----------
     graph : networkx.DiGraph or networkx.MultiDiGraph
-        Parallel arcs are arms of their own. Its weights play no part.
+        A directed graph. Parallel arcs are separate base arms. Its weights are not used.
     root : node, optional
-        From where all nodes are to be reached; left out for branchings.
+        The node from which all nodes must be reached; omit it for branchings.
     sense : {"max", "min"}
-        Whether the largest or the cheapest is wanted.
+        Whether to maximise or to minimise the sum of the means.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Arborescence(LinearOracle):
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
         self.sense = one_of("sense", sense, ("max", "min"))
         self.n_arms, self._n_nodes, self.root = len(self.edges), len(number), root
-        # Branchings are the arborescences from a root of our own with a free arc to each node.
+        # Branchings are arborescences from an additional root with a free arc to each node.
         nodes = np.arange(len(number) if root is None else 0)
         self._root = len(number) if root is None else node_number("root", root, number)
         self._from = np.append(self._tails, np.full(len(nodes), self._root))
@@ -74,7 +74,7 @@ class Arborescence(LinearOracle):
         return self._n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether one arc leads into each node (at most one, without a root), and none back."""
+        """Return whether one arc leads into each node (at most one without a root), and there is no cycle."""
         heads = self._heads[super_arm]
         before = np.arange(self._n_nodes + 1)
         before[heads] = self._tails[super_arm]
@@ -82,7 +82,7 @@ class Arborescence(LinearOracle):
         is_start[heads] = False
         for _ in range(len(before).bit_length()):
             before = before[before]
-        # Who follows the arcs back to where none leads in has met no cycle.
+        # A walk backward that ends at a node without an arc into it has not entered a cycle.
         is_forest = len(np.unique(heads)) == len(heads) and is_start[before].all()
         return bool(is_forest and (self.root is None or (is_start[:-1].sum() == 1 and is_start[self._root])))
 
@@ -92,7 +92,7 @@ class Arborescence(LinearOracle):
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best arborescence, its arcs in increasing order."""
         best = self._best(self._check_means(means), np.zeros(len(self._to), bool))
-        assert best is not None, "the constructor made sure of one"
+        assert best is not None, "the constructor checked that one exists"
         return best
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
@@ -107,7 +107,7 @@ class Arborescence(LinearOracle):
     ) -> IntArray | None:
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)
-        # An arc is used if it is the only one into its head.
+        # A required arc is used if it is the only open arc into its head.
         is_closed = np.isin(self._to, self._heads[required])
         is_closed[required] = False
         is_closed[banned] = True
@@ -126,7 +126,7 @@ class Arborescence(LinearOracle):
 
     @property
     def _all_nodes(self) -> int:
-        """Number of nodes with the root of our own."""
+        """The number of nodes, including the additional root."""
         return self._n_nodes + (self.root is None)
 
     def _best(self, means: FloatArray, is_closed: BoolArray) -> IntArray | None:

@@ -1,4 +1,4 @@
-"""Steiner trees: networks that connect terminals."""
+"""Steiner trees: connections of terminals."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ class SteinerTree(Sufficing):
     """The sets of edges that connect all terminals, at least cost.
 
     Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. For positive
-    costs it is a tree, whose other nodes are on the way between terminals; by the family it may hold more
-    edges than it needs, and edges of negative cost are in all exact answers.
+    costs, the answer is a tree, whose other nodes lie on paths between terminals. In general, a super arm may
+    contain more edges than necessary, and every exact answer contains all edges of negative cost.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        Undirected; parallel edges are arms of their own. Its weights play no part.
+        An undirected graph. Parallel edges are separate arms. Its weights are not used.
     terminals : sequence of nodes
-        What is to be connected: two nodes at least.
+        The nodes to be connected, at least two.
     method : {"exact", "approximate"}
-        ``"exact"`` is by subsets of terminals (Dreyfus, Wagner 1971), of which there may be 12 at most: a
-        call takes 3^t n steps for t terminals and n nodes. ``"approximate"`` is as fast as one search for
-        shortest paths (Mehlhorn 1988), for any number of terminals; ``alpha`` is ``2 - 2 / t`` then, for
-        costs that are not negative.
+        The algorithm. ``"exact"`` uses subsets of terminals (Dreyfus, Wagner 1971) and supports at most 12
+        terminals: a call takes 3^t n steps for t terminals and n nodes. ``"approximate"`` takes the time of
+        one shortest-path search (Mehlhorn 1988), for any number of terminals. Its ``alpha`` is ``2 - 2 / t``
+        for nonnegative costs.
 
     Raises
     ------
     ValueError
-        If the graph is directed or has no edge, a terminal is unknown or repeated, they are not connected,
-        or too few or too many for the method. In `solve`: if a cost is negative and the method approximate.
+        If the graph is directed or has no edge, if a terminal is unknown or repeated, if the terminals are
+        not connected, or if there are fewer than two or too many for the method. In `solve`, if a cost is
+        negative and the method is ``"approximate"``.
 
     Examples
     --------
@@ -81,11 +82,11 @@ class SteinerTree(Sufficing):
         named = listed("terminals", terminals, "nodes")
         self._terminals = np.array([node_number("terminals", node, number) for node in named], np.int64)
         if len(named) < 2 or len(np.unique(self._terminals)) < len(named):
-            raise ValueError(f"terminals must be distinct nodes, two at least, got {shown(named)}")
+            raise ValueError(f"terminals must be at least two distinct nodes, got {shown(named)}")
         self.method = one_of("method", method, ("exact", "approximate"))
         if method == "exact" and len(named) > _MOST:
             raise ValueError(
-                f"terminals must be {_MOST} at most for method='exact', got {len(named)}; see 'approximate'"
+                f"terminals must be at most {_MOST} for method='exact', got {len(named)}; pass 'approximate'"
             )
         # Kou, Markowsky, Berman 1981, theorem 1; with two terminals, a shortest path.
         self.alpha = 1.0 if method == "exact" else 2.0 - 2.0 / len(named)

@@ -59,7 +59,7 @@ def test_the_root_is_the_best_of_what_is_available(case):
         available = rng.random(oracle.n_arms) < 0.75
         worth = [sign * means[a].sum() + np.sqrt(squares[a].sum()) for a in family if available[a].all()]
         if not worth:
-            with pytest.raises(ValueError, match="available must leave a super arm"):
+            with pytest.raises(ValueError, match="available must contain a super arm"):
                 oracle.solve_root(means, squares, rng, available=available)
             continue
         arms = oracle.solve_root(means, squares, rng, available=available)

@@ -128,7 +128,7 @@ def test_windows_that_are_none():
             BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
     with pytest.raises(ValueError, match="reward_range must be given"):
         BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
-    with pytest.raises(ValueError, match="policy must learn ArmStatistics"):
+    with pytest.raises(ValueError, match="must have plain ArmStatistics"):
         BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)
 
 
@@ -377,14 +377,14 @@ def test_the_support_is_that_of_all_environments():
 
 
 test_what_is_no_world_is_refused = refused(
-    ([], [], None, "changes must be one fewer"),
-    ([place(MEANS)], [3], None, "changes must be one fewer"),
-    ([place(MEANS)] * 2, [0], None, "changes must increase"),
-    ([place(MEANS)] * 3, [4, 3], None, "changes must increase"),
+    ([], [], None, "changes must have one entry fewer"),
+    ([place(MEANS)], [3], None, "changes must have one entry fewer"),
+    ([place(MEANS)] * 2, [0], None, "changes must be increasing"),
+    ([place(MEANS)] * 3, [4, 3], None, "changes must be increasing"),
     ([place(MEANS)] * 2, [1.5], None, "changes must hold integers"),
     ([place(MEANS)] * 2, [5], 5, "period must be"),
     ([place(MEANS), place(MEANS[:3])], [5], None, "environments must agree"),
-    ([place(MEANS), MEANS], [5], None, "environments must hold environments"),
+    ([place(MEANS), MEANS], [5], None, "environments must contain environments"),
     (place(MEANS), [], None, "environments must be a list"),
     by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )
@@ -402,8 +402,8 @@ def test_means_move_on_straight_lines(period):
 test_what_is_no_path_is_refused = refused(
     ([0.1, 0.2], [1], None, "path must be a table"),
     ([[0.1, 1.2]], [1], None, "path must be a table"),
-    ([[0.1, 0.2]], [1, 2], None, "rounds must be as many"),
-    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be as many"),
+    ([[0.1, 0.2]], [1, 2], None, "rounds must be increasing integers"),
+    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be increasing integers"),
     ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
     ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
     by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
@@ -434,8 +434,8 @@ test_parameters_out_of_range_are_refused = refused(
     (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
     (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
     (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
-    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "policy must learn ArmStatistics"),
-    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "policy must learn ArmStatistics"),
+    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "must have plain ArmStatistics"),
+    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "must have plain ArmStatistics"),
     (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
     (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
     (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),

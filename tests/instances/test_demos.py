@@ -91,14 +91,14 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
     assert main(["demo", "influence", *arguments, "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     for said in (
-        "friends.csv is a list of edges parted by commas, with a header: person1, person2, weight\n"
-        "ties go both ways, as asked for\n"
-        "column weight (1 to 9) is taken for weights",
-        "9 people, 36 ways from one to another; 2 seeds are chosen in a round",
+        "friends.csv is an edge list separated by commas, with the header person1, person2, weight\n"
+        "ties go both ways, as requested\n"
+        "column weight (1 to 9) has weights",
+        "9 people, 36 directed ties; 2 seeds are chosen in a round",
         "After 3 rounds, seeds chosen by Thompson sampling with a learned prior reach ",
         " of 9 people; seeds chosen for probabilities drawn at random reach ",
-        "  Random probabilities  learns nothing: every round the oracle's choice for probabilities drawn",
-        "  % seen                per cent of the 36 ties that were seen at least once",
+        "  Random probabilities  learns nothing: in each round it plays the oracle's solution for",
+        "  % seen                percentage of the 36 ties observed at least once",
         "written to cmab-influence-friends-csv: arms.csv",
     ):
         assert said in printed
@@ -133,7 +133,7 @@ def test_without_matplotlib_there_are_numbers(tmp_path, capsys, monkeypatch):
     assert main(["demo", "coverage", "--rounds", "5", "--replications", "1", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == NUMBERS
     assert capsys.readouterr().out.startswith(
-        "Davis's Southern women: 18 women, 14 events, 3 hosts in a round"
+        "Davis's Southern women: 18 women, 14 events; 3 women are chosen in a round"
     )
 
 
@@ -143,7 +143,10 @@ def test_what_is_called_random_is_said_to_be_the_oracles_choice(name):
     made = getattr(commands, name)
     assert "drawn at random" in made.demo.sentence
     assert made.demo.yardstick == "Random probabilities"
-    assert "Random probabilities learns nothing: every round the oracle's choice for prob" in made.__doc__
+    assert (
+        "Random probabilities learns nothing: in each round it plays the oracle's solution for prob"
+        in made.__doc__
+    )
 
 
 @pytest.mark.slow
@@ -245,7 +248,7 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
         f"{name} (incomplete)"
         for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random probabilities")
     }
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "run the same command to continue" in capsys.readouterr().err
     assert {row["replication"] for row in table(tmp_path, "curves")} == {"0", "1"}
     assert (tmp_path / "regret.png").is_file()
     monkeypatch.setattr(_pieces, "replicate", replicate)
@@ -279,7 +282,7 @@ def test_a_demo_in_a_study_file(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"demo": "nothing"}, "instances.x: demo must be one of those registered"),
+        ({"demo": "nothing"}, "instances.x: demo must be one of the registered demos"),
         ({"demo": "influence", "graph": "/etc/passwd"}, "x.graph must be a table { file"),
         ({"demo": "influence", "graph": {"file": "/etc/passwd"}}, "x.graph must be a file in"),
         ({"demo": "top-k", "arms": {"file": "edges.txt"}}, "x.arms must be a file in"),
@@ -287,7 +290,7 @@ def test_a_demo_in_a_study_file(tmp_path):
         ({"demo": "top-k", "oracle": {}}, "x.oracle must be a table { file"),
         (
             {"demo": "top-k", "colour": 1},
-            "x: there must be no entries but arms, k, rng; got colour",
+            "x must only have the entries arms, k, rng; got colour",
         ),
     ],
 )

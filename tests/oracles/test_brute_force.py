@@ -81,10 +81,10 @@ def test_a_reward_that_is_no_sum_is_no_linear_oracle():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((3, []), "at least one, got none"),
+        ((3, []), "at least one super arm, got none"),
         ((3, [[0], [3]]), r"super_arms\[1\] must lie in range\(3\)"),
         ((3, [[0, 0]]), r"super_arms\[0\] must not repeat"),
-        ((3, [[0, 1], [1, 0]]), r"must not repeat one, got \[1, 0\] again at position 1"),
+        ((3, [[0, 1], [1, 0]]), r"must not repeat a super arm, got \[1, 0\] again at position 1"),
         ((0, [[0]]), "n_arms must be"),
         ((3, [5]), r"super_arms\[0\] must be a 1-D integer array"),
     ],

@@ -38,7 +38,7 @@ def is_sentence(error, path):
     """Whether an error has the path, and says in words what to do."""
     assert isinstance(error, OSError)
     assert error.filename == str(path)
-    assert re.search(r"\. Nothing that was saved before is lost", error.strerror), error.strerror
+    assert re.search(r"\. Earlier saved data is not lost", error.strerror), error.strerror
     assert re.search("free some space|change the|put the file|choose", error.strerror)
     return True
 

@@ -77,7 +77,7 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, capsys):
     assert cli.main(["demo", "interrupted", "--out", str(tmp_path)]) == 130
     printed = capsys.readouterr()
     assert "first" in printed.out
-    assert "interrupted; the results until then are above" in printed.err
+    assert "interrupted; the results so far are above" in printed.err
     assert "first" in (tmp_path / "table.csv").read_text()
 
 
@@ -108,7 +108,7 @@ def test_output_folder_is_tried_before_the_run(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
     assert cli.main(["demo", "interrupted", "--out", str(file)]) == 1
-    assert "--out must be a folder that can be written" in capsys.readouterr().err
+    assert "--out must be a writable folder" in capsys.readouterr().err
 
 
 def test_help_comes_from_signature_and_docstring(capsys):

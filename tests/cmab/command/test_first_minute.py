@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from types import SimpleNamespace
 
 import pytest
 from refusals import refused
@@ -38,6 +39,24 @@ def compile_for(clock, stopwatch, seconds):
         clock[0] += seconds / 2
 
 
+class Compiled:
+    """What numba's events say of a function."""
+
+    stats = SimpleNamespace(cache_path=None)
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_functions_of_the_program_itself_are_not_told_of(clock, capsys, is_ours):
+    listener, function = _watch._Listener(), Compiled()
+    if is_ours:
+        _watch.watch(function)
+    event = SimpleNamespace(kind="numba:compile", data={"dispatcher": function})
+    listener.on_start(event)
+    clock[0] += 3.0
+    listener.on_end(event)
+    assert ("cmab: compiling" in capsys.readouterr().err) == is_ours
+
+
 def test_compiling_is_told_once_and_only_where_it_takes_long(clock, capsys):
     stopwatch = _watch.Stopwatch("/somewhere")
     compile_for(clock, stopwatch, 1.5)
@@ -49,7 +68,7 @@ def test_compiling_is_told_once_and_only_where_it_takes_long(clock, capsys):
     assert told.err.count("\n") == 1
     assert told.out == ""
     assert "cmab: compiling" in told.err
-    assert "kept in /somewhere" in told.err
+    assert "cached in /somewhere" in told.err
     assert "`cmab warmup`" in told.err
 
 
@@ -61,7 +80,7 @@ def test_who_tells_it(process, quiet, is_told, clock, capsys, monkeypatch):
     monkeypatch.setattr(_watch, "current_process", lambda: Worker(process))
     monkeypatch.setenv("CMAB_QUIET", quiet)
     compile_for(clock, _watch.Stopwatch(""), 5.0)
-    assert capsys.readouterr().err.count("and again in each process") == is_told
+    assert capsys.readouterr().err.count("each process compiles it again") == is_told
 
 
 @pytest.mark.slow
@@ -88,7 +107,7 @@ test_names_of_others_are_asked_back = refused(
     (lambda: identify(LUCB1(3, 1, delta=0.1), PLAIN, jobs=2), "did you mean 'n_jobs'"),
     (
         lambda: identify(LUCB1(3, 1, delta=0.1), PLAIN, colour=2),
-        "'colour'; it takes explorer, environment",
+        "'colour'; its arguments are explorer, environment",
     ),
     (lambda: compare({"a": CUCB(TOP)}, PLAIN, rounds=9), "did you mean 'horizon'"),
     (lambda: compare(policies={"a": CUCB(TOP)}, environment=PLAIN), "did you mean 'learners'"),

@@ -4,13 +4,15 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from places import ROOT
 
-from cmab.compiled import _code_cache
-from cmab.compiled._code_cache import first_own_folder
+from cmab.compiled import _code_cache, _kernels
+from cmab.compiled._code_cache import first_own_folder, may_write, module_folder, sole_writer
 
 KERNELS = """
 import numpy as np
@@ -66,6 +68,7 @@ import enum
 import sys
 import numpy as np
 from cmab.kernels import kernel
+from numba.extending import register_jitable
 
 class Steps(enum.IntEnum):
     ONE = {0}
@@ -81,6 +84,10 @@ def inner(x):
 def outer(x):
     return inner(x)
 
+@register_jitable
+def inlined(x):
+    return x + {0}
+
 def defaulting(y={0}):
     @kernel
     def added(x):
@@ -93,7 +100,7 @@ TAKING = """
 import numpy as np
 import theirs
 from cmab.kernels import kernel
-from theirs import PAIR, STEP, STEPS, closing, inner, outer
+from theirs import PAIR, STEP, STEPS, closing, inlined, inner, outer
 
 @kernel
 def of_chain(x): return outer(x)
@@ -111,8 +118,10 @@ def of_tuple(x): return x + PAIR[1][0]
 def of_closure(x): return closing(x)
 @kernel
 def of_class(x): return x + theirs.Steps.ONE
+@kernel
+def of_inlined(x): return inlined(x)
 
-rules = (of_chain, of_part, of_module, of_constant, of_array, of_tuple, of_closure, of_class)
+rules = (of_chain, of_part, of_module, of_constant, of_array, of_tuple, of_closure, of_class, of_inlined)
 print(*(rule(0) for rule in rules), sum(sum(rule.stats.cache_hits.values()) for rule in rules))
 """
 
@@ -122,10 +131,10 @@ print(*(rule(0) for rule in rules), sum(sum(rule.stats.cache_hits.values()) for 
 def test_what_a_rule_takes_from_other_files_is_part_of_it(tmp_path, name):
     """numba looks at the file of a function alone, and would play on with the old helpers and constants."""
     (tmp_path / name).write_text(TAKING)
-    for step, hits in ((1, 0), (1, 8), (2, 0), (2, 8)):
+    for step, hits in ((1, 0), (1, 9), (2, 0), (2, 9)):
         (tmp_path / "theirs.py").write_text(TAKEN.format(step))
         found = run_in(tmp_path, f"import {name[:-3]}")
-        assert found == [str(step * times) for times in (1, 1, 2, 1, 1, 1, 1, 1)] + [str(hits)]
+        assert found == [str(step * times) for times in (1, 1, 2, 1, 1, 1, 1, 1, 1)] + [str(hits)]
 
 
 def damages(content):
@@ -133,6 +142,90 @@ def damages(content):
     flipped = bytearray(content)
     flipped[len(content) // 2] ^= 4
     yield from (b"", content[: len(content) // 2], bytes(flipped))
+
+
+def as_a_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def as_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def as_a_circle(path):
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+@posix
+@pytest.mark.parametrize(
+    "damage", [as_a_pipe, as_a_folder, as_a_circle, lambda path: path.write_text("[" * 100_000)]
+)
+@pytest.mark.parametrize("name", ["seal.json", "f.nbi"])
+def test_what_is_no_sealed_file_empties_the_folder(tmp_path, monkeypatch, name, damage):
+    """Reading a pipe waits for ever, and JSON may be nested too deep."""
+    monkeypatch.setattr(_code_cache, "cache_folder", lambda: str(tmp_path))
+    folder = tmp_path / "module"
+    folder.mkdir()
+    (folder / "f.nbi").write_text("code")
+    _code_cache.seal(folder)
+    assert module_folder.__wrapped__("module") == str(folder)
+    assert (folder / "f.nbi").read_text() == "code"
+    damage(folder / name)
+    assert module_folder.__wrapped__("module") == str(folder)
+    assert not list(folder.iterdir())
+
+
+@posix
+def test_a_process_that_keeps_the_lock_is_waited_for_once(tmp_path, monkeypatch):
+    """By a clock of our own. What it may be writing is left alone; once it is gone, all is as before."""
+    import fcntl
+
+    now = 0.0
+
+    def sleep(seconds):
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(_code_cache, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(_code_cache, "cache_folder", lambda: str(tmp_path))
+    (tmp_path / "module").mkdir()
+    written = tmp_path / "module" / "f.nbi"
+    written.write_text("not sealed yet")
+    with (tmp_path / "lock").open("w") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        for _ in range(20):
+            with sole_writer():
+                assert not may_write()
+            assert module_folder.__wrapped__("module") == ""
+        assert 30.0 <= now < 31.0
+    assert written.exists()
+    with sole_writer():
+        assert may_write()
+    assert module_folder.__wrapped__("module")
+    assert not written.exists()
+
+
+def test_threads_leave_numbas_own_setting_as_it_was(tmp_path, monkeypatch):
+    """Each waits for another to come in between: one after the other they find the user's folder again."""
+    entered, first = threading.Semaphore(0), []
+
+    def slow(function):
+        entered.release()
+        if not first:
+            first.append(function)
+            for _ in range(2):
+                entered.acquire(timeout=0.05)
+        return SimpleNamespace(cache_path=tmp_path)
+
+    monkeypatch.setattr(_kernels, "_Kept", slow)
+    monkeypatch.setattr(_kernels._config, "CACHE_DIR", "the user's")
+    with ThreadPoolExecutor(2) as pool:
+        for name in "ab":
+            pool.submit(_kernels._keep, SimpleNamespace(py_func=name), str(tmp_path / name))
+    assert _kernels._config.CACHE_DIR == "the user's"
 
 
 @posix
@@ -146,7 +239,7 @@ def test_folders_of_others_are_refused(tmp_path, monkeypatch):
     other.mkdir()
     other.chmod(0o777)
     for refused in (link, other):
-        with pytest.warns(RuntimeWarning, match=f"{refused.name} belongs to somebody else or can be written"):
+        with pytest.warns(RuntimeWarning, match=f"{refused.name} belongs to another user or can be written"):
             assert first_own_folder([refused]) == ""
         assert first_own_folder([refused, own]) == str(own)
     monkeypatch.setattr(_code_cache.os, "geteuid", lambda: os.getuid() + 1)
@@ -171,14 +264,15 @@ def test_damaged_caches_are_built_anew(project, kind):
 
 @pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_error(project):
-    """A file in place of the folder; a disk without room."""
+    """A file in place of the folder; a disk without room, which shows before or while code is written."""
     (project / "cache").touch()
     assert use(project) == 0
     (project / "cache").unlink()
     full = f"import cmab.compiled._code_cache as cache\ncache._ROOM = 2**80\n{USE}"
-    assert [use(project, full) for _ in range(2)] == [0, 0]
-    assert use(project) == 0
-    assert use(project) == 2
+    small = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n{USE}"
+    for code in (full, small) if os.name == "posix" else (full,):
+        assert use(project, code) == 0
+    assert [use(project) for _ in range(2)] == [0, 2]
 
 
 @pytest.mark.slow

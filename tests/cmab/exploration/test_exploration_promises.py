@@ -248,7 +248,7 @@ def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
     elif getattr(explorer, "epsilon", 0.0) > 0.0:
         found = identify(explorer, arms, rng=0, max_samples=3000)
     else:
-        with pytest.warns(RuntimeWarning, match="cut off undecided"):
+        with pytest.warns(RuntimeWarning, match="cut off after"):
             found = identify(explorer, arms, rng=0)
         assert not found.certified.any()
     assert found.samples.max() <= 3000 or explorer.is_bounded
@@ -257,8 +257,8 @@ def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
 def test_a_long_run_says_so(monkeypatch):
     monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
     monkeypatch.setattr(identification, "_LONG", 1000)
-    early = pytest.warns(RuntimeWarning, match="undecided after 1,0.. samples")
-    with pytest.warns(RuntimeWarning, match="cut off undecided"), early:
+    early = pytest.warns(RuntimeWarning, match="has not stopped after 1,0.. samples")
+    with pytest.warns(RuntimeWarning, match="cut off after"), early:
         identify(cmab.LUCB1(4, 2, delta=0.1), Undeclared([0.0] * 4), rng=0)
 
 
@@ -303,6 +303,6 @@ def test_without_a_goal_nothing_is_judged():
     found = identify(WithoutGoal(4, 2, budget=8), BernoulliArms(CLEAR), rng=0, replications=3)
     assert not found.judged
     assert not (found.correct | found.wrong).any()
-    assert "not judged for want of a goal" in repr(found)
+    assert "not judged: it has no goal" in repr(found)
     (row,) = explorer_rows({"uniform": found})
     assert row["wrong"] is row["share wrong"] is None

@@ -50,7 +50,7 @@ def test_statistics_of_other_arms_are_not_merged():
         with pytest.raises(ValueError, match="alone"):
             one.merge(other)
     full = ArmStatistics(np.array([2**53]), np.zeros(1), np.zeros(1), rounds=1)
-    with pytest.raises(ValueError, match="counts must stay"):
+    with pytest.raises(ValueError, match="sum of counts must be at most"):
         full.merge(full)
 
 

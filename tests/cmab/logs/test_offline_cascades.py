@@ -188,7 +188,7 @@ def fork(**options):
 test_logs_that_cannot_be_are_refused = refused(
     (
         lambda: clcb_cascades(fork(), [], []),
-        "seeds and active must have a round or more each, got 0 and 0",
+        "seeds and active must have the same number of rounds, at least 1, got 0 and 0",
     ),
     (lambda: clcb_cascades(fork(), [["a"]], []), "got 1 and 0"),
     (lambda: clcb_cascades(fork(), [["a"], ["x"]], [[], []]), r"seeds must hold names .* in round 1"),
@@ -197,16 +197,16 @@ test_logs_that_cannot_be_are_refused = refused(
     (lambda: clcb_cascades(fork(), [3], [[]]), "seeds must hold names of the network"),
     (
         lambda: clcb_cascades(fork(), [["a"], ["b"]], [["b"], ["c"]]),
-        "no seed can have told 'c' in round 1",
+        "active must be people whom a seed can reach, got 'c' in round 1",
     ),
     (lambda: clcb_cascades(fork(), [["a"]], [[]], delta=1.0), "delta must"),
-    (lambda: clcb_cascades(fork(model="lt"), [["a"]], [[]]), "oracle must be of influence"),
-    (lambda: clcb_cascades(TopK(2, 1), [[0]], [[]]), "oracle must be of influence"),
+    (lambda: clcb_cascades(fork(model="lt"), [["a"]], [[]]), "oracle must be an influence oracle"),
+    (lambda: clcb_cascades(TopK(2, 1), [[0]], [[]]), "oracle must be an influence oracle"),
     (
         lambda: clcb_cascades(
             DeadlineInfluence(nx.DiGraph([(0, 1)]), 1, deadline=2, meeting=0.5), [[0]], [[]]
         ),
-        "oracle must be of influence",
+        "oracle must be an influence oracle",
     ),
     (
         lambda: clcb_cascades(DegreeHeuristic(nx.MultiDiGraph([(0, 1), (0, 1)]), 1), [[0]], [[1]]),

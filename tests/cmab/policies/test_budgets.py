@@ -292,7 +292,7 @@ def test_the_mixture_is_that_of_the_enumerated_program(seed):
 
 
 def test_the_mixture_refuses_what_it_cannot_be_of():
-    with pytest.raises(ValueError, match="oracle must be linear, exact and of rewards"):
+    with pytest.raises(ValueError, match="oracle must be linear, exact and maximise rewards"):
         best_mixture(TopK(3, k=1, sense="min"), np.ones(3), np.ones((1, 3)), [1.0])
     with pytest.raises(ValueError, match=r"costs must have shape \(1, 3\)"):
         best_mixture(TopK(3, k=1), np.ones(3), np.ones(3), [1.0])
@@ -400,7 +400,7 @@ def test_oracles_that_prices_do_not_fit():
 
 def test_no_other_rule_stands_before_one_with_budgets():
     for around in (ForcedExploration, GLRRestart):
-        with pytest.raises(ValueError, match="policy must be one without budgets"):
+        with pytest.raises(ValueError, match="policy must have no budgets"):
             around(learner())
 
 
@@ -439,13 +439,13 @@ def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
 
 
 def test_worlds_that_use_up_what_they_cannot():
-    with pytest.raises(ValueError, match=r"uses must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"uses must be in \[0, 1\]"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[GaussianArms([0.5] * 4, 0.1)])
-    with pytest.raises(ValueError, match="uses must hold Arms, 4 in number"):
+    with pytest.raises(ValueError, match="uses must be Arms with 4 base arms each"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
     with pytest.raises(ValueError, match="allowance"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
-    with pytest.raises(ValueError, match="uses must hold the arms of one resource at least"):
+    with pytest.raises(ValueError, match="uses must have the arms of at least one resource"):
         ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[])
     plain = ResourceSemiBandit(PLACE.arms, ORACLE, uses=USES)
     assert plain.optimum == SemiBandit(PLACE.arms, ORACLE).optimum
@@ -464,7 +464,7 @@ def test_only_what_is_there_is_bought():
     session = Session(learner(), rng=0)
     ticket = session.ask(Context(available=[False, True, True, True]))
     assert 0 not in ticket
-    with pytest.raises(ValueError, match="context must have nothing but available"):
+    with pytest.raises(ValueError, match="context must have only available"):
         session.ask(Context(values=np.ones(4)))
 
 

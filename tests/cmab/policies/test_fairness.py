@@ -80,5 +80,5 @@ test_only_sums_and_availability_are_understood = refused(
         lambda: LFG(BruteForce(3, [(0, 1)], reward=lambda means, arms: 1.0), 0.1),
         "oracle must be a LinearOracle for LFG",
     ),
-    (lambda: Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5))), "got values besides"),
+    (lambda: Session(LFG(ORACLE, 0.1), rng=0).ask(Context(values=np.ones(5))), "got values, which it"),
 )

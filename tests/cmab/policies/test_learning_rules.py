@@ -165,7 +165,7 @@ def test_sums_of_outcomes_are_refused_and_change_nothing():
 
 
 def test_states_with_another_memory_are_refused():
-    with pytest.raises(ValueError, match="the memory of another rule"):
+    with pytest.raises(ValueError, match="the memory of another policy"):
         DiscountedCUCB(TopK(3, 1)).select(CUCB(TopK(3, 1)).initial_state(), 0)
 
 

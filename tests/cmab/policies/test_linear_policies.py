@@ -245,7 +245,7 @@ def test_probabilities_are_within_bounds_for_oracles_that_need_it():
 
 
 test_what_is_refused_when_they_are_made = refused(
-    ({}, "dimension must be given where features are not"),
+    ({}, "dimension must be given if features are not"),
     ({"dimension": 0}, "dimension must"),
     ({"features": ONE_HOT, "dimension": 6.0}, "dimension must be an integer"),
     ({"dimension": 10**7}, r"dimension must be at most 16384 with 1 group\(s\), .* got 10000000"),
@@ -257,7 +257,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"features": np.full((6, 1), 1e200)}, r"features must have norms of at most norm=1, got 1e\+200"),
     (
         {"features": ONE_HOT * 7},
-        "got 7 of arm 0: divide all by it, or say norm=7",
+        "got 7 of arm 0: divide all by it, or set norm=7",
     ),
     ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
     ({"dimension": 2, "groups": [0, 1, 3, 0, 0, 0]}, "groups must be one integer for each of 6 arms"),
@@ -265,7 +265,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"dimension": 2, "ridge": 0.0}, "ridge must"),
     ({"dimension": 2, "norm": 0.0}, "norm must"),
     ({"dimension": 2, "sigma": 0.0}, "sigma must"),
-    ({"dimension": 2, "support": None}, "sigma must be given where support is None"),
+    ({"dimension": 2, "support": None}, "sigma must be given if support is None"),
     ({"dimension": 2, "radius": -1.0}, "radius must"),
     ({"dimension": 2, "bound": -1.0}, "bound must"),
     ({"dimension": 2, "delta": 0.0}, "delta must"),
@@ -302,8 +302,8 @@ def test_what_is_refused_in_a_round():
         ({"precision": np.eye(2)[None]}, "state.precision must be floats of shape"),
         ({"precision": np.array([[[1.0, 2.0], [0.0, 1.0]]])}, "precision must be symmetric"),
         ({"precision": 0.5 * np.eye(2)[None], "rounds": 1}, "precision must be at least"),
-        ({"moment": np.array([[0.0, np.inf]])}, "all numbers finite"),
-        ({"moment": np.array([[0.0, 1.0]])}, "there must be a round"),
+        ({"moment": np.array([[0.0, np.inf]])}, "all numbers must be finite"),
+        ({"moment": np.array([[0.0, 1.0]])}, "rounds must be positive"),
         ({"rounds": -1}, "rounds must"),
     ],
 )

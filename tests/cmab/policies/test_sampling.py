@@ -229,7 +229,7 @@ def test_points_are_drawn_as_often_as_they_are_likely():
 
 
 test_wrong_parameters_are_refused = refused(
-    (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given where support is None"),
+    (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given if support is None"),
     (lambda oracle: GaussianCTS(oracle, "boosted", variance_factor=0.9), "variance_factor must be"),
     (lambda oracle: HierarchicalCTS(oracle, [1, 2]), "groups must be 12 integers"),
     (lambda oracle: HierarchicalCTS(oracle, np.ones(12)), "groups must be 12 integers"),
@@ -348,7 +348,7 @@ def test_what_a_memory_was_learned_with_stays(wrap, changed, is_refused, tmp_pat
     session.save(tmp_path / "s")
     other = wrap(HierarchicalCTS(oracle, **(usual | changed)))
     if is_refused:
-        with pytest.raises(ValueError, match="memory was learned with"):
+        with pytest.raises(ValueError, match="on which its memory depends"):
             Session.load(tmp_path / "s", other, accept_changes=True)
     else:
         assert Session.load(tmp_path / "s", other, accept_changes=True).state.rounds == 5

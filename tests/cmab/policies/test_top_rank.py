@@ -169,7 +169,7 @@ def test_costs_are_what_is_missing_to_one():
     [
         (lambda state: state.leads.__setitem__((0, 1), 9.0), "leads"),
         (lambda state: state.differences.fill(9.0), "differences must"),
-        (lambda state: state.differences.__setitem__((0, 1), 0.5), "both ways"),
+        (lambda state: state.differences.__setitem__((0, 1), 0.5), "differences must be symmetric"),
         (lambda state: state.better.__setitem__((0, 1), True), "better must"),
         (lambda state: setattr(state, "better", np.zeros((2, 2), bool)), "better must be"),
         (lambda state: setattr(state, "rounds", -1), "rounds"),
@@ -249,7 +249,7 @@ test_what_is_no_list_is_refused = refused(
     (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0], [1], [2]]), "the first list of lists must be"),
     (lambda: within([True, False, False]), "context.available must leave 2 items for a list, got 1"),
     (lambda: within([True] * 4), "context.available must be 3 booleans, got 4"),
-    (lambda: within([True] * 3, values=np.ones(3)), "context must have nothing but available"),
+    (lambda: within([True] * 3, values=np.ones(3)), "context must have only available"),
 )
 
 
@@ -258,7 +258,7 @@ test_what_is_no_list_is_refused = refused(
     [
         (Feedback([0], [2.0], pulls=[3]), "one list a round"),
         (Feedback([3], [1.0]), "feedback.arms must lie in range"),
-        (Feedback([2], [1.0]), "must stand in lists"),
+        (Feedback([2], [1.0]), "must be in lists"),
     ],
 )
 def test_what_is_no_click_is_refused(feedback, told):

@@ -362,6 +362,6 @@ def test_planted_links_are_not_followed(folder, tmp_path, name):
     shutil.rmtree(copied / "figures")
     (tmp_path / "elsewhere").mkdir()
     (copied / "figures").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="figures must be no link"):
+    with pytest.raises(OSError, match="figures must not be a link"):
         write_report(copied)
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -160,7 +160,7 @@ def test_saved_and_loaded(found, tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PK", b"\x80\x04K\x01."])
 def test_other_files_are_refused(data, tmp_path):
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match=r"must be a file that Comparison\.save wrote"):
+    with pytest.raises(ValueError, match=r"must be a file written by Comparison\.save"):
         Comparison.load(tmp_path / "x")
 
 
@@ -169,7 +169,7 @@ def test_a_damaged_file_is_refused(found, tmp_path):
     data = bytearray((tmp_path / "x").read_bytes())
     data[len(data) // 2] ^= 255
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match=r"must be a file that Comparison\.save wrote"):
+    with pytest.raises(ValueError, match=r"must be a file written by Comparison\.save"):
         Comparison.load(tmp_path / "x")
 
 
@@ -184,7 +184,7 @@ def test_without_an_optimum_rewards_are_compared():
     assert np.isnan(found["CUCB"].optimum)
     assert "regret" not in found.rows()[0]
     assert "reward a round, 95 %" in str(found)
-    assert found.plot().get_ylabel() == "Expected reward a round up to now"
+    assert found.plot().get_ylabel() == "Expected reward per round so far"
 
 
 def test_wrapped_oracles_and_shared_objects():
@@ -214,7 +214,7 @@ def test_what_a_cut_off_run_leaves_unknown_does_not_count():
     (row,) = ExplorerComparison({"cut": cut, "whole": whole}).tests()
     np.testing.assert_allclose(row["p"], 1.0)
     never = ExplorerComparison({"a": cut, "b": cut})
-    assert never.headline == "None stopped in more than half of its runs: there is no best one."
+    assert never.headline == "No explorer stopped in more than half of its runs, so there is no best one."
 
 
 def test_who_errs_too_often_is_not_the_best():
@@ -245,9 +245,9 @@ def test_explorers_are_those_of_identify():
 
 
 test_refusals_name_the_learner = refused(
-    ({}, {"horizon": 5}, "learners must hold one at least, got none"),
+    ({}, {"horizon": 5}, "learners must have at least one entry, got none"),
     ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
-    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have names, which are texts, got 1"),
+    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have non-empty strings as names, got 1"),
     ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have names"),
     ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
     ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same base arms, got 6 and 5"),
@@ -259,7 +259,7 @@ test_refusals_name_the_learner = refused(
     (
         {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
         {"horizon": 5},
-        "oracles of one sense, got",
+        "oracles with the same sense, got",
     ),
     ({"a": CUCB(ORACLE)}, {}, "give the horizon for policies"),
     ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),

@@ -122,7 +122,7 @@ def test_an_optimum_of_what_is_not_available_is_found():
     (check,) = (check for check in checks if check.title == "optimum")
     alike.optimum = 1.7
     with pytest.raises(
-        AssertionError, match=r"^optimum: .* all rounds, \[0 3\], has value 1, but the optimum is 1.7"
+        AssertionError, match=r"^optimum: .* all rounds, \[0 3\], has reward 1, but the optimum is 1.7"
     ):
         check.run()
     alike.optimum = 1.0
@@ -179,7 +179,7 @@ def test_contexts_of_one_object_are_checked_in_each_round(is_other, context, mes
 
 
 def test_explorers_without_an_oracle_are_not_simulated():
-    with pytest.raises(TypeError, match="policy must have an oracle; LUCB1 has none"):
+    with pytest.raises(TypeError, match="policy must have an oracle, got LUCB1 without one"):
         simulate(LUCB1(5, 2, delta=0.1), PLACE, 5, rng=0)
 
 
@@ -346,11 +346,11 @@ test_delays_that_are_none_are_refused = refused(
     ({"batch": 1.5}, "batch must be an integer"),
     ({"delay": -1}, "delay must be None, a nonnegative integer, or a function"),
     ({"delay": "2"}, "delay must be None"),
-    ({"delay": lambda t, rng: -1}, "what delay returns must be an integer"),
-    ({"delay": lambda t, rng: 0.5}, "what delay returns must be an integer"),
-    ({"delay": lambda t, rng: None}, "what delay returns must be an integer"),
+    ({"delay": lambda t, rng: -1}, "the return value of delay must be an integer"),
+    ({"delay": lambda t, rng: 0.5}, "the return value of delay must be an integer"),
+    ({"delay": lambda t, rng: None}, "the return value of delay must be an integer"),
     ({"delay": Taking(count(), modulus=7)}, "delay must return the same for the same round"),
-    ({"delay": Taking(n // 14 for n in count())}, "gave 0 for round 1 and 1 when asked again"),
+    ({"delay": Taking(n // 14 for n in count())}, "got first 0 and then 1 for round 1"),
     ({"delay": Taking(map(int, np.random.default_rng(0).integers(9, size=99)))}, "delay must return"),
     by=lambda named: simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named),
 )

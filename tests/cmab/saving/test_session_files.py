@@ -386,7 +386,7 @@ def test_two_parts_of_one_name_are_refused(name, tmp_path):
             for part in [*parts, (entry, content)]:
                 archive.writestr(*part)
         file.write_bytes(seal(buffer.getvalue()))
-        with pytest.raises(ValueError, match="two parts of one name"):
+        with pytest.raises(ValueError, match="two parts with the same name"):
             Session.load(file, LEARNERS[name]())
 
 

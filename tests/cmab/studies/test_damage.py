@@ -74,8 +74,8 @@ def bookmarks(folder):
 
 MOVE = "move it away"
 OTHERS = "must be a store of cmab, got a database of another program"
-NOTED = "the study noted there is damaged; run it again"
-NONE = "the study noted in the store must be one"
+NOTED = "the description of its study is damaged; run it again"
+NONE = "the stored description of (the|a) study must"
 #: What is done to the store, what a reader is told, and what a run says; None if the run mends it.
 DAMAGE = {
     "a bit of a curve": (bits(None, 1, flip=True), f"replication 0 of {LEARNER} on ads is damaged", None),
@@ -89,9 +89,9 @@ DAMAGE = {
     "a page": (bits(4096, 4096), MOVE, f"{MOVE} and run again"),
     "columns": (
         sql("ALTER TABLE simulations RENAME COLUMN host TO node"),
-        *["columns of simulations of another version"] * 2,
+        *["got other columns in simulations"] * 2,
     ),
-    "the format": (sql("PRAGMA user_version = 1"), *["format 1 of another version"] * 2),
+    "the format": (sql("PRAGMA user_version = 1"), *["of this version of cmab, got format 1"] * 2),
     "the application": (sql("PRAGMA application_id = 7"), OTHERS, OTHERS),
     "a view": (sql("CREATE VIEW v AS SELECT 1"), OTHERS, OTHERS),
     "another program's": (bookmarks, OTHERS, OTHERS),
@@ -142,7 +142,7 @@ def test_damage(what, whole, tmp_path, capsys):
     assert numbers(out) == before
     assert Study.open(out).missing(out) == []
     n_damaged = {"a bit of a curve": 1, "a key": 2}.get(what, 0)
-    assert (f"{n_damaged} damaged pieces are played again" in printed) == (n_damaged > 0)
+    assert (f"{n_damaged} damaged pieces will be run again" in printed) == (n_damaged > 0)
     assert f"{n_damaged} of 12 pieces to do" in printed
 
 

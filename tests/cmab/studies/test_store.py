@@ -182,7 +182,7 @@ def test_failing_writes_say_what_to_do_and_keep_what_was_there(tmp_path):
         with Store(folder) as store:
             store._file.execute(f"PRAGMA max_page_count={pages}")
             with pytest.raises(
-                OSError, match="full; free some space and run again: what was finished is kept"
+                OSError, match="full; free some space and run again; finished pieces are kept"
             ):
                 for row in PIECES * 9:
                     store.put("simulations", row | {"key": f"{row['key']}{len(kept)}"})
@@ -242,11 +242,11 @@ def test_writes_cut_off_by_the_system(tmp_path):
 @pytest.mark.parametrize(
     ("message", "advice"),
     [
-        ("disk I/O error", "see that the disk works"),
+        ("disk I/O error", "check the disk and its free space"),
         ("database or disk is full", "free some space"),
-        ("attempt to write a readonly database", "needs permission to write"),
+        ("attempt to write a readonly database", "allow writing to the file and its folder"),
         ("unable to open database file", "at most 512 characters"),
-        ("database is locked", "another process holds it"),
+        ("database is locked", "another process is using it"),
         ("database disk image is malformed", "move it away"),
         ("file is not a database", "move it away"),
         ("something new", "run again"),
@@ -314,7 +314,7 @@ def test_a_store_is_read_where_nothing_can_be_written(is_killed):
         try:
             with Store(folder, reading=True) as read:
                 assert numbers(read) == TRUTH
-            with pytest.raises(OSError, match="ermission"):
+            with pytest.raises(OSError, match="allow writing"):
                 Store(folder)
         finally:
             if is_root:
@@ -341,7 +341,7 @@ def test_only_files_are_opened(end, kind, tmp_path):
         elsewhere.write_text("mine")
     place.mkdir() if kind == "folder" else place.symlink_to(elsewhere)
     for reading in (False, True):
-        with pytest.raises(OSError, match=f"results.sqlite{end} must be a file of its own"):
+        with pytest.raises(OSError, match=f"results.sqlite{end} must be a regular file"):
             Store(folder, reading=reading)
     assert elsewhere.exists() == (kind == "link")
 

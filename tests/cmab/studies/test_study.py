@@ -180,7 +180,7 @@ def test_a_study_is_opened_by_later_code(tmp_path, monkeypatch):
     monkeypatch.undo()
     more = Study(specification(replications=3))
     monkeypatch.setattr("cmab.studies._provenance.content_of", lambda package: f"another {package}")
-    with pytest.raises(ValueError, match="must be made anew when its code has changed"):
+    with pytest.raises(ValueError, match="must be created again after its code has changed"):
         more.run(tmp_path)
     monkeypatch.setattr(Study, "check_current", lambda study: None)  # as on a machine of a cluster
     with pytest.raises(StudyFailed, match="must run the code with which the study was started"):
@@ -356,18 +356,21 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
 test_faults_are_named_with_their_place = refused(
     ({"horizon": 0}, "horizon must be an integer"),
     ({"repliactions": 3}, "repliactions"),
-    ({"instances": {}}, "instances must be a table"),
+    ({"instances": {}}, "instances must be a non-empty table"),
     ({"learners": {"x": {"class": "UCB"}}}, "learners.x.class must be a name"),
     ({"learners": {"x": {"class": "CUCB", "radius_factor": -1}}}, "learners.x: radius_factor must be"),
-    ({"learners": {"x": {"class": "CUCB", "radius_factors": 1}}}, "learners.x: .*radius_factors"),
+    (
+        {"learners": {"x": {"class": "CUCB", "radius_factors": 1}}},
+        "learners.x must only have .*radius_factors",
+    ),
     (
         {"learners": {"x": {"class": "CUCB", "grid": {"radius_factor": 1}}}},
-        "learners.x.grid must hold a list",
+        "learners.x.grid must map parameters to non-empty lists",
     ),
     ({"learners": {"x": {"class": "CTS", "prior_mean": "$truth"}}}, "learners.x.prior_mean must refer"),
     ({"checkpoints": [3, 2]}, "checkpoints must be increasing"),
     ({"max_samples": 5}, "without explorers must not have max_samples"),
-    ({"learners": {"x": {"class": "LUCB1"}}}, "learners.x: .*oracle"),
+    ({"learners": {"x": {"class": "LUCB1"}}}, "learners.x must only have .*oracle"),
     ({"explorers": {"x": {"class": "CUCB"}}}, "explorers.x must describe an explorer"),
     ({"explorers": {"x": {"class": "LUCB"}}}, "explorers.x.class must be a name"),
     ({"explorers": {"CTS": {"class": "CLUCB", "delta": 0.1}}}, "must have different names, got .'CTS'"),

@@ -88,8 +88,8 @@ def test_a_disk_that_takes_no_more(what, n_jobs, tmp_path):
     # Enough that a page of 4,096 bytes is needed for each piece.
     study = Study(SPECIFICATION | {"horizon": 1_000})
     words = {
-        "full": r"disk is full; free some space and run again: what was finished is kept",
-        "read-only": r"readonly database; it needs permission to write",
+        "full": r"disk is full; free some space and run again; finished pieces are kept",
+        "read-only": r"readonly database; allow writing to the file and its folder",
     }
     with (
         study.at(tmp_path / "out") as folder,
@@ -111,13 +111,13 @@ def test_a_folder_that_cannot_be_made(error, tmp_path, monkeypatch):
         raise error
 
     monkeypatch.setattr("pathlib.Path.mkdir", mkdir)
-    with pytest.raises(type(error), match=r"the folder .*out cannot be made \(.*\); choose another one"):
+    with pytest.raises(type(error), match=r"the folder .*out cannot be created \(.*\); choose another one"):
         Study(SPECIFICATION).run(tmp_path / "out")
 
 
 def test_a_file_in_the_way(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match=r"the folder .*out cannot be made"):
+    with pytest.raises(OSError, match=r"the folder .*out cannot be created"):
         Study(SPECIFICATION).run(tmp_path / "file" / "out")
 
 

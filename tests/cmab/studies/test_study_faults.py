@@ -102,7 +102,7 @@ def test_two_workers_interrupted_then_killed(tmp_path):
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     stopped = len(numbers(out))
-    assert f"interrupted with {240 - stopped} pieces left; run the same command to go on" in err
+    assert f"interrupted with {240 - stopped} pieces left; run the same command to continue" in err
     assert "Traceback" not in err
     process = start(file, out, "--jobs", "2", start_new_session=True)
     wait_for_pieces(process, out, more_than=stopped)
@@ -121,7 +121,7 @@ def test_a_policy_that_raises(faulty, file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out)]) == 1
     printed = capsys.readouterr()
-    assert "2 pieces failed and are not stored, the first one replication 17 of Bad on ads" in printed.err
+    assert "2 pieces failed and are not stored; the first is replication 17 of Bad on ads" in printed.err
     assert "RuntimeError: the oracle has gone" in printed.err
     assert "CUCB radius_factor=1.0" in printed.out
     study = Study.load(file)
@@ -173,11 +173,11 @@ def open_folder():
 def test_no_permission(open_folder, as_nobody, capsys):
     file = str(open_folder / "study.toml")
     assert main(["run", file, "--out", str(open_folder / "locked")]) == 1
-    assert "--out must be a folder that can be written" in capsys.readouterr().err
+    assert "--out must be a writable folder" in capsys.readouterr().err
     more = open_folder / "stored" / "study.toml"
     more.write_text(TEXT.format(replications=2))
     assert main(["run", str(more), "--out", str(open_folder / "stored")]) == 1
-    assert "readonly database; it needs permission to write" in capsys.readouterr().err
+    assert "readonly database; allow writing to the file and its folder" in capsys.readouterr().err
 
 
 class Stream:

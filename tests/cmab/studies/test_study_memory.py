@@ -236,7 +236,7 @@ def test_a_change_while_it_runs(what, home, tmp_path, monkeypatch):
     anew(declaration)
     made = study(home)
     change(home)
-    with pytest.raises(ValueError, match=r"must be made anew.*changed since: lone|must be reloaded"):
+    with pytest.raises(ValueError, match=r"must be created again.*changed since then: lone|must not be used"):
         made.run(tmp_path)
 
 
@@ -290,8 +290,8 @@ def test_declarations_of_bases_objects_and_values(home, tmp_path):
     ("given", "message"),
     [
         ('["env:LONE_NOWHERE"]', r"depends_on of lone\.Lone: env:LONE_NOWHERE .*is set, got 'LONE_NOWHERE'"),
-        ('["nowhere.csv"]', r"depends_on of lone\.Lone: file:nowhere\.csv must name a file that can be read"),
-        ('["."]', r"lone\.Lone: file:\. must name a file that can be read"),
+        ('["nowhere.csv"]', r"depends_on of lone\.Lone: file:nowhere\.csv must name a readable file"),
+        ('["."]', r"lone\.Lone: file:\. must name a readable file"),
         ('"lone_data.txt"', r"depends_on of lone\.Lone must be a list of entries, got 'lone_data.txt'"),
         ("[{}]", r"depends_on of lone\.Lone must hold paths of files"),
     ],
@@ -314,7 +314,7 @@ def test_a_file_that_goes_away_is_named(home, tmp_path):
     anew('depends_on = ["lone_hidden.txt"]')
     made = study(home)
     (home / "lone_hidden.txt").unlink()
-    with pytest.raises(ValueError, match=r"file:lone_hidden\.txt must name a file that can be read"):
+    with pytest.raises(ValueError, match=r"file:lone_hidden\.txt must name a readable file"):
         made.run(tmp_path)
 
 

@@ -135,7 +135,7 @@ def test_code_of_a_notebook_is_refused():
 
     Strange.__module__ = "__main__"
     for learner in (Strange(TopK(2, 1)), {"class": Strange}):
-        with pytest.raises(ValueError, match="put them into a file of their own"):
+        with pytest.raises(ValueError, match="move them to a separate file"):
             Study(given(tables(), {"x": learner}))
 
 
@@ -165,7 +165,7 @@ def test_a_graph_is_named_once_and_its_chances_by_a_word(chances):
 def test_titles_are_texts_and_in_no_key():
     plain, titled = (Study(specification() | more) for more in ({}, {"title": "T", "description": "D"}))
     assert [piece.key for piece in plain.pieces] == [piece.key for piece in titled.pieces]
-    with pytest.raises(ValueError, match="title must be a text, got 3"):
+    with pytest.raises(ValueError, match="title must be a string, got 3"):
         Study(specification() | {"title": 3})
 
 

@@ -62,7 +62,7 @@ def test_only_generators_are_ever_called(monkeypatch):
     assert {"path_graph", "TopK"} < set(called)
     assert set(called) <= GENERATORS | {"TopK", "SemiBandit", "BernoulliArms", "CUCB"}
     for name in set(names()) - GENERATORS:
-        with pytest.raises(ValueError, match=r"must be one of networkx's generators"):
+        with pytest.raises(ValueError, match=r"must be a graph generator of networkx"):
             generator(name, "here", "")
 
 
@@ -146,7 +146,7 @@ def test_files_in_the_folder_and_below_are_read(folder):
         tree = {"class": "GraphicMatroid", "graph": {"file": name}}
         instance = {"oracle": tree, "environment": {"class": "BernoulliArms", "means": [0.5, 0.5]}}
         assert Study(specification(instances={"a": instance}), files=folder).pieces
-        with pytest.raises(ValueError, match=r"needs the folder that it is in"):
+        with pytest.raises(ValueError, match=r"needs a folder; pass `files`"):
             Study(specification(instances={"a": instance}))
 
 

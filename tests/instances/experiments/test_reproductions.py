@@ -138,7 +138,10 @@ def test_an_experiment_is_a_study_with_a_report(tmp_path):
 @pytest.mark.parametrize(
     ("trials", "message"),
     [
-        ({"x": {"experiment": "nothing", "cell": 0}}, "trials.x: experiment must be one of those registered"),
+        (
+            {"x": {"experiment": "nothing", "cell": 0}},
+            "trials.x: experiment must be one of the registered experiments",
+        ),
         ({"x": {"experiment": "fixed-budget", "cell": 7}}, r"trials.x.cell must be an integer in \[0, 6\]"),
         (
             {"x": {"experiment": "fixed-budget", "cell": 0, "quick": 1}},

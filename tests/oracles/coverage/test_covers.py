@@ -89,8 +89,8 @@ def test_constraints():
 
 
 test_bad_input_is_refused = refused(
-    (lambda: SetCover([]), "sets must hold an element"),
-    (lambda: SetCover([[], []]), "sets must hold an element"),
+    (lambda: SetCover([]), "sets must contain at least one element"),
+    (lambda: SetCover([[], []]), "sets must contain at least one element"),
     (lambda: SetCover([1, 2]), "list of elements"),
     (lambda: SetCover([[1]], method="best"), "method"),
     (lambda: VertexCover(nx.DiGraph([(0, 1)])), "undirected"),

@@ -2,7 +2,7 @@
 
 The number of sets is written down before the call: eight times the number at which greedy seeds need no test
 (`Schedule`, with a lower bound on the true optimum in place of the floor). Two samples make a factor of two,
-and steps of the schedule one of four: see docs/how-to/influence.md, "How many sets a call draws".
+and steps of the schedule one of four: see docs/explanation/influence-search.md.
 """
 
 import math

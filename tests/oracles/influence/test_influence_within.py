@@ -64,12 +64,14 @@ def test_it_is_the_oracle_of_the_candidates_that_are_left(make):
 def test_what_leaves_no_super_arm_is_refused():
     graph, means, _ = problem(0)
     one = np.arange(N) == 2
-    with pytest.raises(ValueError, match=r"available must leave a super arm of InfluenceMax.*, got .*\[2\]"):
+    with pytest.raises(
+        ValueError, match=r"available must contain a super arm of InfluenceMax.*, got .*\[2\]"
+    ):
         InfluenceMaximization(graph, 2).solve_within(means, one, 0)
     targeted = InfluenceMaximization(graph, 1, node_weights=[1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
     assert targeted.solve_within(means, one, 0).tolist() == [2]
     within = BudgetedInfluence(graph, [9.0, *[1.0] * (N - 1)], budget=2.0)
-    with pytest.raises(ValueError, match="available must leave a super arm"):
+    with pytest.raises(ValueError, match="available must contain a super arm"):
         within.solve_within(means, np.arange(N) == 0, 0)
     assert within.solve_within(means, one, 0).tolist() == [2]
 

@@ -416,14 +416,14 @@ test_bad_input_is_named = refused(
     (lambda: LinearMatroid([1, 2]), r"matrix must be 2-D .* got shape \(2,\)"),
     (lambda: LinearMatroid([[np.nan, 1.0]]), "matrix must be finite"),
     (lambda: LinearMatroid([[1.0]], tolerance=0), "tolerance must be"),
-    (lambda: Matroid(3, lambda arms: len(arms) == 2), "must accept the empty set"),
+    (lambda: Matroid(3, lambda arms: len(arms) == 2), "must return True for the empty set"),
     (lambda: Matroid(3, None), "is_independent must be callable"),
     (lambda: UniformMatroid(3, 1).restrict([3]), r"arms must lie in range\(3\)"),
     (lambda: UniformMatroid(3, 1).contract([1, 1]), "arms must not repeat"),
     (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0, 1]), "basis must be feasible"),
-    (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0], [1]), "basis must have all of include"),
+    (lambda: UniformMatroid(3, 1).exchanges(np.zeros(3), [0], [1]), "basis must contain all of include"),
     (lambda: UniformMatroid(3, 1).exchanges(np.zeros(2), [0]), "means must be a 1-D array of length 3"),
-    (lambda: UniformMatroid(3, 1).gaps(np.zeros(3), [0, 1], [], RNG), "must leave a super arm"),
+    (lambda: UniformMatroid(3, 1).gaps(np.zeros(3), [0, 1], [], RNG), "must allow a super arm"),
 )
 
 

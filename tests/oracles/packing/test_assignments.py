@@ -45,7 +45,7 @@ def test_by_enumeration(is_whole):
             cheapest = min(means[list(arms)].sum() for arms in whole)
             assert means[oracle.solve(means, rng)].sum() == pytest.approx(cheapest)
         else:
-            with pytest.raises(ValueError, match="capacities must have room"):
+            with pytest.raises(ValueError, match="capacities must fit every job"):
                 GeneralizedAssignment(weights, capacities, complete=True)
 
 
