@@ -50,8 +50,8 @@ class Campaign:
         The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
         the current folder once, when the campaign is constructed.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-        Seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has no
-        effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
+        The seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has
+        no effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
     support : tuple of float, optional
         The interval that outcomes must lie in, as in `Session`. An existing journal contains its interval; a
         different one raises ``ValueError``.
