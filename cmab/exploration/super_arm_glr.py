@@ -53,7 +53,7 @@ class SuperArmGLR(SamplingExplorer):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Sub-Gaussian scale of the outcomes. The default, 1/2, is valid for all outcomes in [0, 1].
+        Sub-Gaussian scale of the outcomes. The default, 1/2, is valid for outcomes between 0 and 1.
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the answer must be the best super arm.
         With a positive tolerance, runs also end if super arms are tied.
