@@ -458,7 +458,7 @@ def test_coverage_speaks_of_edges(path):
     running.tell({("news", "bob"): 1.0}, running.ask())
     assert running.session.state.counts.tolist() == [0, 1, 0]
     with pytest.raises(
-        ValueError, match="report for MaxCoverage must be outcomes of base arms, .* got joined"
+        ValueError, match=r"report for MaxCoverage must be outcomes of base arms, .* got joined"
     ):
         running.tell(ticket=running.ask(), joined=["ann"])
 
