@@ -122,11 +122,17 @@ def _parser() -> argparse.ArgumentParser:
     study = commands.add_parser("run", help="run a study, or its missing pieces")
     study.add_argument("file", type=Path, metavar="FILE", help="TOML file of the study")
     study.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the results")
-    study.add_argument("--jobs", type=int, metavar="N", help="workers, -1 for all (default: 1; cluster: all)")
-    study.add_argument("--backend", choices=get_args(Backend), default="loky", help="where the workers run")
+    study.add_argument(
+        "--jobs", type=int, metavar="N", help="workers, -1 for all (default: 1, or all of a cluster)"
+    )
+    study.add_argument(
+        "--backend", choices=get_args(Backend), default="loky", help="where the workers run (loky: here)"
+    )
     study.add_argument("--address", metavar="ADDRESS", help="cluster address (default: start a cluster)")
     study.add_argument(
-        "--accept-versions", action="store_true", help="use pieces that other versions of the code computed"
+        "--accept-versions",
+        action="store_true",
+        help="accept pieces that other versions of the code made",
     )
     study.add_argument(
         "--part",

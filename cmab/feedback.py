@@ -173,7 +173,9 @@ def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> Float
         raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
     check_vector(name, numbers, length)
     if numbers.shape[0] and max(-numbers.min(), numbers.max()) > largest:
-        raise ValueError(f"{name} must be at most {largest:g} in size, got {shown(numbers.tolist())}")
+        raise ValueError(
+            f"{name} must be at most {largest:g} in absolute value, got {shown(numbers.tolist())}"
+        )
     return numbers
 
 

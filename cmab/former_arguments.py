@@ -34,7 +34,7 @@ def formerly(
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
     ...     print(draw(seed=3), told[0].message)
-    3 draw: write rng in place of seed, which will be gone in the next version
+    3 draw: write rng in place of seed, which will be removed in the next version
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -82,8 +82,8 @@ def _rename(function: Any, names: Mapping[str, str], kwargs: dict[str, Any]) -> 
         kwargs[argument] = value
     present = [f"{place}({', '.join(each)})" if each else place for place, each in fields.items()]
     warnings.warn(
-        f"{title}: write {' and '.join(present)} in place of {', '.join(former)}, which will be gone in the"
-        " next version",
+        f"{title}: write {' and '.join(present)} in place of {', '.join(former)}, which will be"
+        " removed in the next version",
         DeprecationWarning,
         stacklevel=3,
     )

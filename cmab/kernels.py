@@ -1,28 +1,45 @@
-"""The decorators of compiled rules, and compiled helpers, for oracles, policies and environments of your own.
+"""Decorators and helpers for your own compiled oracles, policies, explorers and environments.
 
-Importing this module loads numba, so import it where the rule is made: in ``kernel()``, or in the module that
-holds the compiled function.
+Importing this module loads numba. Import it inside the method ``kernel()`` or in the module of the compiled
+function, not in the module of the class.
 
-- ``solve_kernel``: an oracle's ``(means, integers, reals, out) -> size``: write a super arm to ``out``.
-- ``index_kernel``: a policy's ``(counts, means, deviations, memory, t, reals, rng, out)``: write the
-  index of every base arm in round ``t``; ``memory`` is the rule's own, ``rng`` for random rules only.
-- ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)``: take the first ``n`` outcomes into the memory.
-- ``play_kernel``: an environment's ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``.
-- ``draw_kernel``: an environment's ``(arm, integers, reals, rng) -> outcome``, for explorers.
-- ``decide_kernel``: an explorer's ``(seen, coin, integers, reals, chosen) -> size``: write the base arms to
-  sample next to ``chosen``; negative once the stopping rule holds. ``seen`` has ``counts``, ``means``,
-  ``deviations`` and ``clock = (rounds, samples)``.
-- ``kernel``: any function that these call, compiled when it is first called and cached on disk.
-- ``lean_kernel``: the same for a function that makes no array, returns none, and calls only such ones;
-  it is faster.
+Each of these decorators compiles a function with a fixed signature:
+
+- ``solve_kernel``: ``(means, integers, reals, out) -> size``, for an oracle. Write a super arm to ``out`` and
+  return its size.
+- ``index_kernel``: ``(counts, means, deviations, memory, t, reals, rng, out)``, for a policy. Write the index
+  of every base arm in round ``t`` to ``out``. ``memory`` is the memory of the rule. Only random rules may use
+  ``rng``.
+- ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)``, for a policy. Update the memory with the first
+  ``n`` outcomes.
+- ``play_kernel``: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``, for an
+  environment. Play the first ``size`` entries of ``super_arm``. Write the ``n`` triggered arms, their
+  outcomes, and to ``totals`` the realised and the expected reward.
+- ``draw_kernel``: ``(arm, integers, reals, rng) -> outcome``, for an environment of explorers. Draw one
+  outcome of a base arm.
+- ``decide_kernel``: ``(seen, coin, integers, reals, chosen) -> size``, for an explorer. Write the base arms
+  to sample next to ``chosen`` and return their number, as a negative number once the stopping rule holds.
+  ``seen`` has ``counts``, ``means``, ``deviations`` and ``clock``, which starts with the number of rounds and
+  the number of samples.
 
 ``integers`` and ``reals`` are the parameters and scratch arrays of the ``Kernel`` that ``kernel()`` returns.
 
-Helpers: ``keyed_uniform(key, i)``, the coin of base arm ``i`` in the round of a ``key``, ``keyed_uniforms``
-for an array of arms, ``keyed_word`` before it is made a number of [0, 1), and ``mix``, the hash behind them;
-``to_unit``, a 64-bit word as such a number, and ``GOLDEN``, the step of a counter that ``mix`` makes random;
-``normal_quantile``; ``top_k``, ``solve_top_k`` and ``descending_order``; ``heap_up``, ``heap_rise``,
-``heap_sink`` and ``heap_drop`` of a binary heap; ``prefetch``.
+Two decorators compile functions that these call, with any signature, at the first call:
+
+- ``kernel``: compile a function and cache the code on disk.
+- ``lean_kernel``: do the same with less overhead, for a function that neither creates nor returns an array
+  and calls only such functions.
+
+Helpers:
+
+- ``keyed_uniform(key, i)``: the uniform random number of base arm ``i`` in the round with this ``key``.
+  ``keyed_uniforms`` returns those of an array of arms, and ``keyed_word`` the underlying 53-bit integer.
+- ``mix``: the hash function of these numbers. ``GOLDEN`` is the counter step for ``mix``.
+- ``to_unit``: convert a 64-bit word to a number in [0, 1).
+- ``normal_quantile``: the standard normal quantile of a number in [0, 1).
+- ``top_k``, ``solve_top_k`` and ``descending_order``: select the largest entries, or sort.
+- ``heap_up``, ``heap_rise``, ``heap_sink`` and ``heap_drop``: operations of a binary heap.
+- ``prefetch``: load an array entry into the processor cache.
 
 Examples
 --------
@@ -90,16 +107,17 @@ __all__ = [
 ]
 
 
-# No `__getattr__` of the module: at each import inside a call Python asks it for `__path__`.
+# These are functions rather than a module `__getattr__`, because Python would call a `__getattr__` for
+# `__path__` at each import inside a function.
 def part(function: Function) -> Function:
-    """Compile a helper by `kernel`, under a former name."""
+    """Compile a helper with `kernel`; this is its former name."""
     warnings.warn("cmab.kernels.part is deprecated: use kernel", DeprecationWarning, stacklevel=2)
     compiled: Function = kernel(function)
     return compiled
 
 
 def borrows(function: Function) -> Function:
-    """Return the function: the former way to say that it makes no array."""
+    """Return the function unchanged; formerly, this decorator marked functions that create no array."""
     text = "cmab.kernels.borrows is deprecated: use lean_kernel for functions that rules call"
     warnings.warn(text, DeprecationWarning, stacklevel=2)
     return function

@@ -1,4 +1,4 @@
-"""Compiled rules that stand in the file of their class, which may be imported without loading numba."""
+"""Compiled rules in the module of their class, which can be imported without loading numba."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ _KINDS: tuple[Kind, ...] = ("index", "learn", "solve", "play", "draw", "decide")
 
 
 def compiled_rule(kind: Kind, *helpers: str) -> Callable[[Function], Callable[[], Function]]:
-    """Return a decorator that makes a function one that returns its compiled form, by need.
+    """Return a decorator that compiles a rule when it is first needed.
 
-    What the decorators of `cmab.kernels` make when a module is imported, this makes at the first call.
-    Compiled functions that the rule calls are named, for they too are to be imported no earlier; a type
-    checker sees them below ``if TYPE_CHECKING``.
+    The decorators of `cmab.kernels` load numba when the module of the rule is imported. This decorator turns
+    the rule into a function without arguments, whose first call loads numba and compiles the rule. Each call
+    returns the compiled rule.
+
+    Pass the names of the compiled functions that the rule calls as `helpers`, so that they are not imported
+    earlier either. For type checkers, import these functions below ``if TYPE_CHECKING``.
 
     Parameters
     ----------
     kind : {"index", "learn", "solve", "play", "draw", "decide"}
-        Which decorator of `cmab.kernels` it stands for, and so the arguments.
+        The decorator of `cmab.kernels`, without ``_kernel``. It determines the signature of the rule.
     *helpers : str
-        Compiled functions that the rule calls by their own names, as ``"package.module:name"``.
+        The compiled functions that the rule calls, each as ``"package.module:name"``. The rule must call them
+        by these names.
 
     Raises
     ------
     ValueError
-        If there is no such kind.
+        If `kind` is unknown.
 
     Examples
     --------
@@ -47,12 +51,12 @@ def compiled_rule(kind: Kind, *helpers: str) -> Callable[[Function], Callable[[]
     one_of("kind", kind, _KINDS)
 
     def decorate(function: Function) -> Callable[[], Function]:
-        # Compiled once, when it is first asked for: importing the class must not load numba.
+        # Compiled once, at the first call, because importing the class must not load numba.
         @functools.cache
         def compiled() -> Function:
             for helper in helpers:
                 module, _, name = helper.partition(":")
-                # numba looks helpers up among the globals of the function's own module.
+                # numba looks up helpers in the globals of the module of the function.
                 function.__globals__[name] = getattr(import_module(module), name)
             decorator: Any = getattr(import_module("cmab.kernels"), f"{kind}_kernel")
             form: Function = decorator(function)

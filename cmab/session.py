@@ -59,11 +59,11 @@ class Session(Generic[State]):
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of the policy's own randomness.
     support : tuple of float, optional
-        The interval that reported outcomes must lie in. By default this is the policy's own support. A policy
-        also accepts a wider interval, such as ``(-np.inf, np.inf)``, for unbounded outcomes. The confidence
-        bounds then need two conditions: the means lie in the policy's support, and the outcomes are
-        sub-Gaussian with half the length of that support as their scale. The certificates of explorers need
-        more, so an explorer accepts only a narrower interval.
+        The interval that reported outcomes must lie in. By default, it is the support of a policy that
+        learns, and unbounded for other policies. For unbounded outcomes, give a wider interval, such as
+        ``(-np.inf, np.inf)``. Confidence bounds then stay valid if the means lie in the policy's support and
+        the outcomes are sub-Gaussian with half the length of that support as their scale. The certificates of
+        explorers need more, so an explorer accepts only a narrower interval.
 
     Raises
     ------

@@ -21,7 +21,7 @@ class Ticket:
     Attributes
     ----------
     number : int
-        Number of the call of `ask`, from 0.
+        The number of the call of `ask`, counted from 0.
     super_arm : IntArray, shape (size,)
         The super arm to play. From an `Explorer`: the base arms to sample.
     pulls : int

@@ -63,7 +63,7 @@ def feedback_of(
         for name, outcome in pairs:
             if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
                 raise ValueError(
-                    f"outcomes must be numbers, got {outcome} of {shown(name)}: leave out what was not seen"
+                    f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
                 )
         if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
             return Feedback(np.array(arms), np.array(values), reward=reward)

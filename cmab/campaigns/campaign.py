@@ -50,17 +50,17 @@ class Campaign:
         The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
         the current folder once, when the campaign is constructed.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-        Seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has no
-        effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
+        The seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has
+        no effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
     support : tuple of float, optional
         The interval that outcomes must lie in, as in `Session`. An existing journal contains its interval; a
         different one raises ``ValueError``.
     accept_changes : bool
         If False, raise ``ValueError`` and list the changes if the arms or the parameters of the learner, such
         as `k` or a scale, differ from those in the journal. If True, accept these changes. Statistics are
-        matched by name, so a different order of the same arms is no change. If True, the reports in the
-        journal are also used without a check that the present learner accepts them; this helps if the code of
-        its class has changed.
+        matched by name, so a different order of the same names is always accepted. If True, the reports in
+        the journal are also used without a check that the present learner accepts them; use this if its code
+        has changed.
 
     Raises
     ------

@@ -41,8 +41,9 @@ _BEGINNING = b'{"event":"campaign"'
 def events(path: str | os.PathLike[str]) -> list[Event]:
     """Return the events of a journal, oldest first; the first event describes the campaign.
 
-    Super arms, arms and outcomes refer to the lists of names in the first event, which later events of kind
-    ``"changed"`` extend. The function neither locks nor writes the file.
+    Events identify the entries of super arms, and base arms, by their places in the lists of names in the
+    first event. Events of kind ``"changed"`` extend these lists. The function neither locks nor writes the
+    file.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Names:
         return "entries of super arms" if self._noun.startswith("entry") else f"{self._noun}s"
 
     def counted(self, some: list[Any]) -> str:
-        """Return how many some are, with the verb: "1 tie is", "2 ties are"."""
+        """Return the number of some entries with noun and verb: "1 tie is", "2 ties are"."""
         return f"1 {self._noun} is" if len(some) == 1 else f"{len(some):,} {self.plural} are"
 
     @property
@@ -139,7 +139,7 @@ def written(name: Hashable) -> Any:
 
 
 def read(value: Any) -> Hashable:
-    """Return the name of its form in JSON."""
+    """Return the name that has this form in JSON."""
     return tuple(read(part) for part in value) if isinstance(value, list) else value
 
 

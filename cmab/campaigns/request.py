@@ -15,7 +15,7 @@ class Request:
     Attributes
     ----------
     number : int
-        Number of the request. All processes that share the journal count together, from 0.
+        The number of the request, from 0. All processes that use the journal share the count.
     names : tuple
         The names of the entries to play, for example people, edges or pairs. For an `Explorer`: the names of
         the base arms to sample.

@@ -27,7 +27,7 @@ class Learned(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Statistics of one person: rounds asked, number of observed ties, and the sum of their outcomes."""
+    """Statistics of one person: rounds asked, number of observed outcomes of their ties, and their sum."""
 
     name: Hashable
     asked: int

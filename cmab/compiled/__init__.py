@@ -1,1 +1,1 @@
-"""The one way to numba, its cache, and what every compiled rule is built of."""
+"""The interface to numba and its cache, and the building blocks of compiled rules."""

@@ -1,7 +1,8 @@
-"""The folder of compiled code: only one's own, named by content, and read only as it was written.
+"""The cache folder of compiled code: private to the user, named by content, and protected by checksums.
 
-numba's cache is pickles and machine code, so reading it runs it, and numba does not notice damage. Each
-module has a folder with a seal, the checksums of its files. A folder that does not match its seal is emptied.
+numba's cache consists of pickles and machine code, so reading a file can run code, and numba does not detect
+damaged files. The folder of each module therefore has a seal, the checksums of its files. A folder that does
+not match its seal is emptied.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ import numpy as np
 PACKAGES = ("cmab", "oracles", "instances")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SEAL = "seal.json"
-# Below so many free bytes nothing is kept: files that find no room are written in vain.
+# With fewer free bytes on the disk, no code is cached, because writing the files may fail.
 _ROOM = 64 * 2**20
-# Seconds to wait for a process that compiles, which may be stopped, before compiling beside it.
+# Seconds to wait for another process that compiles, which may be stopped, before compiling as well.
 _LONGEST_WAIT = 30.0
 _held = threading.local()
-# Set once a process waited in vain: others are then asked for the lock, but not waited for.
+# Set after a wait that timed out. The next attempts try to get the lock once and do not wait.
 _gave_up = threading.Event()
 
 
 @functools.cache
 def cache_folder() -> str:
-    """Return a folder of one's own for this version of all kernels, or "" where there is none.
+    """Return a private folder for this version of all kernels, or "" if there is none.
 
-    numba notices a change in a function's own file only, so that a kernel that calls one in another module
-    would go on with its old code.
+    numba detects only changes in the file of a function. Without a folder per version, a kernel that calls a
+    changed kernel of another module would use its old code.
     """
     folder = first_own_folder(_candidates())
     with suppress(OSError):
@@ -52,13 +53,17 @@ def cache_folder() -> str:
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield where compiled code may go: as the user says, else his cache, else beside the source."""
+    """Yield the possible folders of compiled code in order of preference.
+
+    If ``NUMBA_CACHE_DIR`` is set, this is the only folder. Otherwise they are the user's cache and the folder
+    of the source.
+    """
     name = f"kernels-{_content_hash()}"
     if os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(os.environ["NUMBA_CACHE_DIR"]) / f"cmab-{name}"
         return
     base = os.environ.get("XDG_CACHE_HOME")
-    with suppress(RuntimeError):  # no home
+    with suppress(RuntimeError):  # the user has no home folder
         yield (Path(base) if base else Path.home() / ".cache") / "cmab" / name
     yield Path(__file__).parent / "__pycache__" / name
 
@@ -75,14 +80,14 @@ def _content_hash() -> str:
 
 @functools.cache
 def module_folder(name: str) -> str:
-    """Return the folder of a module's code, emptied if it is not as it was written; "" if there is none."""
+    """Return the folder of a module's code, emptied if it does not match its seal; "" if there is none."""
     if not cache_folder():
         return ""
     folder = Path(cache_folder()) / name
     with suppress(OSError), sole_writer():
         folder.mkdir(mode=0o700, exist_ok=True)
         if _checksums(folder) != _sealed(folder):
-            if not may_write():  # another process is perhaps about to seal it
+            if not may_write():  # another process may be about to seal it
                 return ""
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
@@ -91,7 +96,7 @@ def module_folder(name: str) -> str:
 
 
 def seal(folder: Path) -> None:
-    """Write the checksums of a module's files; where that is impossible, its code is compiled again."""
+    """Write the checksums of a module's files; if that fails, the next process compiles the code again."""
     with suppress(OSError):
         descriptor, path = tempfile.mkstemp(dir=folder, prefix=_SEAL)
         try:
@@ -103,7 +108,7 @@ def seal(folder: Path) -> None:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """Return the checksum of each file that numba wrote below a folder."""
+    """Return the checksum of each file that numba wrote in a folder or its subfolders."""
     files = (path for path in folder.rglob("*.nb[ic]") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -111,7 +116,7 @@ def _checksums(folder: Path) -> dict[str, str]:
 def _sealed(folder: Path) -> object:
     path = folder / _SEAL
     try:
-        # Reading a pipe would wait for ever.
+        # Only a regular file is read, because reading a pipe could block for ever.
         return json.loads(path.read_bytes()) if path.is_file() else {}
     except (ValueError, RecursionError):  # damaged
         return None
@@ -119,9 +124,9 @@ def _sealed(folder: Path) -> object:
 
 @contextmanager
 def sole_writer() -> Iterator[None]:
-    """Hold the folder against other processes: numba gives two that write at once the same file names.
+    """Hold the lock of the folder, because numba uses the same file names in concurrent processes.
 
-    One that waits finds the code of the other, and need not compile it.
+    A process that waited for the lock finds the code of the other process and need not compile it.
     """
     depth = getattr(_held, "depth", 0)
     descriptor = _lock() if depth == 0 and cache_folder() else None
@@ -135,12 +140,12 @@ def sole_writer() -> Iterator[None]:
 
 
 def may_write() -> bool:
-    """Return whether this thread's last `sole_writer` did not wait in vain for another process."""
+    """Return whether the last `sole_writer` of this thread did not time out."""
     return not getattr(_held, "is_in_vain", False)
 
 
 def _lock() -> int | None:
-    """Return the locked file; None where there are no locks, or another process has it for too long."""
+    """Return the locked file, or None if locks are not available or another process holds it for too long."""
     _held.is_in_vain = False
     try:
         import fcntl
@@ -169,16 +174,17 @@ def _lock() -> int | None:
 def _unlock(descriptor: int) -> None:
     import fcntl
 
-    # Closing alone would leave the lock with children that were forked in the meantime.
+    # Without unlocking, child processes that were forked in the meantime would still hold the lock.
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
 def compiled_in(function: Any) -> str:
-    """Return a digest of what compiling a function takes from outside its file.
+    """Return a digest of everything from which numba compiles a function.
 
-    numba compiles what it calls into it, in whatever file that stands, and constants of modules as they are.
+    numba compiles the code of called functions into the function, also from other files, and the present
+    values of module constants.
     """
     digest = hashlib.sha256()
     for part in _taken_by(function, set()):
@@ -187,7 +193,7 @@ def compiled_in(function: Any) -> str:
 
 
 def _taken_by(function: Any, seen: set[int]) -> Iterator[str]:
-    """Yield what tells the code of a function from others, and that of all that it calls."""
+    """Yield the code and constants of a function and of all functions that it calls."""
     codes, names = [function.__code__], set()
     for code in codes:
         codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
@@ -213,14 +219,20 @@ def _taken_by(function: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _python_form(value: Any) -> Any:
-    """Return the function that was compiled, or that numba compiles when it is called; else None."""
+    """Return the Python function of a compiled function, or the function itself if numba would compile it.
+
+    For all other values, return None.
+    """
     if isinstance(value, FunctionType):
         return None if (value.__module__ or "").partition(".")[0] in ("numba", "numpy") else value
     return getattr(value, "py_func", None)
 
 
 def first_own_folder(candidates: Iterable[Path]) -> str:
-    """Return the first folder, made if it is missing, that only this user can write to; "" if none is."""
+    """Return the first folder that only this user can write to, or "" if there is none.
+
+    A missing folder is created.
+    """
     refused = []
     for folder in candidates:
         try:
@@ -238,8 +250,8 @@ def first_own_folder(candidates: Iterable[Path]) -> str:
             return str(folder)
     if refused:
         warnings.warn(
-            f"compiled code is not kept, and each process compiles again: {refused[0]} belongs to somebody"
-            " else or can be written by others, who could have planted code there; remove it",
+            f"compiled code is not cached, so each process compiles it again, because {refused[0]} belongs to"
+            " another user or can be written by others, who could have put code there; remove this folder",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -247,6 +259,6 @@ def first_own_folder(candidates: Iterable[Path]) -> str:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    if os.name != "posix":  # where these numbers say nothing
+    if os.name != "posix":  # the owner and the mode mean nothing on other systems
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & _WRITABLE_BY_OTHERS

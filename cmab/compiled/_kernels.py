@@ -1,8 +1,8 @@
-"""The one way to numba.
+"""The interface to numba.
 
-A module named ``_kernels_*.py`` holds compiled functions: arrays (and a ``Generator``, for kernels that
-cover a whole run) in, arrays out. Such modules are imported inside the functions that call them, so that
-``import cmab`` neither loads numba nor compiles anything.
+A module named ``_kernels_*.py`` holds compiled functions, which take and return arrays. Kernels of a whole
+run also take a ``Generator``. These modules are imported inside the functions that use them, so ``import
+cmab`` neither loads numba nor compiles anything.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ _njit: Any = numba.njit
 _intrinsic: Any = extending.intrinsic
 _FunctionCache: Any = caching.FunctionCache
 types: Any = numba.types
-# numba has one setting for all threads.
+# Guards CACHE_DIR, a setting of numba that all threads share.
 _setting = threading.Lock()
 IS_COMPILING = not _config.DISABLE_JIT
-# Division by zero gives inf or nan as in numpy: the check for it would keep loops from being vectorised.
+# Division by zero gives inf or nan, as in numpy. A check for it would prevent the vectorisation of loops.
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
-# Two options that numba does not document; a numba without them is only slower. What only kernels and
-# Python call needs no entry for C, which takes time to compile.
+# Two undocumented options of numba; without them, numba is only slower. `_LEAN` omits reference counts.
+# `_INNER` omits the entry point for C, which takes time to compile and which kernels and Python do not need.
 _LEAN = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 _INNER = {"no_cfunc_wrapper": True} if hasattr(CPUTargetOptions, "no_cfunc_wrapper") else {}
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` with numba when it is first called, cached on disk where that is possible.
+    """Compile `function` with numba at its first call, and cache the code on disk if possible.
 
-    The interpreter lock is released while a kernel runs. With ``NUMBA_DISABLE_JIT=1`` the function comes
-    back as it is.
+    The compiled function runs without the global interpreter lock. With ``NUMBA_DISABLE_JIT=1``, the function
+    is not compiled.
     """
     return _compiled(function, **_INNER)
 
 
 def lean_kernel(function: Any) -> Any:
-    """Do what `kernel` does, for a function that makes no array, returns none, and calls only such ones.
+    """Compile a function that neither creates nor returns an array and calls only such functions.
 
-    numba then does not count references to its arguments, which takes longer than a short rule itself.
+    This is `kernel` without reference counts of the arguments, which take longer than a short rule itself.
     """
     return _compiled(function, **_INNER, **_LEAN)
 
 
 def typed_kernel(signature: Any, *, is_lean: bool = True) -> Callable[[Any], Any]:
-    """Return a decorator for rules, which a loop takes at one fixed signature without being compiled anew.
+    """Return a decorator for rules with a fixed signature, which loops take without a new compilation.
 
-    Rules of ours are compiled when they are first used. Those of others are compiled at once, so that what is
-    wrong with them is told where they are written.
+    Rules of this project are compiled when they are first used. Rules of users are compiled at once, so that
+    an error is raised where the rule is defined.
     """
 
     def decorate(function: Any) -> Any:
@@ -84,7 +84,7 @@ def loop_kernel(signature: Any, *, is_lean: bool = False) -> Callable[[Any], Any
 
 
 def is_ours(function: Callable[..., object]) -> bool:
-    """Return whether a function, or its compiled form, stands in one of our packages."""
+    """Return whether a function, or its compiled form, belongs to one of our packages."""
     return (function.__module__ or "").partition(".")[0] in PACKAGES
 
 
@@ -93,7 +93,7 @@ def _compiled(function: Any, *signature: Any, **options: bool) -> Any:
         return _wrapping(function)
     dispatcher = _njit(**_OPTIONS, **options)(function)
     watch(dispatcher)
-    # What belongs to no module, as code that a program executes, could not be linked again.
+    # A function without a module, for example from `exec`, could not be loaded from the cache again.
     has_file = function.__module__ in sys.modules and Path(function.__code__.co_filename).is_file()
     if has_file and (folder := _folder_of(function)):
         _keep(dispatcher, folder)
@@ -104,12 +104,12 @@ def _compiled(function: Any, *signature: Any, **options: bool) -> Any:
 
 
 class _Kept(_FunctionCache):  # type: ignore[misc]
-    """numba's files of a function. What cannot be read is compiled; what cannot be written is not kept."""
+    """The cache files of a function. Unreadable code is compiled again; failed writes are ignored."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # what unpickling damaged files raises
+        except Exception:  # unpickling a damaged file can raise any exception
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -119,8 +119,8 @@ class _Kept(_FunctionCache):  # type: ignore[misc]
 
 
 def _keep(dispatcher: Any, folder: str) -> None:
-    """Have the code of a function kept in a folder; nowhere if it cannot be written."""
-    # Only our own kernels use this folder: the setting is put back, for users' functions are theirs.
+    """Cache the code of a function in a folder, if the folder can be written."""
+    # The setting is restored because only our own kernels use this folder.
     with _setting:
         previous, _config.CACHE_DIR = _config.CACHE_DIR, folder
         try:
@@ -129,22 +129,23 @@ def _keep(dispatcher: Any, folder: str) -> None:
             return
         finally:
             _config.CACHE_DIR = previous
-    # Where the folder cannot be written numba takes others.
+    # If the folder cannot be written, numba chooses another one.
     if Path(kept.cache_path).is_relative_to(folder):
         dispatcher._cache = kept
 
 
 def _folder_of(function: Any) -> str:
-    """Return where the code of a function is kept.
+    """Return the cache folder of the code of a function.
 
-    Files of kernels are part of the whole folder's name. Code of other functions is kept by what it takes.
+    For kernel files, it is the folder of the module, because the name of the cache folder contains a hash of
+    these files. For other functions, the name of the folder contains the digest of `compiled_in`.
     """
     is_hashed = is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
     return module_folder(function.__module__ if is_hashed else f"own-{compiled_in(function)[:16]}")
 
 
 def _calling(context: Any, address: Any) -> Any:
-    """Say how compiled code calls the C function at an address: no arguments, a 64-bit integer back."""
+    """Generate the call of the C function at an address, which takes no arguments and returns an int64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         function = ir.FunctionType(ir.IntType(64), [])
@@ -157,7 +158,7 @@ call_address: Any = _intrinsic(_calling)
 
 
 def _prefetching(context: Any, array: Any, index: Any) -> Any:
-    """Say how compiled code asks for the cache line of an entry: to be read, and used for a while."""
+    """Generate the prefetch of the cache line of an array entry, for reading and with high locality."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(array)(context, builder, arguments[0]).data
@@ -174,15 +175,15 @@ def _prefetching(context: Any, array: Any, index: Any) -> Any:
 
 
 def _nothing(array: Any, index: int) -> None:
-    """Stand in for `prefetch` where nothing is compiled."""
+    """Replace `prefetch` if numba does not compile."""
 
 
 prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
-"""Have ``array[index]`` brought into the cache without waiting; an index beyond the end does no harm."""
+"""Start loading ``array[index]`` into the processor cache; an index beyond the end is harmless."""
 
 
 def _wrapping(function: Function) -> Function:
-    """Return `function` with numpy's scalar arithmetic as silent as compiled arithmetic."""
+    """Return `function` with numpy's floating-point warnings turned off, as in compiled code."""
 
     @functools.wraps(function)
     def quiet(*args: object) -> object:

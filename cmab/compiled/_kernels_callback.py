@@ -1,4 +1,4 @@
-"""From compiled code back to Python: an oracle without a compiled form in the compiled loop."""
+"""Calls from compiled code to Python, for an oracle without a compiled form in the compiled loop."""
 
 import ctypes
 from collections.abc import Callable
@@ -15,16 +15,16 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 @solve_kernel
 def ask_address(means, integers, reals, out):
-    """Call the function at the address ``integers[0]``, which knows the arrays by itself."""
+    """Call the function at the address ``integers[0]``, which already has access to the arrays."""
     return int(call_address(integers[0]))
 
 
 def callback_to(answer: Callable[[], int]) -> tuple[Kernel, Any]:
-    """Return a kernel that calls `answer`, and what must live as long as the kernel is in use."""
+    """Return a kernel that calls `answer`, and an object that the caller must keep as long as the kernel."""
     if not IS_COMPILING:
-        # Kernels that are not compiled are Python functions, which call each other without an address.
+        # Without compilation, kernels are Python functions, which can call `answer` directly.
         return Kernel(lambda *_: answer()), None
-    # ctypes frees the code behind the address with the pointer, so the pointer goes back to the caller.
+    # ctypes frees the code at the address together with the pointer, so the caller must keep the pointer.
     pointer = _FUNCTION(answer)
     address = ctypes.cast(pointer, ctypes.c_void_p).value
     return Kernel(ask_address, np.array([address], np.int64)), pointer

@@ -1,6 +1,6 @@
-"""What compiled exploration takes and changes, in bundles, and the signatures of its rules and loops.
+"""Named tuples of the arguments of compiled exploration, and the signatures of its rules and loops.
 
-Functions cannot be bundled, for numba finds no common type for them in a tuple.
+Functions are separate arguments because numba finds no common type for functions in a tuple.
 """
 
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from cmab.compiled._kernels import typed_kernel
 from cmab.compiled._kernels import types as t
 from cmab.compiled._kernels_signatures import DRAW, SOLVE
 
-#: Places in `Seen.clock`: rounds and samples so far; in loops also most samples, and most steps of a call.
+#: Places in `Seen.clock`: rounds and samples so far; for loops also the limits of samples and steps per call.
 ROUNDS, SAMPLES, MOST_SAMPLES, STEPS = range(4)
 
 
 class Seen(NamedTuple):
-    """What was learned of the arms, and the clock; a loop changes all of it in place."""
+    """The statistics of the arms, and the clock; a loop updates these arrays in place."""
 
     counts: IntArray
     means: FloatArray
@@ -33,7 +33,7 @@ class Arguments(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """The learner's generator, and that of the arms."""
+    """The random generators of the learner and of the arms."""
 
     learner: np.random.Generator
     coins: np.random.Generator
@@ -50,6 +50,6 @@ EXPLORE = t.boolean(t.FunctionType(DECIDE), t.boolean, _arguments, *_run)
 EXPLORE_ORACLE = t.boolean(t.FunctionType(SOLVE), _arguments, _arguments, *_run)
 EXPLORE_TREES = t.boolean(_arguments, *_run)
 
-#: ``(seen, coin, integers, reals, chosen) -> size``: write the base arms to sample next to `chosen`; the size
-#: is negative once the stopping rule holds. `coin` is uniform on [0, 1) for rules that say `is_random`.
+#: ``(seen, coin, integers, reals, chosen) -> size``: write the base arms to sample next to `chosen`. The size
+#: is negative once the stopping rule holds. `coin` is uniform on [0, 1) for rules with `is_random`.
 decide_kernel = typed_kernel(DECIDE, is_lean=False)

@@ -1,13 +1,13 @@
-"""A binary heap of entries with keys: the largest key on top, of equal ones the lowest entry."""
+"""A binary heap of entries with keys: the largest key comes first, and among equal keys the least entry."""
 
 from cmab.compiled._kernels import lean_kernel
 
-# Keys stand beside their entries, not in a table by entry: what is compared is then read from one place.
+# `keys` is in the order of the heap, not indexed by entry, so comparisons read adjacent memory.
 
 
 @lean_kernel
 def heap_rise(heap, keys, at):
-    """Move the entry at a place up to where it belongs."""
+    """Move the entry at place `at` up until the heap is in order."""
     entry, key = heap[at], keys[at]
     while at > 0:
         above = (at - 1) >> 1
@@ -20,7 +20,7 @@ def heap_rise(heap, keys, at):
 
 @lean_kernel
 def heap_sink(heap, keys, at, size):
-    """Move the entry at a place of a heap of `size` entries down to where it belongs."""
+    """Move the entry at place `at` down until the heap of `size` entries is in order."""
     entry, key = heap[at], keys[at]
     while 2 * at + 1 < size:
         below = 2 * at + 1
@@ -37,7 +37,7 @@ def heap_sink(heap, keys, at, size):
 
 @lean_kernel
 def heap_drop(heap, keys, size):
-    """Take the first of `size` entries out, and return how many are left."""
+    """Remove the first of `size` entries, and return the number of entries left."""
     size -= 1
     heap[0], keys[0] = heap[size], keys[size]
     heap_sink(heap, keys, 0, size)
@@ -46,6 +46,6 @@ def heap_drop(heap, keys, size):
 
 @lean_kernel
 def heap_up(heap, keys, size):
-    """Make a heap of the first `size` entries, whatever their order."""
+    """Turn the first `size` entries, in any order, into a heap."""
     for at in range(size // 2 - 1, -1, -1):
         heap_sink(heap, keys, at, size)

@@ -1,7 +1,7 @@
-"""Counter-based random numbers: the coin of (round, arm) is a hash, the same whoever asks for it.
+"""Counter-based random numbers, which are hashes of a round and an arm.
 
-Two policies that play the same arm in the same round of the same replication see the same outcome
-(common random numbers), in whatever order and on whatever path it is computed.
+Two policies that play the same arm in the same round of the same replication therefore observe the same
+outcome (common random numbers), in any order of computation and in compiled or Python code.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.compiled._kernels import kernel, lean_kernel
 
-# splitmix64 is a counter in steps of the golden ratio, 2^64 / phi, each value of which is mixed.
+# splitmix64 increases a counter in steps of 2^64 / phi, with the golden ratio phi, and mixes each value.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -18,7 +18,7 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 _ONE = np.uint64(1)
 _TO_UNIT = 2.0**-53
 
-# Coefficients of AS 241: centre, middle and tail, numerator and denominator, highest power first.
+# Coefficients of AS 241: centre, middle and tail, each with numerator and denominator, highest power first.
 _A = (
     2509.0809287301226727,
     33430.575583588128105,
@@ -83,7 +83,7 @@ _F = (
 
 @lean_kernel
 def mix(x):
-    """Return splitmix64's finaliser: a bijection of 64-bit words in which every bit depends on all."""
+    """Return the finaliser of splitmix64, a bijection of 64-bit words that mixes all bits."""
     x = (x ^ (x >> _S30)) * _MIX_1
     x = (x ^ (x >> _S27)) * _MIX_2
     return x ^ (x >> _S31)
@@ -91,21 +91,21 @@ def mix(x):
 
 @lean_kernel
 def to_unit(word):
-    """Return the first 53 bits of `word` as a number of [0, 1)."""
+    """Return the first 53 bits of `word` as a number in [0, 1)."""
     return np.float64(word >> _S11) * _TO_UNIT
 
 
 @lean_kernel
 def keyed_word(key, index):
-    """Return the 53-bit number that belongs to the 64-bit `key` and to `index` >= 0."""
-    # The stream of splitmix64 whose state is the hashed key, read at place `index`. Neighbouring keys are
-    # hashed apart first. 53 bits are what a float holds exactly.
+    """Return the 53-bit random integer for the 64-bit `key` and `index` >= 0."""
+    # Entry `index` of the splitmix64 stream whose state is the hashed key. The hash separates the streams of
+    # neighbouring keys. A float holds 53 bits exactly.
     return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
 @lean_kernel
 def keyed_uniform(key, index):
-    """Return `keyed_word` as a number of [0, 1)."""
+    """Return `keyed_word` as a number in [0, 1)."""
     return np.float64(keyed_word(key, index)) * _TO_UNIT
 
 
@@ -120,15 +120,15 @@ def keyed_uniforms(key, indices):
 
 @lean_kernel
 def normal_quantile(u):
-    """Return the standard normal quantile of the middle of the 53-bit cell that starts at `u` in [0, 1).
+    """Return the standard normal quantile of ``u + 2**-54``, for a multiple u of ``2**-53`` in [0, 1).
 
-    Wichura's algorithm AS 241 (PPND16), accurate to about 1e-16; the half step keeps u = 0 finite.
+    This is Wichura's algorithm AS 241 (PPND16), accurate to about 1e-16. The shift keeps u = 0 finite.
     """
     q = u - 0.5 + 2.0**-54
     if abs(q) <= 0.425:
         r = 0.180625 - q * q
         return q * _ratio(r, _A, _B)
-    # The tails of AS 241, by the probability of the nearer one.
+    # The tails of AS 241, by the probability of the nearer tail.
     r = math.sqrt(-math.log(min(0.5 + q, 0.5 - q)))
     value = _ratio(r - 1.6, _C, _D) if r <= 5.0 else _ratio(r - 5.0, _E, _F)
     return -value if q < 0.0 else value
@@ -136,7 +136,7 @@ def normal_quantile(u):
 
 @lean_kernel
 def _ratio(x, above, below):
-    """Return the quotient of two polynomials, coefficients from the highest power down."""
+    """Return the quotient of two polynomials, with coefficients from the highest power down."""
     numerator, denominator = above[0], below[0]
     for i in range(1, 8):
         numerator = numerator * x + above[i]

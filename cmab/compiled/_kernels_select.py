@@ -1,4 +1,4 @@
-"""Selecting the largest entries."""
+"""Selection and order of the largest entries."""
 
 import numpy as np
 
@@ -9,21 +9,22 @@ _BLOCK = 64
 
 @lean_kernel
 def _worse(values, i, j):
-    """Return whether arm `i` ranks behind arm `j`: smaller value, or equal value and higher index."""
+    """Return whether arm `i` ranks after arm `j`: a smaller value, or an equal value and a higher index."""
     return bool(values[i] < values[j] or (values[i] == values[j] and i > j))
 
 
 @lean_kernel
 def top_k(values, k, heap):
-    """Write the `k` best of `values` to `heap`, in increasing order of index; ties go to lower ones.
+    """Write the indices of the `k` largest `values` to `heap`, in increasing order; ties go to lower indices.
 
-    A binary heap of the k best so far, its root the worst of them; the answer is then read off in order, by
-    a second pass or, if few, by sorting. Expected O(m + k log k log(m/k)) on shuffled input.
+    The function keeps a binary heap of the k best so far, with the worst of them at the root. It then orders
+    the indices by a second pass, or by sorting if k is small. The expected time is O(m + k log k log(m/k)) on
+    shuffled input.
     """
     for i in range(k):
         child = i
         heap[child] = i
-        # Up from the leaf. The root is the worst of those chosen: what is to come must beat it.
+        # Move up from the leaf. The root is the worst chosen entry, which later entries must beat.
         while child > 0:
             parent = (child - 1) >> 1
             if not _worse(values, heap[child], heap[parent]):
@@ -42,8 +43,8 @@ def top_k(values, k, heap):
                 heap[0] = i
                 _sift_down(values, k, heap)
                 bar = values[heap[0]]
-    # The heap is in no order of index. One pass over all values is cheaper than
-    # sorting k entries if k is large.
+    # The heap is not in order of index. If k is large, one pass over all values is cheaper than sorting k
+    # entries.
     if k * k > values.shape[0]:
         worst, position = heap[0], 0
         for i in range(values.shape[0]):
@@ -56,7 +57,7 @@ def top_k(values, k, heap):
 
 @lean_kernel
 def _count_above(block, bar):
-    """Return how many entries exceed `bar`: no branch, so the compiler vectorises it."""
+    """Return the number of entries above `bar`, in a loop that the compiler can vectorise."""
     count = 0
     for i in range(block.shape[0]):
         if block[i] > bar:
@@ -66,7 +67,7 @@ def _count_above(block, bar):
 
 @lean_kernel
 def _count_from(block, bar):
-    """Return how many entries are at least `bar`, likewise."""
+    """Return the number of entries of at least `bar`, in a loop that the compiler can vectorise."""
     count = 0
     for i in range(block.shape[0]):
         if block[i] >= bar:
@@ -103,10 +104,10 @@ def _sift_down(values, k, heap):
 
 @lean_kernel
 def renew_top_k(values, k, best):
-    """Make the first `k` entries of `best`, any k arms in increasing order, what `top_k` would write there.
+    """Replace the first `k` entries of `best`, any k arms in increasing order, by the result of `top_k`.
 
-    For a choice that is nearly right, as last round's: a pass over the values, and for each exchange another
-    over the choice. After many exchanges the heap takes over.
+    The function is fast if `best` is nearly right, for example the choice of the last round. It takes one
+    pass over the values, and for each exchange one pass over `best`. After many exchanges it calls `top_k`.
     """
     last = last_in_rank(values, k, best)
     bar, passed, exchanges_left = values[best[last]], 0, 8 + values.shape[0] // k
@@ -115,7 +116,7 @@ def renew_top_k(values, k, best):
         stop, before = start + block.shape[0], passed
         while passed < k and best[passed] < stop:
             passed += 1
-        # An equal value counts only before the arm to beat; so the chosen ones of a block are all counted.
+        # A value equal to `bar` counts only before the arm to beat. All chosen arms of a block are counted.
         rivals = _count_above(block, bar) if start > best[last] else _count_from(block, bar)
         if rivals == passed - before:  # most blocks
             continue
@@ -124,8 +125,8 @@ def renew_top_k(values, k, best):
             if passed < k and best[passed] == i:
                 passed += 1
             elif values[i] > bar or (values[i] == bar and i < best[last]):
-                # An exchange takes about k steps and a search about m: after m / k
-                # exchanges a search is cheaper.
+                # An exchange takes about k steps and `top_k` about m, so after m / k exchanges `top_k` is
+                # cheaper.
                 if exchanges_left == 0:
                     top_k(values, k, best)
                     return
@@ -139,7 +140,10 @@ def renew_top_k(values, k, best):
 
 @lean_kernel
 def last_in_rank(values, k, best):
-    """Return the place of the last in rank of the first `k` entries of `best`, in increasing order."""
+    """Return the place of the entry with the worst rank among the first `k` entries of `best`.
+
+    These entries must be in increasing order.
+    """
     place = 0
     for j in range(1, k):
         if values[best[j]] <= values[best[place]]:
@@ -149,7 +153,7 @@ def last_in_rank(values, k, best):
 
 @lean_kernel
 def _exchange(entries, n, place, entry):
-    """Put `entry` into the `n` increasing entries for the one at `place`."""
+    """Replace the entry at `place` by `entry`, and keep the `n` entries in increasing order."""
     while place + 1 < n and entries[place + 1] < entry:
         entries[place] = entries[place + 1]
         place += 1
@@ -161,8 +165,8 @@ def _exchange(entries, n, place, entry):
 
 @lean_kernel
 def _border(values, inside):
-    """Return the least value inside and the largest outside."""
-    # Two by two: a minimum waits for the one before it, and four chains of them wait side by side.
+    """Return the least value inside the set and the largest value outside."""
+    # Each minimum depends on the one before. Four independent chains run in parallel in the processor.
     low, high, lower, higher = np.inf, -np.inf, np.inf, -np.inf
     even = values.shape[0] & ~1
     for i in range(0, even, 2):
@@ -178,18 +182,18 @@ def _border(values, inside):
 
 @lean_kernel
 def restore_best(values, inside):
-    """Make `inside` mark the best of `values` again, as many as before; ties go to the lower index.
+    """Update the mask `inside` to the largest `values`, with the same number of arms.
 
-    For marks that are nearly right: a pass over the values and another for each exchange. Returned are the
-    least value inside and the largest outside.
+    Return the least value inside and the largest value outside. Ties go to the lower index. The function
+    takes one pass over the values and one for each exchange, so it is fast if the mask is nearly right.
     """
-    # Each turn exchanges the worst inside for the best outside, until they are in order.
+    # Each iteration exchanges the worst arm inside with the best arm outside, until they are in order.
     while True:
         least, most = _border(values, inside)
         if least > most:
             return least, most
         worst, best = values.shape[0] - 1, 0
-        # The comparison that is nearly always true comes first: a mark is a coin to the processor.
+        # The first comparison is nearly always true, which the processor predicts well. The mask is not.
         while worst >= 0 and (values[worst] != least or not inside[worst]):
             worst -= 1
         while best < values.shape[0] and (values[best] != most or inside[best]):
@@ -201,7 +205,10 @@ def restore_best(values, inside):
 
 @lean_kernel
 def descending_order(values, order, scratch):
-    """Write the positions of `values`, largest first and ties in increasing order: a bottom-up merge sort."""
+    """Write the positions of `values` to `order`, largest value first, ties in increasing order.
+
+    This is a bottom-up merge sort.
+    """
     m = values.shape[0]
     for i in range(m):
         order[i] = i
@@ -235,7 +242,10 @@ def mark_best(values, k, marked):
 
 @lean_kernel
 def mark_best_again(values, best, marked):
-    """Do as `mark_best` with the length of `best` for k, starting from the last step's, which it holds."""
+    """Mark the k largest values, starting from the k best arms of the last step in `best`.
+
+    k is the length of `best`, which the function updates. The result is that of `mark_best`.
+    """
     renew_top_k(values, best.shape[0], best)
     marked[:] = False
     for arm in best:

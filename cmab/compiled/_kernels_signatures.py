@@ -1,7 +1,7 @@
-"""The compiled forms: fixed signatures of the rules of policies, oracles, environments and explorers.
+"""The fixed signatures of compiled rules of policies, oracles and environments.
 
-A function of one of these signatures is passed to the loop as a pointer, so the loop is compiled once and
-cached on disk, whatever oracle, policy or environment a user writes.
+A loop receives functions with these signatures as pointers. It is therefore compiled once and cached on disk,
+and works with every oracle, policy or environment that a user writes.
 """
 
 from cmab.compiled._kernels import typed_kernel
@@ -16,20 +16,20 @@ SOLVE = t.int64(_reals, _integers, _reals, _integers)
 PLAY = t.int64(_integers, t.int64, t.int64, _integers, _reals, _integers, _reals, _reals)
 
 #: ``(counts, means, deviations, memory, t, reals, rng, out)``: write the index of every base arm in round t
-#: to `out`; `rng` is the learner's, for rules that say `is_random`.
+#: to `out`. `rng` is the generator of the learner, for rules with `is_random`.
 index_kernel = typed_kernel(INDEX)
 
-#: ``(arms, n, outcomes, t, reals, memory)``: take the first n outcomes of round t into the rule's `memory`,
-#: after the statistics have changed; `reals` are those of the index rule.
+#: ``(arms, n, outcomes, t, reals, memory)``: update the rule's `memory` with the first n outcomes of round t,
+#: after the update of the statistics. `reals` is the array of the index rule.
 learn_kernel = typed_kernel(LEARN)
 
-#: ``(means, integers, reals, out) -> size``: write a super arm to `out`, return its length; a negative one
-#: says that there is none, which ends the run with an error.
+#: ``(means, integers, reals, out) -> size``: write a super arm to `out` and return its size. A negative size
+#: means that there is no super arm, and ends the run with an error.
 solve_kernel = typed_kernel(SOLVE)
 
 #: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``: play the first `size` entries of
-#: `super_arm`; write the n triggered arms and their outcomes, and to `totals` the realised reward and the
-#: expected one.
+#: `super_arm`. Write the n triggered arms and their outcomes, and to `totals` the realised and the expected
+#: reward.
 play_kernel = typed_kernel(PLAY)
 
 DRAW = t.float64(t.int64, _integers, _reals, _generator)

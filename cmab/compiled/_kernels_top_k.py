@@ -1,4 +1,4 @@
-"""The compiled form of oracles of the k best arms: the compiled loop knows it, and may look at fewer arms."""
+"""The compiled form of oracles for the k best arms, for which the compiled loop has a faster method."""
 
 from cmab.compiled._kernels_select import renew_top_k
 from cmab.compiled._kernels_signatures import solve_kernel
@@ -7,15 +7,15 @@ from cmab.compiled.forms import Kernel
 
 @solve_kernel
 def solve_top_k(means, integers, reals, out):
-    """Write the k best arms; the smallest, negated in `reals`, if that has room for them.
+    """Write the k arms with the largest means, or with the smallest means if `reals` is not empty.
 
-    `integers` holds the k arms of the call before, where this one starts from. Packed by ``TopK.kernel``.
+    `integers` holds the k arms of the last call, where the search starts. ``TopK.kernel`` makes both arrays.
     """
-    # `integers` is scratch that holds the last answer: its length is k, and the search starts from it.
+    # `integers` is scratch space with the last answer. Its length is k.
     k, values = len(integers), means
     if reals.shape[0] > 0:
         values = reals
-        # For costs `reals` has room for the negated means; the k largest of those cost least.
+        # For costs, `reals` has room for the negated means, whose k largest entries have the least costs.
         for i in range(means.shape[0]):
             values[i] = -means[i]
     if k > 0:
@@ -26,5 +26,5 @@ def solve_top_k(means, integers, reals, out):
 
 
 def largest_k(kernel: Kernel) -> int:
-    """Return k of an oracle's form if that answers with the k largest means, else 0."""
+    """Return k if the compiled oracle selects the k largest means, otherwise 0."""
     return 0 if kernel.function is not solve_top_k or len(kernel.reals) else len(kernel.integers)

@@ -1,7 +1,7 @@
-"""Tournament trees: the largest of many keys, kept while single keys change, in O(log n) a change.
+"""Tournament trees, which hold the largest of many keys and take O(log n) time per change of a key.
 
-Several trees over the same arms share a table: ``keys[tree, node]`` is the largest key below a node and
-``winners[tree, node]`` the arm that has it. Node 1 is the root, arm i sits at node ``size + i``.
+Several trees over the same arms share a table: ``keys[tree, node]`` is the largest key below a node, and
+``winners[tree, node]`` is the arm with this key. Node 1 is the root, and arm i is the leaf ``size + i``.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from cmab.compiled._kernels import kernel, lean_kernel
 
 @kernel
 def tree_size(n):
-    """Return the number of leaves: the least power of two that is at least `n`."""
+    """Return the number of leaves, the least power of two that is at least `n`."""
     size = 1
     while size < n:
         size *= 2
@@ -20,12 +20,11 @@ def tree_size(n):
 
 @kernel
 def plant(n_trees, size):
-    """Return `n_trees` trees without arms: every key is minus infinity."""
+    """Return `n_trees` trees without arms, in which every key is minus infinity."""
     keys = np.full((n_trees, 2 * size), -np.inf)
     winners = np.empty((n_trees, 2 * size), np.int64)
     for tree in range(n_trees):
-        # Leaves first. All keys are equal, so the left child wins: ties go to the
-        # lower index from the beginning.
+        # Leaves first. All keys are equal, so the left child wins, because ties go to the lower index.
         for node in range(2 * size - 1, 0, -1):
             winners[tree, node] = node - size if node >= size else winners[tree, 2 * node]
     return keys, winners
@@ -45,7 +44,7 @@ def put(keys, winners, tree, arm, key, last):
             winner = left + 1
         node >>= 1
         arm = winners[tree, winner]
-        # What is above sees no change.
+        # If this node does not change, the nodes above do not change either.
         if keys[tree, node] == best and winners[tree, node] == arm:
             return
         keys[tree, node] = best

@@ -1,4 +1,4 @@
-"""What happens around compiling: one process at a time writes, its files are sealed, and a line says so."""
+"""Actions around compilation: lock the cache folder, seal the written files, and print a line to stderr."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from numba.core import event
 
 from cmab.compiled._code_cache import cache_folder, may_write, seal, sole_writer
 
-# Seconds of compiling after which it is told, and the variable that keeps it quiet.
+# Seconds of compilation after which a line is printed, and the environment variable that suppresses it.
 _PATIENCE = 2.0
 _QUIET = "CMAB_QUIET"
 
 
-# The compiled functions of `cmab`: how long a program's others take is not ours to tell.
+# The compiled functions of this project. Compilations of other functions do not count.
 _watched: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch(dispatcher: Any) -> None:
-    """Listen to numba's events of a function from now on."""
+    """Start listening to numba's events for a function."""
     _watched.add(dispatcher)
     _listen()
 
@@ -40,14 +40,14 @@ def _listen() -> None:
 
 
 class _Listener(event.Listener):
-    """Follows numba into and out of its compiler, in which each thread may be several levels deep."""
+    """A listener for the start and the end of compilations, which may be nested in each thread."""
 
     def __init__(self) -> None:
         self._stopwatch = Stopwatch(cache_folder())
         self._held = threading.local()
 
     def on_start(self, event: Any) -> None:
-        """Wait for the other processes, or start the clock."""
+        """Start the stopwatch, or wait for other processes and take the lock."""
         if event.kind == "numba:compile":
             if event.data["dispatcher"] in _watched:
                 self._stopwatch.__enter__()
@@ -58,42 +58,42 @@ class _Listener(event.Listener):
         holders.append(holder)
 
     def on_end(self, event: Any) -> None:
-        """Seal what was written, and let other processes write."""
+        """Stop the stopwatch, or seal the written files and release the lock."""
         changed: set[Any] = self._held.__dict__.setdefault("changed", set())
         if event.kind == "numba:compile":
             if event.data["dispatcher"] in _watched:
                 self._stopwatch.__exit__()
-                changed.add(event.data["dispatcher"].stats.cache_path)  # None if it is not kept
+                changed.add(event.data["dispatcher"].stats.cache_path)  # None if the code is not cached
             return
         holder = self._held.holders.pop()
         try:
             if not self._held.holders:
-                # numba writes a file after the event that ends its compilation, and before this one.
+                # numba writes a file after the event that ends its compilation and before this event.
                 for path in changed - {None}:
                     if may_write() and Path(path).is_relative_to(cache_folder() or os.devnull):
                         seal(Path(path).parent)
                 changed.clear()
-        finally:  # Ctrl-C while files are read must not keep the lock
+        finally:  # release the lock also after Ctrl-C
             holder.__exit__(None, None, None)
 
 
 class Stopwatch:
-    """Adds up how long a process compiles, and tells it once: around each time, as a context.
+    """A context manager that adds up compilation times and prints one line when the sum is long.
 
     Parameters
     ----------
     folder : str
-        Where the code is kept; "" if it is not.
+        The cache folder of the code, or "" if the code is not cached.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder, self._depth, self._since, self._total = folder, 0, 0.0, 0.0
-        # Of several workers that compile the same, one tells it.
+        # If several workers compile the same code, only one prints the line.
         name = current_process().name
         self._is_told = bool(os.environ.get(_QUIET)) or not (name == "MainProcess" or name.endswith("-1"))
 
     def __enter__(self) -> None:
-        # What a function calls is compiled within it.
+        # The compilation of a function contains the compilations of the functions that it calls.
         if self._depth == 0:
             self._since = perf_counter()
         self._depth += 1
@@ -107,10 +107,12 @@ class Stopwatch:
                 self._tell()
 
     def _tell(self) -> None:
-        kept = f"kept in {self._folder}" if self._folder else "and again in each process"
-        with suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
+        kept = (
+            f"cached in {self._folder}" if self._folder else "not cached, so each process compiles it again"
+        )
+        with suppress(OSError, ValueError, AttributeError):  # stderr may be closed or None
             sys.stderr.write(
-                f"cmab: compiling, which takes up to a minute, once for this version, {kept};"
-                f" `cmab warmup` does it ahead, {_QUIET}=1 does without this line\n"
+                f"cmab: compiling, which takes up to a minute. The code is {kept}."
+                f" Run `cmab warmup` to compile in advance. Set {_QUIET}=1 to suppress this line.\n"
             )
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Compiled forms: an object may offer a compiled form of its rule beside the Python one."""
+"""Compiled forms of the rules of policies, explorers, oracles and environments."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from cmab.arrays import FloatArray, IntArray
 
 
 class Kernel(NamedTuple):
-    """A compiled rule with its parameters and scratch space, made afresh for each run.
+    """A compiled rule with its parameters and scratch space, which must be new for each run.
 
     Attributes
     ----------
     function : callable
-        Compiled by one of the decorators of ``cmab.compiled._kernels_signatures``.
+        The rule, compiled by one of the decorators in `cmab.kernels`.
     integers : IntArray
-        Whole-number parameters and scratch space.
+        Integer parameters and scratch space.
     reals : FloatArray
         Real parameters and scratch space.
     is_random : bool
-        Whether an index rule draws from the generator.
+        Whether an index rule draws from the random generator.
     learning : callable or None
-        What an index rule does with the outcomes besides, a ``learn_kernel``.
+        A ``learn_kernel`` that updates the memory of an index rule, if it has one.
     is_lazy : bool
-        Whether an index rule is ``upper_bound`` of each arm, with `reals` as ``pack_optimism`` makes them:
-        arms that are not observed then move with the clock only, and few of many have to be looked at.
+        Whether an index rule is ``upper_bound`` of each arm, with the `reals` of ``pack_optimism``. The
+        indices of unobserved arms then change only with the round, so the loop computes few of many indices.
     """
 
     function: Any
@@ -39,23 +39,24 @@ class Kernel(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A compiled rule of exploration: what `RuledExplorer.rule` returns.
+    """A compiled rule of exploration with its parameters, the result of `RuledExplorer.rule`.
 
     Attributes
     ----------
     decide : callable
-        Compiled by ``cmab.kernels.decide_kernel``.
+        The rule, compiled by ``cmab.kernels.decide_kernel``.
     integers : sequence of int
-        Whole-number parameters and scratch space.
+        Integer parameters and scratch space.
     reals : sequence of float
         Real parameters.
     memory : FloatArray
-        What the rule keeps in mind, before the first sample. It changes with each sample, and `decide` finds
-        it at the end of `reals`.
+        The memory of the rule before the first sample. `decide` finds it at the end of `reals` and may change
+        it at each sample.
     is_random : bool
-        Whether the rule needs a coin.
+        Whether the rule needs a random number.
     room : int
-        Zeros after the parameters, where a run remembers what it has computed; ask and tell go without.
+        Number of zeros after the parameters, a table for computed values in a compiled run. A `Session` calls
+        the rule without this table.
     """
 
     decide: Any
@@ -67,15 +68,15 @@ class Rule(NamedTuple):
 
 
 class ExplorerKernel(NamedTuple):
-    """A compiled loop of exploration with its parameters and scratch space, made afresh for each run.
+    """A compiled loop of exploration with its parameters and scratch space, which must be new for each run.
 
     Attributes
     ----------
     loop : callable
-        Samples until the stopping rule holds; its last arguments are those of
-        ``cmab.exploration._kernels_explore.explore`` from ``draw`` on.
+        The loop, which samples until the stopping rule holds. Its last arguments, from ``draw`` on, are those
+        of ``cmab.exploration._kernels_explore.explore``.
     parameters : tuple
-        What comes before them, the `Arguments` of the rule last.
+        The arguments before ``draw``. The last of them is the `Arguments` of the rule.
     """
 
     loop: Any
@@ -83,14 +84,15 @@ class ExplorerKernel(NamedTuple):
 
 
 def compiled_form(thing: Any, form: str = "kernel") -> Any:
-    """Return ``thing.kernel()`` (or what another method `form` returns), or None unless that is current."""
+    """Return ``thing.kernel()``, or the result of another method `form`; None if the form is not current."""
     return getattr(thing, form)() if is_current(thing, form) else None
 
 
 def is_current(thing: Any, form: str) -> bool:
-    """Return whether `thing` has a method `form`, and no subclass changed a rule in it but not the form.
+    """Return whether `thing` has a method `form` that agrees with its rules.
 
-    Those who override ``indices`` of a compiled policy mean their own rule, not the compiled one.
+    The form is not current if a subclass overrides a rule, for example ``indices``, but not the form. The
+    override must then be used instead of the compiled rule.
     """
     if not hasattr(thing, form) or form in type(thing).stale_forms:
         return False
@@ -98,23 +100,24 @@ def is_current(thing: Any, form: str) -> bool:
 
 
 def settle_forms(cls: Any, forms: Mapping[str, Iterable[str]]) -> None:
-    """Note for a new class which compiled forms stand for which rules, and which of them are stale."""
+    """Store in a new class the rules of each compiled form, and the forms that are stale."""
     cls.forms = {form: frozenset(rules) for form, rules in forms.items()}
     homes = [vars(base) for base in cls.__mro__]
     cls.stale_forms = frozenset(form for form, rules in cls.forms.items() if _is_stale(homes, form, rules))
 
 
 def _is_stale(homes: list[Any], form: str, rules: frozenset[str]) -> bool:
-    """Return whether a rule stands in a class below the one that has the form."""
+    """Return whether a class overrides a rule below the class that defines the form."""
     below = next((i for i, names in enumerate(homes) if form in names), 0)
     return any(rules & names.keys() for names in homes[:below])
 
 
 def call_kernel(compiled: Any, *arguments: Any) -> Any:
-    """Return what a kernel returns that gives several arrays: from Python it is called so.
+    """Call a kernel that returns several arrays, and return its result.
 
-    numba makes arrays of Python's from those of a returned tuple in Python code, where a signal that came
-    during the call takes effect. It goes on with the next array, and then raises ``SystemError``.
+    numba converts a returned tuple of arrays in Python code, where a signal that arrived during the call
+    takes effect. numba then continues with the next array and raises ``SystemError``. If the cause is a
+    ``KeyboardInterrupt``, this function raises the ``KeyboardInterrupt`` instead.
     """
     try:
         return compiled(*arguments)
@@ -128,7 +131,7 @@ def call_kernel(compiled: Any, *arguments: Any) -> Any:
 
 
 def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
-    """Return what an oracle's `kernel` answers to each row of `means`, in one compiled call."""
+    """Return the answer of an oracle's `kernel` to each row of `means`, in one compiled call."""
     from cmab.compiled._kernels_batch import solve_each
 
     rows, n_arms = means.shape

@@ -246,7 +246,7 @@ def mixture_threshold(x: float) -> float:
 
 
 def pair_threshold(n_pairs: int, *, delta: float) -> float:
-    """Return the part of the threshold for `n_pairs` pairs of Gaussian arms that ignores the counts.
+    """Return the constant part of the threshold for the evidence of `n_pairs` pairs of Gaussian arms.
 
     The threshold for the pair i, j is this number plus ``2 ln(4 + ln T_i) + 2 ln(4 + ln T_j)``. With
     probability at least ``1 - delta``, the evidence for a wrong order of a pair never exceeds the threshold

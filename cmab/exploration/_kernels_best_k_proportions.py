@@ -1,17 +1,18 @@
-"""Proportions of samples that tell the k best arms from the others soonest, if the means are true."""
+"""Proportions of samples that identify the k best arms soonest, if the empirical means are the true means."""
 
 import numpy as np
 
 from cmab.compiled._kernels import kernel
 from cmab.exploration._kernels_evidence import EPSILON, SIGMA, coin_evidence, pair_evidence
 
-# How far from the optimum a plan may be; after so many steps it is close, even where that is not certain yet.
+# Relative tolerance of a plan, and maximum number of steps. After the last step the plan is close to optimal
+# even if the tolerance is not certified.
 _TOLERANCE, _STEPS = 0.02, 20_000
 
 
 @kernel
 def _weakest_pair(means, is_high, weights, reals):
-    """Return the pair across the border that these samples tell apart least, and its evidence."""
+    """Return the pair of a high and a low arm with the least evidence at these weights, and its evidence."""
     high, low, least, n = -1, -1, np.inf, means.shape[0]
     for i in range(n):
         if not is_high[i]:
@@ -27,7 +28,7 @@ def _weakest_pair(means, is_high, weights, reals):
 
 @kernel
 def _share(high, low, means, weights, reals):
-    """Return the better arm's share of the evidence of a pair."""
+    """Return the share of the better arm in the evidence of a pair."""
     if reals[SIGMA] == 0.0:
         whole, own = coin_evidence(means[high], means[low], weights[high], weights[low], reals[EPSILON])
         return own / whole
@@ -36,12 +37,13 @@ def _share(high, low, means, weights, reals):
 
 @kernel
 def best_k_proportions(means, is_high, reals, out):
-    """Write proportions at which a sample's least evidence of a pair is within 2 % of the largest possible.
+    """Write proportions whose least evidence of a pair, per sample, is within 2 % of the maximum.
 
-    Information-directed selection (You, Qin, Wang and Yang, COLT 2023) of means that are known: the pair of
-    least evidence gets the next sample, its arms by their shares of the evidence. A tangent at a concave
-    function lies above it, so no proportions exceed the largest slope of a mean of tangents: that is the
-    certificate. Tied arms across the border, without a tolerance, share all samples.
+    The algorithm is information-directed selection (You, Qin, Wang and Yang, COLT 2023) for known means. Each
+    step gives one sample to the pair with the least evidence and divides it by the arms' shares of the
+    evidence. The least evidence is a concave function of the weights, so its tangents lie above it. The
+    largest slope of an average of tangents therefore bounds the maximum and certifies the result. If a high
+    and a low arm are tied and the tolerance is 0, these two arms share all samples.
     """
     n, best, bound = means.shape[0], 0.0, np.inf
     weights, slopes = np.full(n, 1.0 / n), np.zeros(n)
@@ -55,7 +57,8 @@ def best_k_proportions(means, is_high, reals, out):
             best = least
             out[:] = weights
         share = _share(high, low, means, weights, reals)
-        # By the envelope theorem the slope in an arm's weight is its part of the evidence over the weight.
+        # By the envelope theorem, the slope in the weight of an arm is its part of the evidence divided by
+        # the weight.
         slopes *= step / (step + 2.0)
         slopes[high] += 2.0 / (step + 2.0) * share * least / weights[high]
         slopes[low] += 2.0 / (step + 2.0) * (1.0 - share) * least / weights[low]

@@ -1,4 +1,4 @@
-"""Rules with a fixed budget that sample one arm at a time."""
+"""Compiled rules with a fixed budget that sample one arm at a time."""
 
 import math
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from cmab.theory._kernels_gaps import gaps_of_best, sum_of_inverse_squares
 
 @kernel
 def gaps_of_bandits(means, sizes, k, out):
-    """Write the gap of each arm to the border of the `k` best of its own bandit."""
+    """Write the gap of each arm for the `k` best arms of its own bandit."""
     first = 0
     for size in sizes:
         gaps_of_best(means[first : first + size], k, out[first : first + size])
         first += size
 
 
-# decide_ugapeb: `integers` holds the budget, k and the arms of each bandit; the memory is the least bound of
-# each bandit, then the marks of the arms that had it.
+# decide_ugapeb: `integers` holds the budget, k and the number of arms of each bandit. The memory holds the
+# least bound of each bandit, then for each arm 1 if the arm was in the answer with this bound.
 BUDGET, K, BANDITS = range(3)
 A, EPSILON, LENGTH, C, LEAST = range(5)
 
@@ -37,22 +37,22 @@ def ugapeb_rule(
     length: float,
     c: float,
 ) -> Rule:
-    """Return the rule of UGapEb for a support of `length`, before any bound is known."""
+    """Return the rule of UGapEb for a support of `length`, with infinite bounds in its memory."""
     memory = np.concatenate((np.full(len(arms_per_bandit), np.inf), np.zeros(sum(arms_per_bandit))))
     return Rule(decide_ugapeb, [budget, k, *arms_per_bandit], [a or 0.0, epsilon, length, c], memory)
 
 
 @kernel
 def estimated_exploration(seen, integers, reals):
-    """Return UGapEb's a for the hardness that the empirical gaps plus ``b sqrt(1 / 2T)`` would make.
+    """Return UGapEb's a for the hardness of the empirical gaps plus ``b sqrt(1 / 2T)``.
 
-    ``a = c (n - N) / (4 H_eps)``, the largest of Gabillon et al. (NIPS 2012), Theorem 1, times c.
+    ``a = c (n - N) / (4 H_eps)`` is c times the largest value in Gabillon et al. (NIPS 2012), Theorem 1.
     """
     widths, b, epsilon = np.empty(seen.means.shape[0]), reals[LENGTH], reals[EPSILON]
     gaps_of_bandits(seen.means, integers[BANDITS:], integers[K], widths)
     for i in range(widths.shape[0]):
-        # The width of an arm in their equation 6, max((gap + eps) / 2, eps), with the
-        # estimated gap and a deviation on top.
+        # The width of an arm in their equation 6 is max((gap + eps) / 2, eps). Here the gap is the estimated
+        # gap plus a deviation.
         gap = widths[i] + b * math.sqrt(0.5 / seen.counts[i])
         widths[i] = max((gap + epsilon) / 2.0, epsilon)
     unspent = integers[BUDGET] - widths.shape[0]
@@ -61,7 +61,10 @@ def estimated_exploration(seen, integers, reals):
 
 @decide_kernel
 def decide_ugapeb(seen, coin, integers, reals, chosen):
-    """UGapEb, Figures 1 and 2 of its paper, whose minimum is over t = 1, ..., n, before the last sample."""
+    """Decide as UGapEb does (Figures 1 and 2 of its paper).
+
+    The minimum in the paper is over t = 1, ..., n and does not include the answer after the last sample.
+    """
     n, sizes = seen.means.shape[0], integers[BANDITS:]
     a, bounds, answer = reals[A], reals[LEAST:], reals[LEAST + sizes.shape[0] :]
     if a == 0.0:
@@ -71,13 +74,13 @@ def decide_ugapeb(seen, coin, integers, reals, chosen):
         # Equation 4: b sqrt(a / T).
         radii[i] = reals[LENGTH] * math.sqrt(a / seen.counts[i])
     chosen[0] = least_certain_bandit(seen.means, radii, sizes, integers[K], is_chosen, present)
-    # Round t of the paper looks at t - 1 outcomes: the answer of what all n show is not in its minimum.
+    # Round t of the paper uses t - 1 outcomes, so its minimum does not include the answer after n outcomes.
     if seen.clock[SAMPLES] >= integers[BUDGET]:
         return -1
     first = 0
     for bandit in range(sizes.shape[0]):
         stop = first + sizes[bandit]
-        # Omega(n) = argmin over t of B_J(t)(t): earlier answers cannot be found again, so the least is kept.
+        # Omega(n) = argmin over t of B_J(t)(t). The answer with the least bound so far is stored.
         if present[bandit] < bounds[bandit]:
             bounds[bandit] = present[bandit]
             for i in range(first, stop):
@@ -86,7 +89,7 @@ def decide_ugapeb(seen, coin, integers, reals, chosen):
     return 1
 
 
-# decide_gape: `integers` holds the budget and the arms of each bandit.
+# decide_gape: `integers` holds the budget and the number of arms of each bandit.
 GAPE_A, GAPE_LENGTH = range(2)
 
 
@@ -97,7 +100,10 @@ def gape_rule(budget: int, arms_per_bandit: Sequence[int], a: float, length: flo
 
 @decide_kernel
 def decide_gape(seen, coin, integers, reals, chosen):
-    """Sample the largest ``-gap + b sqrt(a / T)``: Gabillon et al. (NIPS 2011), Figure 1 (from memory)."""
+    """Sample the arm with the largest ``-gap + b sqrt(a / T)``.
+
+    Gabillon et al. (NIPS 2011), Figure 1 (from memory).
+    """
     index = np.empty(seen.means.shape[0])
     gaps_of_bandits(seen.means, integers[1:], 1, index)
     for i in range(index.shape[0]):
@@ -108,9 +114,10 @@ def decide_gape(seen, coin, integers, reals, chosen):
 
 @kernel
 def refresh_complexity(means, samples, ends, memory):
-    """Estimate UCB-E's H2 anew if `samples` has come to the end of a phase; `memory` holds H2 and the phase.
+    """Estimate UCB-E's H2 again if `samples` is at the end of a phase; `memory` holds H2 and the phase.
 
-    In phase p it is the largest ``i / gap^2`` over the p largest gaps, i their ranks in increasing order.
+    In phase p, H2 is the largest ``i / gap^2`` over the p largest gaps, where i is the rank of the gap in
+    increasing order.
     """
     phase = int(memory[1])
     while phase < ends.shape[0] and ends[phase] <= samples:
@@ -120,26 +127,30 @@ def refresh_complexity(means, samples, ends, memory):
         order, scratch = np.empty(n, np.int64), np.empty(n, np.int64)
         descending_order(-means, order, scratch)
         memory[0], memory[1] = 0.0, phase
-        # Audibert et al. (COLT 2010), Figure 4 (from memory): after phase k the complexity is the
-        # largest i / gap_i^2 among i = N - k + 1, ..., N, gaps in increasing order. The order
-        # here starts with the largest gap.
+        # Audibert et al. (COLT 2010), Figure 4 (from memory): after phase k the complexity is the largest i /
+        # gap_i^2 for i = N - k + 1, ..., N, with gaps in increasing order. `order` starts with the largest
+        # gap.
         for place in range(phase):
             gap = top - means[order[place]]
             memory[0] = max(memory[0], (n - place) / (gap * gap))
 
 
-# decide_ucbe: `integers` holds the budget and the ends of phases; the memory is that of `refresh_complexity`.
+# decide_ucbe: `integers` holds the budget and the ends of the phases. The memory is that of
+# `refresh_complexity`.
 UCBE_A, UCBE_C, COMPLEXITY = range(3)
 
 
 def ucbe_rule(n_arms: int, budget: int, phase_ends: Sequence[int], a: float | None, c: float) -> Rule:
-    """Return the rule of UCB-E, with the paper's H_0 = N in phase 0."""
+    """Return the rule of UCB-E, with H = N in phase 0 as in the paper."""
     return Rule(decide_ucbe, [budget, *phase_ends], [a or 0.0, c], np.array([float(n_arms), 0.0]))
 
 
 @decide_kernel
 def decide_ucbe(seen, coin, integers, reals, chosen):
-    """Sample the largest ``mean + sqrt(a / T)``: Audibert et al. (COLT 2010), by memory Figures 2, 4."""
+    """Sample the arm with the largest ``mean + sqrt(a / T)``.
+
+    Audibert et al. (COLT 2010), Figures 2 and 4 (from memory).
+    """
     counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
     a, largest = reals[UCBE_A], -np.inf
     if a == 0.0:

@@ -1,4 +1,4 @@
-"""Combinatorial pure exploration, step by step: the best super arm against its rival by revised means."""
+"""Compiled steps of CLUCB: comparison of the best super arm with the best one for the revised means."""
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from cmab.confidence._kernels_radii import anytime_rate, hoeffding_radii, lil_ra
 from cmab.oracle import LinearOracle
 
 LIL, ANYTIME = 0, 1
-# Places in `integers` and `reals`; a lil radius has a level and an exponent, the other one delta.
+# Places in `integers` and `reals`. For a lil radius, LEVEL and EPSILON are its level and its epsilon. For the
+# anytime radius, they are delta and the tolerance.
 KIND, IS_UNIFORM = range(2)
 SIGN, SIGMA, EPSILON, LEVEL, LEAST = range(5)
 
@@ -25,7 +26,7 @@ SIGN, SIGMA, EPSILON, LEVEL, LEAST = range(5)
 def clucb_parameters(
     kind: int, oracle: LinearOracle, sigma: float, epsilon: float, level: float
 ) -> tuple[IntArray, FloatArray]:
-    """Return the parameters of `explore_oracle` for what `oracle` says of its family."""
+    """Return the parameters of `explore_oracle` for the family of `oracle`."""
     sign = 1.0 if oracle.sense == "max" else -1.0
     reals = np.array([sign, sigma, epsilon, level, oracle.least_mean])
     return np.array([kind, oracle.uniform_size is not None], np.int64), reals
@@ -33,11 +34,10 @@ def clucb_parameters(
 
 @lean_kernel
 def revise(means, radii, best, sign, least, out):
-    """Write the means as seen by a pessimist inside the `best` super arm and an optimist outside.
+    """Write the revised means: pessimistic for arms in the `best` super arm, optimistic for the others.
 
-    w~ of Chen et al. (NIPS 2014), Algorithm 1, and of Jiang et al. (2017), Algorithm 3; for costs the signs
-    are turned.
-    No true mean is below `least`, so no bound needs to be.
+    They are w~ of Chen et al. (NIPS 2014), Algorithm 1, and of Jiang et al. (2017), Algorithm 3. For costs,
+    the signs are opposite. No true mean is below `least`, so lower values are raised to `least`.
     """
     for i in range(means.shape[0]):
         out[i] = max(least, means[i] - sign * radii[i] if best[i] else means[i] + sign * radii[i])
@@ -50,11 +50,11 @@ def _possible(means, least):
 
 @lean_kernel
 def dispute(revised, radii, best, rival, sign):
-    """Return the disputed arm of largest radius (-1 if there is none), and the rival's revised advantage."""
+    """Return the disputed arm with the largest radius (-1 if there is none), and the rival's advantage."""
     arm, gap = -1, 0.0
     for i in range(radii.shape[0]):
         if best[i] != rival[i]:
-            # w~(M~) - w~(M): what both super arms have cancels, and is not added at all.
+            # w~(M~) - w~(M). The arms of both super arms cancel, so they are left out of the sum.
             gap += sign * (revised[i] if rival[i] else -revised[i])
             if arm < 0 or radii[i] > radii[arm]:
                 arm = i
@@ -70,7 +70,7 @@ def _mark(super_arm, size, marked):
 
 @lean_kernel
 def write_radii(counts, samples, integers, reals, out):
-    """Write the radii of the rule, after so many samples."""
+    """Write the radii of the rule after `samples` samples."""
     n = counts.shape[0]
     if integers[KIND] == LIL:
         for i in range(n):
@@ -82,16 +82,16 @@ def write_radii(counts, samples, integers, reals, out):
 @lean_kernel
 def has_won(arm, gap, integers, reals):
     """Return whether no arm is disputed or, for CLUCB-PAC, the rival's advantage is within the tolerance."""
-    # lil'CLUCB stops on equal sets (Jiang et al., Algorithm 3). CLUCB stops on equal revised weights: where
-    # weights tie, the sets may differ for ever.
+    # lil'CLUCB stops if the two sets are equal (Jiang et al., Algorithm 3). CLUCB stops if the revised
+    # weights are equal, because the sets may differ for ever if weights are tied.
     return arm < 0 or (integers[KIND] == ANYTIME and gap <= reals[EPSILON])
 
 
 @loop_kernel(EXPLORE_ORACLE)
 def explore_oracle(solve, oracle, rule, draw, arms, seen, streams):
-    """Do what `explore` does, with the oracle's compiled form called twice a step.
+    """Run the loop of `explore`, with two calls of the compiled oracle in each step.
 
-    Where every set as large as the oracle's is a super arm, one answer is made from the one before.
+    If any k arms are a super arm, the loop repairs the sets of the last step and does not call the oracle.
     """
     (counts, means, deviations, clock), (integers, reals) = seen, rule
     (draw_integers, draw_reals), (oracle_integers, oracle_reals), coins = arms, oracle, streams.coins
@@ -100,9 +100,10 @@ def explore_oracle(solve, oracle, rule, draw, arms, seen, streams):
     values, scratch = sign * means, np.empty(n)
     best, rival = np.empty(n, np.bool_), np.empty(n, np.bool_)
     _mark(super_arm, solve(_possible(means, least), oracle_integers, oracle_reals, super_arm), best)
-    # Where any k arms are a super arm, both sets are repaired from those of the step before.
+    # If any k arms are a super arm, both sets are repaired from those of the last step.
     rival[:] = best
-    # No value inside is below the one, none outside above the other: mostly no look at the arms is needed.
+    # No value inside the set is below `within`, and no value outside is above `beyond`. In most steps these
+    # bounds show that the set is unchanged, without a scan of the arms.
     within, beyond = -np.inf, np.inf
     for _ in range(clock[STEPS]):
         if is_uniform:

@@ -1,4 +1,4 @@
-"""lil'CLUCB where the super arms are all sets of k base arms: O(log N) a sample."""
+"""lil'CLUCB for the family of all sets of k base arms, in O(log N) time per sample."""
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from cmab.compiled._kernels_statistics import observe_outcome
 from cmab.compiled._kernels_trees import plant, put, tree_size
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
 
-# Which arms are the best (by means), and which their rivals (by revised means): the worst arm inside and
-# the best outside of each set; and the radii of the arms in one of the two sets only.
+# The trees. For each of two sets, the best arms (by means) and their rivals (by revised means), one tree has
+# the worst arm inside the set and one the best arm outside. The last tree has the radii of the arms that are
+# in exactly one of the two sets.
 _WORST, _NEXT, _WORST_RIVAL, _NEXT_RIVAL, _DISPUTED = 0, 1, 2, 3, 4
 _OUT = -np.inf
 # Places in `integers`; `reals` are those of `radius_at`.
@@ -25,7 +26,7 @@ K, SIGN = 0, 1
 
 
 def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float) -> Arguments:
-    """Return the parameters of `explore_clucb_trees`, with room for radii."""
+    """Return the parameters of `explore_clucb_trees`, with a table for radii."""
     reals = np.zeros(PARAMETERS + RADII)
     reals[:PARAMETERS] = epsilon, sigma, level, level
     return Arguments(np.array([k, sign], np.int64), reals)
@@ -33,14 +34,14 @@ def clucb_trees(k: int, sign: float, epsilon: float, sigma: float, level: float)
 
 @lean_kernel
 def _side(keys, winners, arm, value, inside, worst):
-    """Enter `arm` with `value` on its side of a set, whose trees are `worst` and the one after it."""
+    """Put `arm` with `value` into the trees of a set: `worst` (inside) and ``worst + 1`` (outside)."""
     put(keys, winners, worst, arm, -value if inside else _OUT, True)
     put(keys, winners, worst + 1, arm, _OUT if inside else value, False)
 
 
 @lean_kernel
 def _out_of_order(keys, winners, worst):
-    """Return whether the best arm outside of a set belongs in the place of the worst inside."""
+    """Return whether the best arm outside a set must replace the worst arm inside."""
     inside, outside = -keys[worst, 1], keys[worst + 1, 1]
     return bool(outside > inside or (outside == inside and winners[worst + 1, 1] < winners[worst, 1]))
 
@@ -52,10 +53,10 @@ def _revised(value, radius, is_best):
 
 @lean_kernel
 def _settle(keys, winners, arm, values, radii, is_best, is_rival):
-    """Bring every tree up to date after the value and the radius of `arm` have changed."""
+    """Update every tree after a change of the value and the radius of `arm`."""
     out, into = -1, -1
     _side(keys, winners, arm, values[arm], is_best[arm], _WORST)
-    # One value moved, so at most one pair changes places.
+    # Only one value changed, so at most one pair of arms changes places.
     if _out_of_order(keys, winners, _WORST):
         out, into = winners[_WORST, 1], winners[_NEXT, 1]
         for moved in (out, into):
@@ -65,8 +66,8 @@ def _settle(keys, winners, arm, values, radii, is_best, is_rival):
         if i >= 0:
             _side(keys, winners, i, _revised(values[i], radii[i], is_best[i]), is_rival[i], _WORST_RIVAL)
             _dispute(keys, winners, i, radii, is_best, is_rival)
-    # The arm was in one of the two sets only. So at most one place among the rivals is open: of `into` or
-    # of the arm, or of the worst for `out` or the arm.
+    # `arm` was in exactly one of the two sets. At most one place among the rivals therefore changes: `into`
+    # or `arm` leaves, or `out` or `arm` replaces the worst rival.
     if _out_of_order(keys, winners, _WORST_RIVAL):
         for i in (winners[_WORST_RIVAL, 1], winners[_NEXT_RIVAL, 1]):
             is_rival[i] = not is_rival[i]
@@ -81,7 +82,7 @@ def _dispute(keys, winners, arm, radii, is_best, is_rival):
 
 @loop_kernel(EXPLORE_TREES)
 def explore_clucb_trees(rule, draw, arms, seen, streams):
-    """Do what `explore_oracle` does for k of n arms."""
+    """Run the loop of `explore_oracle` for super arms of any k of n arms."""
     (counts, means, deviations, clock), reals = seen, rule.reals
     (draw_integers, draw_reals), coins = arms, streams.coins
     n, k, sign = means.shape[0], rule.integers[K], rule.integers[SIGN]
@@ -98,7 +99,7 @@ def explore_clucb_trees(rule, draw, arms, seen, streams):
         _side(keys, winners, i, revised[i], is_rival[i], _WORST_RIVAL)
         _dispute(keys, winners, i, radii, is_best, is_rival)
     for _ in range(clock[STEPS]):
-        # Jiang et al. (2017), Algorithm 2: the two sets are equal.
+        # Jiang et al. (2017), Algorithm 2: stop if the two sets are equal.
         if keys[_DISPUTED, 1] == _OUT or clock[SAMPLES] + 1 > clock[MOST_SAMPLES]:
             return True
         arm = winners[_DISPUTED, 1]

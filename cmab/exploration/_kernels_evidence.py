@@ -1,4 +1,4 @@
-"""Likelihood ratios: evidence that an arm is better than another less a tolerance, and how much is enough."""
+"""Likelihood ratios: the evidence that an arm is better than another less a tolerance, and its threshold."""
 
 import math
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab.compiled._kernels import kernel, lean_kernel
 
-# Of rules that stop by likelihood ratios, the first `reals`: sigma of Gaussian arms, 0 for coins; the part of
-# the threshold that is always the same; the tolerance; and whether the threshold is the unproven one.
+# The first `reals` of rules that stop by likelihood ratios: sigma of Gaussian arms (0 for Bernoulli arms),
+# the constant part of the threshold, the tolerance, and 1 for the unproven threshold (0 otherwise).
 SIGMA, THRESHOLD, EPSILON, HEURISTIC = range(4)
 
 
@@ -15,14 +15,14 @@ SIGMA, THRESHOLD, EPSILON, HEURISTIC = range(4)
 def evidence(gap, spread, sigma):
     """Return the likelihood ratio of two Gaussian arms; `spread` is the sum of their ``1 / T``.
 
-    Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms of one variance.
+    Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms with the same variance.
     """
     return gap * gap / (2.0 * sigma * sigma * spread)
 
 
 @lean_kernel
 def divergence(p, q):
-    """Return the relative entropy of two coins, infinite where `q` forbids what `p` allows."""
+    """Return the relative entropy of Bernoulli(p) to Bernoulli(q), which may be infinite if q is 0 or 1."""
     total = 0.0
     if p > 0.0:
         total += p * math.log(p / q) if q > 0.0 else np.inf
@@ -33,10 +33,10 @@ def divergence(p, q):
 
 @lean_kernel
 def nearest_mean(high, low, own, other, epsilon):
-    """Return the x at which ``own kl(high, x) + other kl(low, x + epsilon)`` is least, of convex functions.
+    """Return the x that minimises ``own kl(high, x) + other kl(low, x + epsilon)``, a convex function.
 
-    It lies between `high` and ``low - epsilon``, and its derivative, times the positive denominators, changes
-    its sign there.
+    The minimum lies between ``low - epsilon`` and `high`. The function bisects on the sign of the derivative,
+    multiplied by its positive denominators.
     """
     if epsilon == 0.0:
         return (own * high + other * low) / (own + other)
@@ -52,10 +52,10 @@ def nearest_mean(high, low, own, other, epsilon):
 
 @lean_kernel
 def coin_evidence(high, low, own, other, epsilon):
-    """Return the likelihood ratio of two coins, and the part of it that is the better one's.
+    """Return the likelihood ratio of two Bernoulli arms, and the part of the better arm in it.
 
     Z_ab(t) of Garivier and Kaufmann (COLT 2016): the least ``T_a kl(m_a, x) + T_b kl(m_b, y)`` over all means
-    with ``x <= y - epsilon``; infinite where there are none.
+    with ``x <= y - epsilon``. It is infinite if there are no such means.
     """
     if low - epsilon >= high:
         return 0.0, 0.0
@@ -68,9 +68,10 @@ def coin_evidence(high, low, own, other, epsilon):
 
 @kernel
 def mixture_penalty(mean, count):
-    """Return the logarithm of the largest likelihood of a coin's outcomes over their mean likelihood.
+    """Return the logarithm of the maximum Bernoulli likelihood of the outcomes over its average.
 
-    The mean is over a Beta(1/2, 1/2) prior (Krichevsky and Trofimov 1981): ``B(S + 1/2, T - S + 1/2) / pi``.
+    The average is over the Beta(1/2, 1/2) prior (Krichevsky and Trofimov 1981): ``B(S + 1/2, T - S + 1/2) /
+    pi``.
     """
     wins = mean * count
     losses = count - wins
@@ -85,27 +86,27 @@ def mixture_penalty(mean, count):
 
 @kernel
 def penalty(mean, count, reals):
-    """Return what the evidence of a pair must exceed for the sake of one of its arms."""
+    """Return the part of the threshold of a pair that depends on one of its arms."""
     if reals[HEURISTIC] != 0.0:
         return 0.0
     if reals[SIGMA] == 0.0:
         return mixture_penalty(mean, count)
-    # Kaufmann and Koolen (JMLR 2021): twice ln(4 + ln T) for each arm of the pair.
+    # Kaufmann and Koolen (JMLR 2021): 2 ln(4 + ln T) for each arm of the pair.
     return 2.0 * math.log(4.0 + math.log(count))
 
 
 @kernel
 def needed(samples, reals):
-    """Return what the evidence of a pair must exceed besides the penalties of its arms."""
+    """Return the part of the threshold of a pair that does not depend on its arms."""
     if reals[HEURISTIC] == 0.0:
         return float(reals[THRESHOLD])
-    # ln((1 + ln t) / delta), of the experiments of Garivier and Kaufmann (COLT 2016).
+    # ln((1 + ln t) / delta), as in the experiments of Garivier and Kaufmann (COLT 2016).
     return float(reals[THRESHOLD]) + math.log(1.0 + math.log(samples))
 
 
 @lean_kernel
 def pair_evidence(high, low, own, other, spread, reals):
-    """Return the evidence that an arm's mean is at least another's less the tolerance."""
+    """Return the evidence that the mean of an arm is at least that of another arm minus the tolerance."""
     if reals[SIGMA] == 0.0:
         return coin_evidence(high, low, own, other, reals[EPSILON])[0]
     return evidence(max(0.0, high - low + reals[EPSILON]), spread, reals[SIGMA])

@@ -1,4 +1,4 @@
-"""The compiled loop of exploration, over any compiled rule and any compiled arms."""
+"""The compiled loop of exploration, for any compiled rule and any compiled arms."""
 
 import numpy as np
 
@@ -15,17 +15,18 @@ from cmab.compiled._kernels_statistics import observe_outcome
 
 @loop_kernel(EXPLORE)
 def explore(decide, is_random, rule, draw, arms, seen, streams):
-    """Sample as `decide` says until it stops or the cap would be exceeded; return whether it is over.
+    """Sample the arms that `decide` chooses, and return whether the run is over.
 
-    Every arm has an outcome already. What was `seen` is changed in place. It is not over after the steps that
-    the clock allows, when the caller may look at signals and call again.
+    The run is over if `decide` stops or if the next samples would exceed the limit. Every arm must already
+    have an outcome. The loop updates `seen` in place. It returns False after the number of steps in the
+    clock, so the caller can handle signals and call the loop again.
     """
-    # Bundles are opened here: each look into one inside the loop would count references, which takes long.
+    # The tuples are unpacked here because access inside the loop would count references, which is slow.
     counts, means, deviations, clock = seen
     (integers, reals), (draw_integers, draw_reals), (learner, coins) = rule, arms, streams
     chosen = np.empty(means.shape[0], np.int64)
     for _ in range(clock[STEPS]):
-        # The coin of the last step is drawn though nothing is sampled; the stream is not used after it.
+        # The last step draws a coin without a sample. Nothing uses the random generator after it.
         coin = learner.random() if is_random else 0.0
         size = decide(seen, coin, integers, reals, chosen)
         if size < 0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:

@@ -1,4 +1,4 @@
-"""lil'UCB's rule (Jamieson et al., COLT 2014, Figure 1, from memory), by a scan and by a tree."""
+"""The rule of lil'UCB (Jamieson et al., COLT 2014, Figure 1, from memory), with a scan and with a tree."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cmab.compiled._kernels_trees import plant, put, tree_size
 from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
 
-# decide_lil_ucb: `reals` are the parameters of `radius_at`, then these.
+# decide_lil_ucb: `reals` holds the parameters of `radius_at`, then these two.
 FACTOR, RATIO = PARAMETERS, PARAMETERS + 1
 
 
@@ -28,13 +28,13 @@ def lil_ucb_rule(level: float, epsilon: float, sigma: float, factor: float, rati
 
 @kernel
 def dominates(most, samples, ratio):
-    """Return whether an arm with `most` of all `samples` has `ratio` times as many as the others."""
+    """Return whether an arm with `most` of all `samples` has `ratio` times as many as the others together."""
     # Figure 1 (from memory): T_i >= 1 + lambda sum over j != i of T_j.
     return bool(most >= 1.0 + ratio * (samples - most))
 
 
 def lil_ucb_tree(level: float, epsilon: float, sigma: float, factor: float, ratio: float) -> Arguments:
-    """Return the parameters of `explore_lil_ucb`: with room for radii before the last two."""
+    """Return the parameters of `explore_lil_ucb`, with a table for radii before the last two."""
     reals = np.zeros(PARAMETERS + RADII + 2)
     reals[:PARAMETERS], reals[-2:] = (epsilon, sigma, level, level), (factor, ratio)
     return Arguments(np.empty(0, np.int64), reals)
@@ -42,11 +42,11 @@ def lil_ucb_tree(level: float, epsilon: float, sigma: float, factor: float, rati
 
 @decide_kernel
 def decide_lil_ucb(seen, coin, integers, reals, chosen):
-    """Sample the arm of largest upper bound, with ties to the lower index; stop when one arm dominates."""
+    """Sample the arm with the largest upper bound (ties: the lower index); stop when one arm dominates."""
     counts, means, table = seen.counts, seen.means, reals[:PARAMETERS]
     largest = -np.inf
     for i in range(means.shape[0]):
-        # Figure 1 (from memory): mean + (1 + beta) U(T, w), the factor being 1 + beta.
+        # Figure 1 (from memory): mean + (1 + beta) U(T, w), where the factor is 1 + beta.
         bound = means[i] + reals[FACTOR] * radius_at(counts[i], True, table)
         if bound > largest:
             chosen[0], largest = i, bound
@@ -55,9 +55,9 @@ def decide_lil_ucb(seen, coin, integers, reals, chosen):
 
 @loop_kernel(EXPLORE_TREES)
 def explore_lil_ucb(rule, draw, arms, seen, streams):
-    """Do what `explore` does with `decide_lil_ucb`, sample for sample, O(log n) a sample.
+    """Take the same samples as `explore` with `decide_lil_ucb`, in O(log n) time per sample.
 
-    `reals` are those of `radius_at`, with room for radii, and last the factor and the ratio.
+    `reals` holds the parameters of `radius_at`, the table for radii, the factor and the ratio.
     """
     (counts, means, deviations, clock), reals = seen, rule.reals
     (draw_integers, draw_reals), coins = arms, streams.coins

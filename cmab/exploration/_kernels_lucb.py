@@ -1,4 +1,4 @@
-"""The rules of the LUCB family, step by step."""
+"""The compiled rules of the LUCB family."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ BOTH, RANDOM, LESS = 0, 1, 2
 
 @lean_kernel
 def critical_pair(lower, upper, is_high):
-    """Return the high arm of least lower bound, the other arm of largest upper bound, and their overlap.
+    """Return the high arm with the least lower bound, the low arm with the largest upper bound, the overlap.
 
-    They are h* and l* of Kalyanakrishnan et al. (ICML 2012), section 3; ties go to the lower index.
+    The arms are h* and l* of Kalyanakrishnan et al. (ICML 2012), section 3. Ties go to the lower index.
     """
     high, low = -1, -1
     for i in range(lower.shape[0]):
@@ -30,16 +30,16 @@ def critical_pair(lower, upper, is_high):
 
 @lean_kernel
 def takes_high(coin, n_high, n_low):
-    """Return whether the high arm is sampled: with probability ``n_low / (n_high + n_low)``.
+    """Return whether to sample the high arm, which has probability ``n_low / (n_high + n_low)``.
 
-    This is lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017).
+    This is the choice of lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017).
     """
     return bool(coin * (n_high + n_low) < n_low)
 
 
 @lean_kernel
 def choose_critical(high, low, sampling, counts, coin, chosen):
-    """Write the arms of the pair that are sampled, in increasing order; return how many."""
+    """Write the arms of the pair to sample, in increasing order, and return their number."""
     if sampling == RANDOM:
         chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
         return 1
@@ -50,20 +50,20 @@ def choose_critical(high, low, sampling, counts, coin, chosen):
     return 2
 
 
-# decide_lil: `integers` holds which arms are sampled, then the k best arms of the last step, from where the
-# next search starts; `reals` are those of `radius_at`.
+# decide_lil: `integers` holds the choice of arms to sample, then the k best arms of the last step, where the
+# next search starts. `reals` holds the parameters of `radius_at`.
 SAMPLING, LAST_BEST = 0, 1
 
 
 def lil_rule(k: int, sampling: int, epsilon: float, sigma: float, high: float, low: float) -> Rule:
-    """Return the rule of the lil family, with the levels of the high and the low side."""
+    """Return the rule with lil radii at the levels of the high and the low side."""
     integers, reals = [sampling, *range(k)], [epsilon, sigma, high, low]
     return Rule(decide_lil, integers, reals, is_random=sampling == RANDOM, room=RADII)
 
 
 @decide_kernel
 def decide_lil(seen, coin, integers, reals, chosen):
-    """Sample the critical pair by lil radii, or one of it; stop when the two sides no longer overlap."""
+    """Sample the critical pair by lil radii, or one of the two arms; stop when the sides do not overlap."""
     counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
@@ -72,7 +72,8 @@ def decide_lil(seen, coin, integers, reals, chosen):
         radii[i] = radius_at(counts[i], is_high[i], reals)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
     size = choose_critical(high, low, integers[SAMPLING], counts, coin, chosen)
-    # Algorithm 1: m_h - r_h >= m_l + r_l. The pair is told with the stop, for whoever goes on after it.
+    # Algorithm 1: m_h - r_h >= m_l + r_l. `chosen` holds the pair at the stop as well, for callers that
+    # continue.
     return -size if gap <= 0.0 else size
 
 
@@ -81,21 +82,21 @@ LUCB1_DELTA, LUCB1_SIGMA, LUCB1_EPSILON = range(3)
 
 
 def lucb1_rule(k: int, delta: float, sigma: float, epsilon: float) -> Rule:
-    """Return LUCB1 with its parameters."""
+    """Return the rule of LUCB1 with its parameters."""
     return Rule(decide_lucb1, [*range(k)], [delta, sigma, epsilon])
 
 
 @decide_kernel
 def decide_lucb1(seen, coin, integers, reals, chosen):
-    """Sample both critical arms; stop when the overlap is below epsilon, strictly.
+    """Sample both critical arms; stop when the overlap is strictly below epsilon.
 
-    Kalyanakrishnan et al. (ICML 2012), section 3; the radius is their beta.
+    Kalyanakrishnan et al. (ICML 2012), section 3. The radius is their beta.
     """
     counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
     mark_best_again(means, integers, is_high)
-    # The clock counts rounds of two samples: the proof needs no more, and the radius is the smaller one.
+    # t counts rounds, with two samples each. That is enough for the proof, and makes the radius smaller.
     rate = lucb1_rate(n, seen.clock[ROUNDS], reals[LUCB1_DELTA])
     hoeffding_radii(counts, rate, reals[LUCB1_SIGMA], radii)
     high, low, gap = critical_pair(means - radii, means + radii, is_high)
@@ -108,13 +109,13 @@ KL_DELTA, KL_EPSILON, KL_HEURISTIC = range(3)
 
 
 def kl_lucb_rule(k: int, delta: float, epsilon: float, *, is_proven: bool) -> Rule:
-    """Return KL-LUCB with its parameters."""
+    """Return the rule of KL-LUCB with its parameters."""
     return Rule(decide_kl_lucb, [*range(k)], [delta, epsilon, float(not is_proven)])
 
 
 @decide_kernel
 def decide_kl_lucb(seen, coin, integers, reals, chosen):
-    """Do what LUCB1 does, with bounds by relative entropy (Kaufmann and Kalyanakrishnan, COLT 2013)."""
+    """Decide as LUCB1 does, with bounds by relative entropy (Kaufmann and Kalyanakrishnan, COLT 2013)."""
     counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)

@@ -1,4 +1,4 @@
-"""LUCB-type rules whose radius depends on an arm's own count only: O(log N) a sample."""
+"""LUCB rules whose radius depends only on the count of its arm, in O(log N) time per sample."""
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from cmab.compiled._kernels_trees import plant, put, tree_size
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
 from cmab.exploration._kernels_lucb import choose_critical
 
-# The trees: lower bounds of the best k (negated), upper bounds of the others; the means of either side.
+# The trees: lower bounds of the k best arms (negated), upper bounds of the others, means of the k best arms
+# (negated), means of the others.
 _LOWER, _UPPER, _WORST, _BEST = 0, 1, 2, 3
 _OUT = -np.inf
 # Places in `integers`; `reals` are those of `radius_at`.
@@ -25,7 +26,7 @@ K, SAMPLED = 0, 1
 
 
 def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, low: float) -> Arguments:
-    """Return the parameters of `explore_lil_trees`, with room for radii."""
+    """Return the parameters of `explore_lil_trees`, with a table for radii."""
     reals = np.zeros(PARAMETERS + RADII)
     reals[:PARAMETERS] = epsilon, sigma, high, low
     return Arguments(np.array([k, sampling], np.int64), reals)
@@ -33,7 +34,7 @@ def lil_trees(k: int, sampling: int, epsilon: float, sigma: float, high: float, 
 
 @lean_kernel
 def _enter(keys, winners, arm, mean, radius, is_high):
-    """Give `arm` its keys on its side."""
+    """Put the keys of `arm` into the trees of its side."""
     if is_high:
         put(keys, winners, _LOWER, arm, -(mean - radius), False)
         put(keys, winners, _WORST, arm, -mean, True)
@@ -44,14 +45,14 @@ def _enter(keys, winners, arm, mean, radius, is_high):
 
 @lean_kernel
 def _leave(keys, winners, arm, was_high):
-    """Take `arm` from the trees of a side."""
+    """Remove `arm` from the trees of a side."""
     put(keys, winners, _LOWER if was_high else _UPPER, arm, _OUT, False)
     put(keys, winners, _WORST if was_high else _BEST, arm, _OUT, was_high)
 
 
 @loop_kernel(EXPLORE_TREES)
 def explore_lil_trees(rule, draw, arms, seen, streams):
-    """Do what `explore` does with `decide_lil`, sample for sample; parameters as there."""
+    """Take the same samples as `explore` with `decide_lil`, with the same parameters."""
     (counts, means, deviations, clock), reals = seen, rule.reals
     (draw_integers, draw_reals), (learner, coins) = arms, streams
     n, k, sampling = means.shape[0], rule.integers[K], rule.integers[SAMPLED]
@@ -65,7 +66,7 @@ def explore_lil_trees(rule, draw, arms, seen, streams):
         coin = learner.random() if sampling else 0.0
         high, low = winners[_LOWER, 1], winners[_UPPER, 1]
         size = choose_critical(high, low, sampling, counts, coin, chosen)
-        # Lower bounds are negated in their tree: the sum is the overlap of `decide_lil`, to the last bit.
+        # The tree holds negated lower bounds, so the sum is bitwise the overlap in `decide_lil`.
         if keys[_UPPER, 1] + keys[_LOWER, 1] <= 0.0 or clock[SAMPLES] + size > clock[MOST_SAMPLES]:
             return True
         for j in range(size):
@@ -73,7 +74,7 @@ def explore_lil_trees(rule, draw, arms, seen, streams):
             observe_outcome(arm, draw(arm, draw_integers, draw_reals, coins), counts, means, deviations)
             side = is_high[arm]
             _enter(keys, winners, arm, means[arm], radius_at(counts[arm], side, reals), side)
-            # One mean moved, so at most one pair of arms changes sides.
+            # Only one mean changed, so at most one pair of arms changes sides.
             worst, best = winners[_WORST, 1], winners[_BEST, 1]
             if means[best] > means[worst] or (means[best] == means[worst] and best < worst):
                 for moved in (worst, best):

@@ -1,4 +1,4 @@
-"""The likelihood-ratio rule for the best k: evidence of every pair across the border."""
+"""The compiled rule of `BestKGLR`: likelihood ratios of every pair of a high and a low arm."""
 
 import math
 
@@ -21,7 +21,7 @@ from cmab.exploration._kernels_lucb import RANDOM, choose_critical
 
 @lean_kernel
 def _log(count, table):
-    """Return ``ln count``; `table` remembers the logarithms of small counts, 0 where one is unknown."""
+    """Return ``ln count``; `table` stores the logarithms of small counts, with 0 for unknown ones."""
     if count >= table.shape[0]:
         return math.log(count)
     if table[count] == 0.0:
@@ -31,7 +31,7 @@ def _log(count, table):
 
 @kernel
 def _enough(means, counts, is_high, reals):
-    """Return whether the evidence of every pair exceeds what is needed."""
+    """Return whether the evidence of every pair exceeds its threshold."""
     n, base = means.shape[0], needed(float(counts.sum()), reals)
     penalties = np.empty(n)
     for i in range(n):
@@ -51,10 +51,11 @@ def _enough(means, counts, is_high, reals):
 
 @kernel
 def least_separated_pair(means, counts, best, reals, table):
-    """Return the pair of least evidence plus ``ln T_i + ln T_j``, and whether every pair has enough of it.
+    """Return the pair with the least evidence plus ``ln T_i + ln T_j``, and whether all pairs have enough.
 
-    Ties go to the lower index. `best` holds the k best arms of the last step, and then of this one; `reals`
-    begin with those of `_kernels_evidence`; `table` is that of `_log`, empty to do without.
+    A pair has enough evidence if its evidence exceeds its threshold. Ties go to the lower index. `best` holds
+    the k best arms of the last step, and after the call those of this step. `reals` begins with those of
+    `_kernels_evidence`. `table` is the table of `_log`, which may be empty.
     """
     n = means.shape[0]
     is_high, inverse, logs = np.empty(n, np.bool_), np.empty(n), np.empty(n)
@@ -68,13 +69,13 @@ def least_separated_pair(means, counts, best, reals, table):
         for j in range(n):
             if is_high[j]:
                 continue
-            # EB-TCI's index (Jourdan et al. 2022, from memory). Without the logarithms an arm of few outcomes
-            # may look well separated, and never be sampled again.
+            # The index of EB-TCI (Jourdan et al. 2022, from memory). Without the logarithms, an arm with few
+            # outcomes may seem well separated and never be sampled again.
             own = pair_evidence(means[i], means[j], counts[i], counts[j], inverse[i] + inverse[j], reals)
             weight = own + logs[i] + logs[j]
             if weight < least or high < 0:
                 least, high, low = weight, i, j
-    # Most often this very pair lacks evidence, and the others need no look.
+    # In most steps this pair lacks evidence, and then the other pairs need not be checked.
     needs = needed(float(counts.sum()), reals)
     needs += penalty(means[high], counts[high], reals) + penalty(means[low], counts[low], reals)
     spread = inverse[high] + inverse[low]
@@ -82,8 +83,8 @@ def least_separated_pair(means, counts, best, reals, table):
     return high, low, sure and _enough(means, counts, is_high, reals)
 
 
-# decide_mixture: `integers` holds the k best arms of the last step; logarithms have room after the `reals`
-# of `_kernels_evidence`.
+# decide_mixture: `integers` holds the k best arms of the last step. The table of logarithms follows the
+# `reals` of `_kernels_evidence`.
 LOGARITHMS = 4
 
 
@@ -96,13 +97,13 @@ def mixture_rule(k: int, reals: list[float]) -> Rule:
 def decide_mixture(seen, coin, integers, reals, chosen):
     """Sample one arm of the least separated pair; stop when every pair has enough evidence.
 
-    The coin is information-directed selection (You, Qin, Wang and Yang, COLT 2023): an arm's probability is
-    its share of the pair's evidence.
+    The random choice is information-directed selection (You, Qin, Wang and Yang, COLT 2023): the probability
+    of an arm is its share of the pair's evidence.
     """
     means, counts = seen.means, seen.counts
     high, low, enough = least_separated_pair(means, counts, integers, reals, reals[LOGARITHMS:])
     size = choose_critical(high, low, RANDOM, counts, coin, chosen)
-    if reals[SIGMA] == 0.0:  # of Gaussian arms that share is T_l / (T_h + T_l)
+    if reals[SIGMA] == 0.0:  # for Gaussian arms, the share of the high arm is T_l / (T_h + T_l)
         whole, own = coin_evidence(means[high], means[low], counts[high], counts[low], reals[EPSILON])
         if 0.0 < whole < np.inf:
             chosen[0] = high if coin * whole < own else low

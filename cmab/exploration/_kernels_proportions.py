@@ -1,11 +1,11 @@
-"""Proportions of samples that tell the best arm from the others soonest, if the means are the true ones."""
+"""Proportions of samples that identify the best arm soonest, if the empirical means are the true means."""
 
 import numpy as np
 
 from cmab.compiled._kernels import kernel
 from cmab.exploration._kernels_evidence import divergence
 
-# Means of coins are held this far from 0 and 1, where one outcome of the other kind would prove everything.
+# Bernoulli means are kept at least this far from 0 and 1, where a single outcome would be infinite evidence.
 _EDGE = 1e-9
 
 
@@ -20,11 +20,12 @@ def _share_equally(means, out, apart):
 
 @kernel
 def gaussian_proportions(means, epsilon, out):
-    """Write the optimal proportions of samples for the best of Gaussian arms; arms tied for it share them.
+    """Write the optimal proportions of samples to find the best Gaussian arm; tied best arms share all.
 
-    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms: with z = 2y / (least gap)^2
-    and r_a the squared gap over the least one, the ratio of arm a's samples to the best arm's is
-    ``x_a = z / (r_a - z)``, and the condition of optimality is ``sum x_a^2 = 1``. A tolerance adds to gaps.
+    Garivier and Kaufmann (COLT 2016), Theorem 5, for Gaussian arms. Let z be 2y / (least gap)^2, and r_a the
+    squared gap of arm a divided by the least squared gap. The ratio of the samples of arm a to those of the
+    best arm is ``x_a = z / (r_a - z)``. The optimality condition is ``sum x_a^2 = 1``. A tolerance is added
+    to each gap.
     """
     leader, least = int(np.argmax(means)), np.inf
     top = means[leader] + epsilon
@@ -34,9 +35,9 @@ def gaussian_proportions(means, epsilon, out):
     if least == 0.0:
         _share_equally(means, out, 0.0)
         return
-    z = 0.5  # where the closest arm's own share is 1: at or beyond the root of a convex function
+    z = 0.5  # here the ratio of the closest arm is 1, so z is at or to the right of the root
     for _ in range(60):
-        # Newton's steps from the right of the root of a convex function: they fall to it.
+        # Newton's method from the right of the root. The function is convex, so the iterates decrease to it.
         total, slope = -1.0, 0.0
         for i in range(means.shape[0]):
             if i != leader:
@@ -54,9 +55,10 @@ def gaussian_proportions(means, epsilon, out):
 
 @kernel
 def _cost_at(x, top, mean, epsilon):
-    """Return the samples of a rival for each of the best arm's at which `x` is its nearest mean, and costs.
+    """Return the ratio r of rival samples to best-arm samples at which x is the nearest mean, and two costs.
 
-    Where the derivative of ``kl(top, x) + r kl(mean, x + epsilon)`` is 0; the costs are those two.
+    At this r, the derivative of ``kl(top, x) + r kl(mean, x + epsilon)`` is 0. The costs are these two
+    divergences.
     """
     y = min(x + epsilon, 1.0)
     ratio = (top - x) / (x * (1.0 - x)) * (y * (1.0 - y)) / (y - mean)
@@ -65,19 +67,19 @@ def _cost_at(x, top, mean, epsilon):
 
 @kernel
 def _mean_of_cost(cost, top, mean, epsilon):
-    """Return the x at which telling a rival apart costs `cost`: the cost falls as x grows."""
+    """Return the x at which the evidence against a rival is `cost`; the evidence decreases in x."""
     left, right = max(0.0, mean - epsilon), min(top, 1.0 - epsilon)
     x = 0.5 * (left + right)
     for _ in range(60):
         ratio, own, other = _cost_at(x, top, mean, epsilon)
         missing = own + ratio * other - cost
         left, right = (x, right) if missing > 0.0 else (left, x)
-        # Newton's step where it stays inside: by the envelope theorem the cost grows by `other` for each
-        # sample of the rival, and this is the derivative of their number's logarithm.
+        # A Newton step if it stays inside the interval. By the envelope theorem, the evidence grows by
+        # `other` per sample of the rival, and `slope` is the derivative of ln(ratio).
         y = min(x + epsilon, 1.0)
         slope = 1.0 / (1.0 - x) - 1.0 / x - 1.0 / (top - x) + 1.0 / y - 1.0 / (1.0 - y) - 1.0 / (y - mean)
         step = missing / (ratio * other * slope) if ratio * other > 0.0 else np.inf
-        if abs(step) <= 1e-9 * x:  # the next one would be of the order of its square
+        if abs(step) <= 1e-9 * x:  # the next step would be of the order of the square of this step
             return x - step
         x = x - step if left < x - step < right else 0.5 * (left + right)
     return x
@@ -85,10 +87,10 @@ def _mean_of_cost(cost, top, mean, epsilon):
 
 @kernel
 def coin_proportions(means, epsilon, out):
-    """Write the optimal proportions of samples for the best of coins; arms tied for it share them.
+    """Write the optimal proportions of samples to find the best Bernoulli arm; tied best arms share all.
 
-    Garivier and Kaufmann (COLT 2016), Theorem 5: every rival costs the same y, and at the optimum the sum of
-    ``kl(top, x_a) / kl(m_a, x_a + epsilon)`` is 1, which grows with y.
+    Garivier and Kaufmann (COLT 2016), Theorem 5: at the optimum, the evidence against every rival is the same
+    y, and the sum of ``kl(top, x_a) / kl(m_a, x_a + epsilon)`` is 1. This sum increases in y.
     """
     leader, n = int(np.argmax(means)), means.shape[0]
     top, rival = min(max(means[leader], _EDGE), 1.0 - _EDGE), -np.inf
@@ -98,7 +100,7 @@ def coin_proportions(means, epsilon, out):
     if rival - epsilon >= top or epsilon >= 1.0:
         _share_equally(means, out, 0.0)
         return
-    # No number of samples makes a rival cost more than kl(top, m_a - epsilon).
+    # For any number of samples of a rival, the evidence is at most kl(top, m_a - epsilon).
     low, high = 0.0, divergence(top, rival - epsilon) if rival > epsilon else divergence(top, _EDGE)
     for _ in range(60):
         cost, total = 0.5 * (low + high), 0.0
@@ -115,5 +117,5 @@ def coin_proportions(means, epsilon, out):
     total = out.sum()
     if total < np.inf:
         out /= total
-    else:  # Means that differ by rounding alone cost 0, and 0 / 0 is no proportion.
+    else:  # Means that differ only by rounding give 0 / 0.
         _share_equally(means, out, 1e-7)

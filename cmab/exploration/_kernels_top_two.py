@@ -1,6 +1,6 @@
-"""Sampling rules for the best arm: top-two rules and tracking of the optimal proportions.
+"""Compiled rules for the best arm: top-two rules and tracking of the optimal proportions.
 
-All stop as `BestKGLR` does, and their `reals` begin with those of `_kernels_evidence`.
+All these rules stop as `BestKGLR` does. Their `reals` begins with the entries of `_kernels_evidence`.
 """
 
 import math
@@ -16,13 +16,14 @@ from cmab.exploration._kernels_evidence import EPSILON, SIGMA, pair_evidence
 from cmab.exploration._kernels_mixture import least_separated_pair
 from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
 
-# The first of `reals` after those of the stop: the leader's share, or by how much samples grow between plans.
+# The first entry of `reals` after those of the stopping rule is the share of the leader, or the growth
+# between two plans.
 BETA, GROWTH, PLAN = 4, 4, 5
 
 
 @kernel
 def _closest_pair(seen, reals):
-    """Return the best mean, its rival of least penalised evidence, and whether all rivals are far enough."""
+    """Return the best arm, its rival with the least penalised evidence, and whether the run can stop."""
     return least_separated_pair(seen.means, seen.counts, np.zeros(1, np.int64), reals, np.empty(0))
 
 
@@ -33,7 +34,10 @@ def eb_tci_rule(reals: list[float], beta: float) -> Rule:
 
 @decide_kernel
 def decide_eb_tci(seen, coin, integers, reals, chosen):
-    """Sample the best mean with probability beta, else its rival: EB-TCI of Jourdan et al. (NeurIPS 2022)."""
+    """Sample the best arm with probability beta, otherwise its rival.
+
+    EB-TCI of Jourdan et al. (NeurIPS 2022).
+    """
     leader, challenger, enough = _closest_pair(seen, reals)
     chosen[0] = leader if coin < reals[BETA] else challenger
     return -1 if enough else 1
@@ -41,7 +45,7 @@ def decide_eb_tci(seen, coin, integers, reals, chosen):
 
 @lean_kernel
 def optimistic_leader(counts, means, samples, bonus):
-    """Return the arm of largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
+    """Return the arm with the largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
     scale, leader, largest = bonus * math.log(samples), 0, -np.inf
     for i in range(means.shape[0]):
         index = means[i] + math.sqrt(scale / counts[i])
@@ -56,7 +60,7 @@ def closest_rival(counts, means, leader, reals):
     rival, least = -1, np.inf
     for j in range(means.shape[0]):
         if j != leader:
-            # argmin of (gap + epsilon) / sqrt(1 / T_B + 1 / T_j): the evidence grows with the square.
+            # argmin of (gap + epsilon) / sqrt(1 / T_B + 1 / T_j). The evidence is proportional to its square.
             spread = 1.0 / counts[leader] + 1.0 / counts[j]
             weight = pair_evidence(means[leader], means[j], counts[leader], counts[j], spread, reals)
             if rival < 0 or weight < least:
@@ -64,25 +68,26 @@ def closest_rival(counts, means, leader, reals):
     return rival
 
 
-# decide_ttucb: more of its `reals`. The memory counts the steps that each arm has led, then those of them in
-# which it was sampled itself; last come an arm and the number of samples at which it was chosen and counted.
+# decide_ttucb: further entries of `reals`. The memory counts, for each arm, the steps in which the arm was
+# the leader, then how often it was sampled in these steps. The last two entries are the arm that was chosen
+# last and the number of samples at that time.
 BONUS, LED = 5, 6
 
 
 def ttucb_rule(n_arms: int, reals: list[float], beta: float, bonus: float) -> Rule:
-    """Return the rule of `TTUCB`, before a step was led."""
+    """Return the rule of `TTUCB` before the first step."""
     return Rule(decide_ttucb, [], [*reals, beta, bonus], np.zeros(2 * n_arms + 2))
 
 
 @decide_kernel
 def decide_ttucb(seen, coin, integers, reals, chosen):
-    """Sample the leader as long as it lags behind its share of the steps that it has led, else its rival.
+    """Sample the leader if it is below its share of the steps that it has led, otherwise its rival.
 
-    Jourdan and Degenne (NeurIPS 2023), Algorithm 1 (from memory): the leader is sampled if N_BB <= beta L_B.
+    Jourdan and Degenne (NeurIPS 2023), Algorithm 1 (from memory): sample the leader if N_BB <= beta L_B.
     """
     counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
     n, memory = means.shape[0], reals[LED:]
-    if memory[2 * n + 1] == samples:  # asked again at the same time
+    if memory[2 * n + 1] == samples:  # a second call without a new sample
         chosen[0] = int(memory[2 * n])
     else:
         leader = optimistic_leader(counts, means, samples, reals[BONUS])
@@ -96,7 +101,7 @@ def decide_ttucb(seen, coin, integers, reals, chosen):
 
 @kernel
 def refresh_plan(means, best, samples, plan, reals):
-    """Recompute the proportions ``plan[1:]`` if `samples` has come to ``plan[0]``, then set when next."""
+    """Recompute the proportions ``plan[1:]`` if `samples` has reached ``plan[0]``, and set the next time."""
     if samples >= plan[0]:
         if best.shape[0] > 1:
             is_high = np.empty(means.shape[0], np.bool_)
@@ -106,15 +111,16 @@ def refresh_plan(means, best, samples, plan, reals):
             coin_proportions(means, reals[EPSILON], plan[1:])
         else:
             gaussian_proportions(means, reals[EPSILON], plan[1:])
-        # Plans this rare leave Track-and-Stop optimal in the limit (Jedra and Proutiere 2020, from memory).
+        # With geometric times, Track-and-Stop is still asymptotically optimal (Jedra and Proutiere 2020, from
+        # memory).
         plan[0] = max(math.ceil((1.0 + reals[GROWTH]) * samples), samples + 1)
 
 
 @lean_kernel
 def tracked_arm(counts, samples, proportions):
-    """Return the least sampled arm if it has less than ``sqrt(t) - N / 2``, else the one most behind.
+    """Return the least sampled arm if its count is below ``sqrt(t) - N / 2``, otherwise the arm most behind.
 
-    D-tracking of Garivier and Kaufmann (COLT 2016).
+    This is D-tracking by Garivier and Kaufmann (COLT 2016).
     """
     n = counts.shape[0]
     rarest = int(np.argmin(counts))
@@ -128,16 +134,16 @@ def tracked_arm(counts, samples, proportions):
     return arm
 
 
-# decide_track: `integers` holds the k best arms of the last step; the memory, from PLAN on, when the plan is
-# due, and the plan.
+# decide_track: `integers` holds the k best arms of the last step. The memory, from PLAN on, holds the time of
+# the next plan and the present plan.
 def track_rule(n_arms: int, k: int, reals: list[float], growth: float) -> Rule:
-    """Return the rule of `TrackAndStop`, before there is a plan."""
+    """Return the rule of `TrackAndStop` before the first plan."""
     return Rule(decide_track, [*range(k)], [*reals, growth], np.zeros(1 + n_arms))
 
 
 @decide_kernel
 def decide_track(seen, coin, integers, reals, chosen):
-    """Track the proportions that would be optimal if the means were the true ones."""
+    """Track the proportions that are optimal for the empirical means."""
     samples, plan = seen.clock[SAMPLES], reals[PLAN:]
     refresh_plan(seen.means, integers, samples, plan, reals)
     chosen[0] = tracked_arm(seen.counts, samples, plan[1:])

@@ -1,4 +1,4 @@
-"""UGapE's rule: arms by their gap index."""
+"""The compiled rule of UGapE, which orders the arms by their gap indices."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,10 @@ from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernst
 
 @kernel
 def gap_indices(lower, upper, k, out):
-    """Write each arm's gap index: the k-th largest upper bound of the others less its own lower bound.
+    """Write the gap index of each arm.
 
-    B_k(t) of Gabillon et al. (NIPS 2012), section 3.
+    The gap index is the k-th largest upper bound of the other arms minus the lower bound of the arm: B_k(t)
+    of Gabillon et al. (NIPS 2012), section 3.
     """
     n, is_top = upper.shape[0], np.empty(upper.shape[0], np.bool_)
     mark_best(upper, k, is_top)
@@ -26,24 +27,23 @@ def gap_indices(lower, upper, k, out):
         else:
             following = max(following, upper[i])
     for i in range(n):
-        # The k-th largest of the others: among the k best arm i itself is left
-        # out, so it is the (k+1)-th of all.
+        # The k-th largest of the others. If arm i is among the k largest, it is the (k+1)-th largest of all.
         out[i] = (following if is_top[i] else kth) - lower[i]
 
 
 @kernel
 def _before(bound, other, wider):
-    """Return whether a bound beats the `other`; equal ones are decided by the wider interval."""
+    """Return whether `bound` exceeds `other`, or equals it with a wider interval."""
     return bool(bound > other or (bound == other and wider > 0.0))
 
 
 @kernel
 def least_gaps(means, radii, k, is_chosen):
-    """Mark the `k` arms of least gap index; return the arm to pull and the largest of their indices.
+    """Mark the `k` arms with the least gap indices; return the arm to sample and the largest of the indices.
 
-    Gabillon et al. (NIPS 2012), Figure 2. The arm is the one of larger radius among the chosen arm of least
-    lower bound and the other arm of largest upper bound; ties of either go to the larger radius, then to the
-    lower index.
+    Gabillon et al. (NIPS 2012), Figure 2. The critical arms are the marked arm with the least lower bound and
+    the unmarked arm with the largest upper bound. Ties go to the larger radius, then to the lower index. The
+    arm to sample is the critical arm with the larger radius.
     """
     n, lower, upper = means.shape[0], means - radii, means + radii
     gaps = np.empty(n)
@@ -62,10 +62,10 @@ def least_gaps(means, radii, k, is_chosen):
 
 @kernel
 def least_certain_bandit(means, radii, sizes, k, is_chosen, bounds):
-    """Mark the `k` arms of each bandit, write its `least_gaps` to `bounds`; return what the worst one pulls.
+    """Mark the answer of each bandit, write its gap index to `bounds`, and return the arm to sample.
 
-    `sizes` holds the numbers of arms of the bandits, which are numbered one after the other; ties go to the
-    first bandit.
+    The arm belongs to the bandit with the largest index; ties go to the first bandit. `sizes` holds the
+    number of arms of each bandit. The arms are numbered one bandit after the other.
     """
     pull, worst, first = -1, -np.inf, 0
     for bandit in range(sizes.shape[0]):
@@ -77,7 +77,8 @@ def least_certain_bandit(means, radii, sizes, k, is_chosen, bounds):
     return pull
 
 
-# decide_ugape: `integers` holds k, whether radii use variances and the arms of each bandit.
+# decide_ugape: `integers` holds k, 1 if the radii use variances (0 otherwise), and the number of arms of
+# each bandit.
 K, BY_VARIANCE, BANDITS = range(3)
 DELTA, LENGTH, EPSILON = range(3)
 
@@ -85,13 +86,13 @@ DELTA, LENGTH, EPSILON = range(3)
 def ugape_rule(
     k: int, by_variance: bool, arms_per_bandit: Sequence[int], delta: float, length: float, epsilon: float
 ) -> Rule:
-    """Return the rule of UGapEc for outcomes of a support of `length`, which is twice their sigma."""
+    """Return the rule of UGapEc for a support of `length`, which is twice sigma."""
     return Rule(decide_ugape, [k, by_variance, *arms_per_bandit], [delta, length, epsilon])
 
 
 @kernel
 def present_answer(seen, integers, reals, is_chosen):
-    """Mark the arms of least gap index; return the arm to pull, and the largest index of all bandits."""
+    """Mark the arms with the least gap indices; return the arm to sample and the largest of the indices."""
     n, sizes = seen.means.shape[0], integers[BANDITS:]
     samples, length = seen.clock[SAMPLES], reals[LENGTH]
     radii, bounds = np.empty(n), np.empty(sizes.shape[0])
@@ -105,7 +106,7 @@ def present_answer(seen, integers, reals, is_chosen):
 
 @decide_kernel
 def decide_ugape(seen, coin, integers, reals, chosen):
-    """Pull what makes the answer doubtful; stop when every gap index is below epsilon (Figures 2 and 1)."""
+    """Sample the less certain critical arm; stop when every gap index is below epsilon (Figures 1 and 2)."""
     is_chosen = np.empty(seen.means.shape[0], np.bool_)
     chosen[0], bound = present_answer(seen, integers, reals, is_chosen)
     return -1 if bound < reals[EPSILON] else 1

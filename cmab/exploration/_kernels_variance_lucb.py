@@ -1,4 +1,4 @@
-"""LUCB with radii that follow the variance seen: no clock moves them, so they are remembered."""
+"""LUCB with radii that depend on the empirical variance but not on time, so they can be stored."""
 
 import numpy as np
 
@@ -10,17 +10,17 @@ from cmab.confidence._kernels_variances import bernstein_radius, student_radius
 from cmab.confidence.variances import bet_table
 from cmab.exploration._kernels_lucb import BOTH, choose_critical, critical_pair
 
-# decide_variance_lucb: `integers` holds the number of bets, 0 for Student's radius, then the k best arms of
-# the last step. `reals` begin with these, then the bets; a run has room for what `side_radius` remembers.
+# decide_variance_lucb: `integers` holds the number of bets (0 for Student's radius), then the k best arms of
+# the last step. `reals` begins with these entries, then the bets, then in a run the table of `side_radius`.
 EPSILON, HIGH, LOW, LEAST, MOST, FIRST_BET = range(6)
 
 
 def variance_rule(
     n_arms: int, k: int, epsilon: float, logs: tuple[float, float], support: tuple[float, float] | None
 ) -> Rule:
-    """Return the rule for outcomes in `support`, or Gaussian ones if that is None.
+    """Return the rule for outcomes in `support`, or for Gaussian outcomes if `support` is None.
 
-    `logs` are those of `bernstein_radius` or `student_radius` on the high and the low side.
+    `logs` holds the `log` of `bernstein_radius` or `student_radius` on the high and the low side.
     """
     bets = np.empty(0) if support is None else bet_table()
     ends = (-np.inf, np.inf) if support is None else support
@@ -30,7 +30,7 @@ def variance_rule(
 
 @lean_kernel
 def side_radius(arm, is_high, n_bets, seen, reals):
-    """Return the radius of an arm on a side, as it was remembered or anew."""
+    """Return the radius of an arm on a side, from the table if it is known."""
     count, log = seen.counts[arm], reals[HIGH] if is_high else reals[LOW]
     known = FIRST_BET + 3 * n_bets
     place, moment = known + 2 * arm, 2.0 * count + (1.0 if is_high else 0.0)
@@ -50,7 +50,7 @@ def side_radius(arm, is_high, n_bets, seen, reals):
 
 @lean_kernel
 def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
-    """Write the ends of the interval of each arm, within the support."""
+    """Write the ends of the interval of each arm, cut to the support."""
     for i in range(lower.shape[0]):
         radius = side_radius(i, is_high[i], n_bets, seen, reals)
         lower[i], upper[i] = (
@@ -61,7 +61,7 @@ def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
 
 @decide_kernel
 def decide_variance_lucb(seen, coin, integers, reals, chosen):
-    """Sample both critical arms; stop when the sides overlap by epsilon at most."""
+    """Sample both critical arms; stop when the sides overlap by at most epsilon."""
     n = seen.means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
     mark_best_again(seen.means, integers[1:], is_high)

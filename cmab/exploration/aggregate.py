@@ -35,13 +35,13 @@ class AdaptiveTopK(PhasedExplorer):
 
     With a `budget` instead of `epsilon`, this is the rule of the paper's experiments, and no answer is
     certified. With ``pulls_factor = 1``, the first round alone takes ``4 ln(2 n / delta)`` samples of each
-    arm. If the budget is smaller, the rule is uniform allocation. The last round is cut to the rest of the
-    budget.
+    arm. With a budget up to this number, the rule is uniform allocation. The last round is cut to the rest of
+    the budget.
 
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     k : int
         Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float
@@ -171,7 +171,7 @@ class OptMAI(BudgetExplorer):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     k : int
         Number of arms to return, in ``[1, n_arms - 1]``. The analysis needs ``k <= n_arms / 2``.
     budget : int

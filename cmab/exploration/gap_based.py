@@ -46,7 +46,9 @@ class FixedBudgetRule(RuledExplorer):
 class GapE(FixedBudgetRule):
     """GapE (Gabillon et al. 2011): the best arm of each of several bandits, with a fixed budget.
 
-    The explorer samples the arm with the largest ``-gap + b sqrt(a / T)``. No answer is certified.
+    The explorer samples the arm with the largest ``-gap + b sqrt(a / T)``, where T is the number of its
+    samples. Its gap is the distance of its mean from the best mean of its bandit, or for the best arm from
+    the second best mean. No answer is certified.
 
     Parameters
     ----------
@@ -94,9 +96,10 @@ class GapE(FixedBudgetRule):
 class UCBE(FixedBudgetRule):
     """UCB-E (Audibert et al. 2010): the best arm, with a fixed budget.
 
-    The explorer samples the arm with the largest ``mean + sqrt(a / T)`` and returns the arm with the largest
-    mean. No answer is certified. The analysis assumes outcomes in [0, 1]. The explorer accepts others as
-    well; for these, multiply `a` by the square of the length of their range.
+    The explorer samples the arm with the largest ``mean + sqrt(a / T)``, where T is the number of its
+    samples, and returns the arm with the largest mean. No answer is certified. The analysis assumes outcomes
+    in [0, 1]. For other outcomes, which the explorer accepts as well, multiply `a` by the square of the
+    length of their range.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Halving(PhasedExplorer):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     k : int
         Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float

@@ -31,7 +31,7 @@ class LilUCB(RuledExplorer, BestK):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -49,9 +49,10 @@ class LilUCB(RuledExplorer, BestK):
     is above its expectation by more than its radius. Assume that a worse arm with T samples has a larger
     upper bound than the best arm with T' samples. Then ``U(T') <= 3 U(T)``, hence ``T / L(T) <= 9 T' /
     L(T')``, where L is the logarithm in the radius. For t >= 1, ``L(r t) <= L(t) + ln(1 + ln r / ln(3 +
-    e))``. Therefore, no worse arm gets r times the samples of the best arm if r exceeds ``9 (1 + ln(1 + ln r
-    / ln(3 + e)) / L(1))``. This r is the ratio of the stopping rule. The paper's experiments use 9. With
-    fewer than a hundred arms, mode "proven" takes fewer samples than "faithful".
+    e))``, where e is the epsilon of the radius. Therefore, no worse arm gets r times the samples of the best
+    arm if r exceeds ``9 (1 + ln(1 + ln r / ln(3 + e)) / L(1))``. This r is the ratio of the stopping rule.
+    The paper's experiments use 9. With fewer than a hundred arms, mode "proven" takes fewer samples than
+    "faithful".
 
     Examples
     --------

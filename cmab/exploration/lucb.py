@@ -123,7 +123,8 @@ class LUCB1(RuledExplorer, BestK):
     """LUCB1 (Kalyanakrishnan et al. 2012): the k best arms, with radii that grow with the round.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
-    minus `epsilon`. Each round samples both critical arms.
+    minus `epsilon`. Each round samples the two critical arms: the arm of the k best with the least lower
+    bound, and the arm of the others with the largest upper bound.
 
     Parameters
     ----------

@@ -13,13 +13,15 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 class BestKGLR(LikelihoodStop):
     """The k best arms, with a stopping rule on the likelihood ratios of all pairs of arms.
 
-    The explorer computes, for each of the k best arms i and each other arm j, the evidence that i is better
-    than j less `epsilon`. For Gaussian arms, it is ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 /
-    T_j))``. The critical pair has the least sum of its evidence and the penalty ``ln T_i + ln T_j``. The
-    penalty ensures that every arm is sampled again and again. The explorer samples one arm of the critical
-    pair, with probability equal to the share of the arm in the evidence. For k = 1, this is the
-    information-directed selection of You et al. (2023). The run stops when the evidence of every pair exceeds
-    its threshold. It needs about half the samples of the rules with lil radii.
+    Let ``m_i`` be the empirical mean of arm i and ``T_i`` its number of samples. The explorer computes, for
+    each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`. For
+    Gaussian arms, the evidence is ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 / T_j))``. The run
+    stops when the evidence of every pair exceeds its threshold.
+
+    The critical pair has the least sum of its evidence and the penalty ``ln T_i + ln T_j``. The penalty
+    ensures that every arm is sampled again and again. The explorer samples one arm of the critical pair, with
+    probability equal to the share of the arm in the evidence. For k = 1, this is the information-directed
+    selection of You et al. (2023). The explorer needs about half the samples of `LilLUCB` and related rules.
 
     Parameters
     ----------

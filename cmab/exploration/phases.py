@@ -156,7 +156,7 @@ class BudgetExplorer(PhasedExplorer):
 
 
 def affordable(budget: int, state: Phases, pulls: int) -> int:
-    """Return `pulls`, or the number of samples per undecided arm that the budget still allows if it is less."""
+    """Return `pulls`, or the number of samples per undecided arm that the budget allows if it is less."""
     return min(pulls, (budget - state.samples) // int(state.undecided.sum()))
 
 

@@ -101,7 +101,7 @@ class HoeffdingRace(_Race):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     k : int
         Number of arms to return, in ``[1, n_arms - 1]``.
     delta : float

@@ -77,7 +77,7 @@ class SAR(_BestK):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at least 2.
     k : int
         Number of arms to return, in ``[1, n_arms - 1]``.
     budget : int

@@ -53,7 +53,7 @@ class SuperArmGLR(SamplingExplorer):
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
-        Sub-Gaussian scale of the outcomes. The default, 1/2, is valid for all outcomes in [0, 1].
+        Sub-Gaussian scale of the outcomes. The default, 1/2, is valid for outcomes between 0 and 1.
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the answer must be the best super arm.
         With a positive tolerance, runs also end if super arms are tied.
@@ -77,9 +77,10 @@ class SuperArmGLR(SamplingExplorer):
     r)`` pairs of an arm outside B and an arm of B.
 
     The evidence against a rival that is better by more than e is at most ``sum_D T_i (m_i - mu_i)^2 / 2
-    sigma^2``. The probability that this sum ever exceeds ``d C(x / d) + sum_D 2 ln(4 + ln T_i)``, where d is
-    the size of D, is at most ``exp(-x)``, for every way of sampling (Kaufmann and Koolen, constants from
-    memory).
+    sigma^2``. Let d be the size of D, and C the function `cmab.confidence.mixture_threshold`. The probability
+    that this sum ever exceeds the threshold ``d C(x / d) + sum_D 2 ln(4 + ln T_i)`` is at most ``exp(-x)``,
+    for every way of sampling (Kaufmann and Koolen, constants from memory). With ``x = ln(p / delta)``, where
+    p is the number of rivals in the list or of pairs above, the probability of error is at most `delta`.
 
     There is no proof that every run ends, so limit the number of samples.
 

@@ -21,11 +21,12 @@ class _TopTwo(LikelihoodStop):
 class EBTCI(_TopTwo):
     """EB-TCI (Jourdan et al. 2022): a top-two rule whose leader is the arm with the best mean.
 
-    The leader b is the arm with the largest mean. The challenger is the arm j with the least ``(m_b - m_j)^2
-    / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln T_j``. The explorer samples the leader with probability `beta`, and
-    the challenger otherwise. `BestKGLR` with ``k = 1`` is the same rule with the shares of the two arms in
-    the evidence instead of `beta`. The stopping rule is that of `BestKGLR`: it errs with probability at most
-    `delta` (constants from memory of the paper).
+    Let ``m_j`` be the empirical mean of arm j and ``T_j`` its number of samples. The leader b has the largest
+    mean. The challenger is the arm j with the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln
+    T_j``. The explorer samples the leader with probability `beta`, and the challenger otherwise. `BestKGLR`
+    with ``k = 1`` is the same rule with the shares of the two arms in the evidence instead of `beta`. The
+    stopping rule is that of `BestKGLR`. It errs with probability at most `delta` (constants from memory of
+    the paper).
 
     For Gaussian arms, the mean number of samples divided by ``ln(1 / delta)`` tends, as `delta` tends to 0,
     to the least value of all rules that give the best arm the share `beta`

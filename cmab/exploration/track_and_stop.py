@@ -20,7 +20,7 @@ class TrackAndStop(LikelihoodStop):
     sampled arm; otherwise, the arm that is farthest below its proportion. It needs no randomness.
 
     As `delta` tends to 0, the mean number of samples divided by ``ln(1 / delta)`` tends to the characteristic
-    time, the least value of all rules. The stopping rule is that of `BestKGLR`: it errs with probability at
+    time, the least value of all rules. The stopping rule is that of `BestKGLR`. It errs with probability at
     most `delta` (constants from memory of the paper).
 
     Parameters

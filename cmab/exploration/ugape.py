@@ -111,10 +111,13 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 class UGapEc(UGapERule):
     """UGapEc (Gabillon et al. 2012): the k best arms of one bandit or of several, with fixed confidence.
 
-    The answer is the set of the k arms with the least gap indices. The explorer samples the less sampled of
-    the two critical arms. With probability at least ``1 - delta``, the mean of every returned arm is at least
-    the k-th largest mean of its bandit minus `epsilon`. The paper's b is ``2 sigma``, its c is 1/2, and ties
-    go to the lower index.
+    The gap index of an arm is the k-th largest upper bound of the other arms minus the lower bound of the
+    arm. The answer is the set of the k arms with the least gap indices. The critical arms are the arm in the
+    answer with the least lower bound and the other arm with the largest upper bound. The explorer samples the
+    less sampled of the two.
+
+    With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
+    of its bandit minus `epsilon`. The paper's b is ``2 sigma``, its c is 1/2, and ties go to the lower index.
 
     With several bandits, the explorer samples the bandit whose answer is the least certain, until all answers
     are certain enough. The radii of all arms of all bandits hold at once, so the proof is otherwise the same.
@@ -197,8 +200,8 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
 
     The explorer selects the bandit whose answer is the least certain, and samples the critical arm with the
-    larger radius. For each bandit, it returns the answer of the step with the smallest bound on the regret.
-    No answer is certified.
+    larger radius (see `UGapEc`). For each bandit, it returns the answer of the step with the smallest bound
+    on the regret. No answer is certified.
 
     Parameters
     ----------

@@ -50,9 +50,9 @@ def betting_interval(
 ) -> tuple[float, float]:
     """Return an interval for the expected sum of weighted rewards over k positions, in [0, k].
 
-    Consider a bettor who claims that the value is above m and multiplies a capital by ``1 + bet * (sum w r -
-    m)`` in each round. The game is fair if the value is m. By Markov's inequality, the final capital is at
-    least ``2 / (1 - level)`` times the first with probability at most ``(1 - level) / 2``. The interval
+    Consider a bettor who claims that the value is above m. Each round multiplies the bettor's capital by
+    ``1 + bet * (sum w r - m)``. The game is fair if the value is m. By Markov's inequality, the final capital
+    is at least ``2 / (1 - level)`` times the first with probability at most ``(1 - level) / 2``. The interval
     excludes each m for which the capital reaches this factor. The upper end is k minus the lower end for the
     rewards ``1 - r``. Weights have mean 1, so this needs no bound on the weights. If there is a bound, the
     bettor also bets on ``sum w (r - 1) + 1``, which is then bounded from below.

@@ -45,9 +45,9 @@ class OffPolicyEstimate:
     rounds : int
         The number of rounds of the log that were used.
     effective_size : float
-        The number of rounds, played by the target policy itself, that would be equally informative: ``(sum
-        w)**2 / sum w**2`` for the weights w, at the position where it is smallest. For a replay, the number
-        of matched rounds.
+        The number of rounds, played by the target policy itself, that would be equally informative. For the
+        weights w, this is ``(sum w)**2 / sum w**2``, at the position where it is smallest. For a replay, this
+        is the number of matched rounds.
     weight_mean : float
         The mean of the weights, at the position where it is furthest from its expectation, 1.
     weight_z : float
@@ -102,10 +102,9 @@ def off_policy_value(
       entries at other positions.
     - ``"rips"``: as ``"iips"``, but w is the weight of the list up to the position. This method assumes a
       cascade: the outcome of an entry does not depend on the entries below it.
-    - ``"dr"``: the term is ``E[q] + w (r - q)``. Here q is the reward of a super arm that `model` predicts,
-    and
-      E is the expectation under the target policy. This method makes the same assumptions as ``"ips"`` for
-      any model, and has a smaller variance if the model is good.
+    - ``"dr"``: the term is ``E[q] + w (r - q)``. Here q is the reward that `model` predicts for a super arm,
+      and E is the expectation under the target policy. This method makes the same assumptions as ``"ips"``
+      for any model, and has a smaller variance if the model is good.
     - ``"cascade_dr"``: as ``"dr"``, but by prefixes of the list, under the assumption of ``"rips"``.
 
     Each estimate is unbiased under its assumption if the probabilities are correct and `model` was not fitted

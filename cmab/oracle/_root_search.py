@@ -103,7 +103,7 @@ class RootSearch:
     shortfall: float = field(default=0.0, init=False)
 
     def run(self) -> IntArray | None:
-        """Return the best super arm, or None if there is none."""
+        """Return the best super arm; None if the family is empty."""
         waiting = [Part(exclude=self.exclude)]
         while waiting:
             if self.limit is not None and self.calls >= self.limit:

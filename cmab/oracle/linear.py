@@ -69,7 +69,7 @@ class LinearOracle(Oracle):
         exclude: ArrayLike,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best super arm with all of `include` and none of `exclude`; None if there is none.
+        """Return the best super arm with all of `include` and none of `exclude`, or None.
 
         There is no default implementation, because penalties instead of constraints lose precision and cannot
         work for means of any size.
@@ -95,8 +95,8 @@ class LinearOracle(Oracle):
             If the class does not define this method.
         """
         raise TypeError(
-            f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), which returns"
-            " the best super arm with all of include and none of exclude, to be used here"
+            f"{type(self).__name__} must define solve_constrained(means, include, exclude, rng), which"
+            " returns the best super arm with all of include and none of exclude, to be used here"
         )
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
@@ -228,10 +228,10 @@ class LinearOracle(Oracle):
             # Round up to a power of ten, because Python shows equal warnings only once.
             loss = 10.0 ** math.ceil(math.log10(search.shortfall))
             warnings.warn(
-                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. The value of its"
-                f" super arm is at most {loss:.0e} below the best, which adds at most as much to the regret of"
-                " the round. Set `root_limit` of the oracle to None to continue the search, which may take"
-                " exponential time, or use ESCB with a tolerance, which allows such a loss by its design",
+                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. The value"
+                f" of its super arm is at most {loss:.0e} below the best, which adds at most as much to the"
+                " regret of the round. Set `root_limit` of the oracle to None to continue the search, which"
+                " may take exponential time, or use ESCB with a tolerance, which allows such a loss",
                 RuntimeWarning,
                 stacklevel=3,
             )

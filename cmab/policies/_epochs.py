@@ -77,7 +77,7 @@ class Epochs(InPlay[EpochStatistics]):
         super().__post_init__()
         largest = self.max_attraction
         if getattr(self.oracle, "max_attraction", largest) != largest:
-            raise ValueError(f"max_attraction must be that of {self.oracle!r}, got {largest:g}")
+            raise ValueError(f"max_attraction must equal that of {self.oracle!r}, got {largest:g}")
 
     @abstractmethod
     def attractions(self, state: EpochStatistics) -> FloatArray:
@@ -98,7 +98,7 @@ class Epochs(InPlay[EpochStatistics]):
         refuse_baskets(self.oracle, feedback.outcomes)
         if feedback.pulls is not None:
             raise ValueError(
-                f"feedback.pulls must be None, one customer a round, got {shown(feedback.pulls)}"
+                f"feedback.pulls must be None (one customer per round), got {shown(feedback.pulls)}"
             )
         if state.rounds == 0:
             state.super_arm = self._solve(state)
@@ -110,7 +110,7 @@ class Epochs(InPlay[EpochStatistics]):
     def _bounded(self, state: EpochStatistics, over: FloatArray, values: FloatArray) -> FloatArray:
         """Return `values` in the range of attractions; the optimistic end for items without an epoch."""
         without = np.full(state.n_arms, self.max_attraction)
-        if self.oracle.sense == "min":  # for costs the optimistic end is 0, unless every round had a cost
+        if self.oracle.sense == "min":  # for costs, 0 for items that were never offered
             without[state.counts == 0] = 0.0
         return np.clip(np.where(over > 0.0, values, without), 0.0, self.max_attraction)
 

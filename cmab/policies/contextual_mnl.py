@@ -56,7 +56,7 @@ class ContextualMNL(LinearPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.oracle.n_choices != self.oracle.n_arms:
-            raise ValueError(f"oracle must have items as base arms, got {shown(self.oracle)}")
+            raise ValueError(f"oracle must have its choices as base arms, got {shown(self.oracle)}")
 
     @abstractmethod
     def utilities(

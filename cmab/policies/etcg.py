@@ -116,7 +116,7 @@ class ETCG(Policy[GreedyTrials]):
         super().__post_init__()
         k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
         if self.oracle.sense != "max" or not isinstance(k, int):
-            raise ValueError(f"oracle must have the sets of k entries and rewards, got {self.oracle!r}")
+            raise ValueError(f"oracle must have all sets of k entries, and rewards, got {self.oracle!r}")
         for some in (np.arange(k), np.arange(n - k, n)):
             self.oracle.check_super_arm(some, "a set of k entries")
 
@@ -175,8 +175,8 @@ class ETCG(Policy[GreedyTrials]):
         # Sums of such rewards stay finite. The condition is false for nan.
         if not abs(feedback.reward) <= LARGEST:
             raise ValueError(
-                f"feedback.reward must be known and at most {LARGEST:g} in size, because ETCG uses only"
-                f" rewards, got {feedback.reward}"
+                f"feedback.reward must be known and at most {LARGEST:g} in absolute value, because"
+                f" ETCG uses only rewards, got {feedback.reward}"
             )
         state.rounds += 1
         state.sums[tried] += feedback.reward

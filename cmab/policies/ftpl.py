@@ -77,7 +77,7 @@ class FTPL(IndexPolicy):
         oracle = self.oracle
         if not (isinstance(oracle, LinearOracle) and oracle.is_linear and oracle.least_mean == -np.inf):
             raise ValueError(
-                f"oracle must be linear for FTPL, for means of any sign, got {shown(self.oracle)}"
+                f"oracle must be linear and accept means of any sign for FTPL, got {shown(self.oracle)}"
             )
 
     _takes: ClassVar[Takes] = {"waits": (fits, None, generator)}

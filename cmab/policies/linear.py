@@ -178,7 +178,9 @@ class LinearPolicy(Policy[LinearStatistics]):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
         check_arrays(feedback)
         if feedback.pulls is not None:
-            raise ValueError(f"feedback.pulls must be None for {type(self).__name__}, got pulls")
+            raise ValueError(
+                f"feedback.pulls must be None for {type(self).__name__}, which needs each outcome separately"
+            )
         arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
         rows = self._features_in(context, arms)
         self._regress(state, rows, feedback.outcomes, None if self._groups is None else self._groups[arms])

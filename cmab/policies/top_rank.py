@@ -204,11 +204,11 @@ class TopRank(Policy[Comparisons]):
 
     def _take(self, state: Comparisons, feedback: Feedback, blocks: list[IntArray]) -> None:
         if feedback.pulls is not None:
-            raise ValueError(f"feedback.pulls must be None, one list a round, got {shown(feedback.pulls)}")
+            raise ValueError(f"feedback.pulls must be None (one list per round), got {shown(feedback.pulls)}")
         arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
         items = self._items[arms]
         if (items < 0).any():
-            raise ValueError(f"feedback.arms must be in lists, got {shown(arms[items < 0].tolist())}")
+            raise ValueError(f"feedback.arms must be arms of lists, got {shown(arms[items < 0].tolist())}")
         clicks, told = np.zeros(len(self._table)), np.clip(feedback.outcomes, 0.0, 1.0)
         np.maximum.at(clicks, items, told if self.oracle.sense == "max" else 1.0 - told)
         state.rounds += 1

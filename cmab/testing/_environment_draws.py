@@ -1,4 +1,4 @@
-"""What an environment gives in fixed generator states: rounds, and the draws that explorers ask for."""
+"""Results of an environment for fixed seeds: rounds, and the pulls that explorers request."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _TIMES = 3
 
 
 class Draw(NamedTuple):
-    """What one call gave: the method's name, and all the arrays of its answer."""
+    """The result of one call: the name of the method, and all arrays of its answer."""
 
     method: str
     answer: tuple[AnyArray, ...]
 
 
 def fixed_rounds(environment: Environment, super_arms: Sequence[IntArray]) -> Iterator[Draw]:
-    """Yield the rounds of some generator states."""
+    """Yield a round of each super arm for some seeds."""
     for state in range(ROUND_STATES):
         for super_arm in super_arms:
             yield Draw("play", _parts(environment.play(super_arm.copy(), np.random.default_rng(state))))
 
 
 def fixed_pulls(environment: Environment, arms: IntArray) -> Iterator[Draw]:
-    """Yield the answers of `pull`, `pull_many` and `sample` in some generator states."""
+    """Yield the answers of `pull`, `pull_many` and `sample` for some seeds."""
     few, one = arms[:_ARMS], np.full(len(arms[:_ARMS]), 1)
     repeated = np.repeat(few, _TIMES)
     for state in range(_PULL_STATES):
@@ -46,14 +46,14 @@ def fixed_pulls(environment: Environment, arms: IntArray) -> Iterator[Draw]:
 
 
 def _parts(feedback: Feedback) -> tuple[AnyArray, ...]:
-    """Return copies of all that the feedback tells; its reward becomes an array."""
+    """Return copies of all arrays of the feedback, and its reward as an array."""
     told = (feedback.arms, feedback.outcomes, feedback.reward, feedback.pulls, feedback.squares)
     whole = (*told, feedback.costs, feedback.used)
     return tuple(np.array(part) for part in whole if part is not None)
 
 
 def require_same_draws(first: Sequence[Draw], again: Sequence[Draw], fault: str, what: str) -> None:
-    """Raise unless every call gave the same again; a reward that is nan equals another."""
+    """Raise ``AssertionError`` unless all results are equal. Two rewards that are nan count as equal."""
     for one, other in zip(first, again, strict=True):
         for here, there in zip(one.answer, other.answer, strict=True):
             if not np.array_equal(here, there, equal_nan=True):

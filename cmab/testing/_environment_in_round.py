@@ -1,4 +1,4 @@
-"""Checks of an environment's rounds, where it says by `in_round` that they differ."""
+"""Checks of environments whose rounds differ, which define `in_round`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cmab.testing._checks import CheckFunction, Finding
 from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
 
-# Early rounds, and some far ahead: whoever counts calls rather than rounds gives other answers there.
+# Early and late rounds. An environment that counts calls instead of rounds is wrong in the late ones.
 _TIMES = (1, 2, 3, 10, 100, 1000)
 _IN_ORDER = 50
 _PLAYED: tuple[CheckFunction, ...] = (
@@ -32,7 +32,7 @@ _ALIKE = Finding("not tried: all rounds are alike")
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What an environment is in round `t`."""
+    """The environment of round `t`, and its means, optimum and context as bytes."""
 
     t: int
     world: Environment
@@ -40,7 +40,7 @@ class Round:
 
     @property
     def available(self) -> BoolArray | None:
-        """Which entries may be chosen, where that is said."""
+        """Whether each entry is available, or None if all are."""
         return None if self.world.context is None else self.world.context.available
 
 
@@ -52,31 +52,31 @@ def _rounds(subject: Subject) -> Iterator[Round]:
 
 
 def check_rounds(subject: Subject) -> Finding:
-    """A round is the same whenever it is asked for; asking leaves the environment as it is."""
+    """Check that `in_round` returns equal rounds for equal arguments and does not change its environment."""
     environment = subject.environment
     if not changes(environment):
         return _ALIKE
-    _ = environment.optimum, environment.means  # which may be worked out when they are asked for first
-    # In order with one generator, as a run asks; below, each round with a generator of its own.
+    _ = environment.optimum, environment.means  # some environments compute these at the first access
+    # First in order with one generator, as in a run. Below, each round has its own generator.
     rng = np.random.default_rng((14, subject.rng))
     for t in subject.timed(range(1, _IN_ORDER + 1), 0.05):
         _check_world(subject, t, environment.in_round(t, rng))
-    # Caches are filled by now, so that they do not count as changes.
+    # These calls fill caches, so that caches do not count as changes.
     list(_rounds(subject))
     before, first = content(environment), list(_rounds(subject))
     after = content(environment)
-    environment.in_round(1, np.random.default_rng((1, subject.rng)))  # not the one that was asked for last
+    environment.in_round(1, np.random.default_rng((1, subject.rng)))  # another round than the last one
     same = before == after == content(environment)
-    require(same, "rounds", "in_round must leave the environment as it is, and return another one")
+    require(same, "rounds", "in_round must return another object and must not change the environment")
     for one, other in zip(first, list(_rounds(subject)), strict=True):
-        text = "round {} had another truth or context the second time, for the same generator state"
+        text = "round {} has other means, optimum or context in a second call with the same generator state"
         require(one.told == other.told, "rounds", text, one.t)
         _check_world(subject, one.t, one.world)
-    return Finding(f"{t} rounds in order, {len(first)} three times")
+    return Finding(f"{t} rounds in order, and {len(first)} rounds three times")
 
 
 def _check_world(subject: Subject, t: int, world: Environment) -> None:
-    """Raise unless `world` can be played in place of the environment."""
+    """Raise ``AssertionError`` unless `world` can be played in place of the environment."""
     oracle = getattr(world, "oracle", subject.oracle)
     try:
         referee.check_world(subject.environment, world, t)
@@ -86,14 +86,14 @@ def _check_world(subject: Subject, t: int, world: Environment) -> None:
         if world.context is not None and world.context.available is not None:
             available = np.array(world.context.available)
             oracle.solve_within(np.array(world.means), available, np.random.default_rng(0))
-    except TypeError:  # the oracle cannot do without what is not available
+    except TypeError:  # the oracle does not support `solve_within`
         pass
     except ValueError as error:
         require(False, "rounds", "round {}: {}", t, error)
 
 
 def check_played_rounds(subject: Subject) -> Finding:
-    """What is seen in a round has the means and rewards that the environment says it has in that round."""
+    """Check that the feedback of a round agrees with the means and rewards of that round."""
     if not changes(subject.environment):
         return _ALIKE
     tried, false_alarm = 0, 0.0
@@ -102,7 +102,7 @@ def check_played_rounds(subject: Subject) -> Finding:
         if one.world is subject.environment or not super_arms:
             continue
         draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
-        # The checks of environments whose rounds are alike, on the environment of one round.
+        # Run the checks for environments whose rounds are alike on the environment of one round.
         there = Subject(one.world, super_arms, draws, seconds, subject.rng)
         for check in _PLAYED:
             try:
@@ -110,11 +110,11 @@ def check_played_rounds(subject: Subject) -> Finding:
             except AssertionError as error:
                 raise AssertionError(f"played rounds: round {one.t}: {error}") from error
         tried += 1
-    return Finding(f"{tried} rounds, {subject.draws // 10} times with each super arm", false_alarm)
+    return Finding(f"{tried} rounds, each {subject.draws // 10} times with each super arm", false_alarm)
 
 
 def check_optima(subject: Subject) -> Finding:
-    """In each round, nothing that is available is better than its optimum, and the oracle reaches it."""
+    """Check that no available super arm exceeds the optimum of its round, and that the oracle attains it."""
     if not changes(subject.environment):
         return _ALIKE
     worlds = [(one.world, f"round {one.t}") for one in _rounds(subject)]

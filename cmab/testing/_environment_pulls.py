@@ -1,4 +1,4 @@
-"""Checks of single pulls, and of copies."""
+"""Checks of single pulls, of sums of pulls, and of pickled copies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cmab.testing._environment_draws import require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, rare_spread, require_mean
 
-# Arms that are compared with each other: 435 pairs.
+# Number of arms that are compared with each other, which makes 435 pairs.
 _PAIRS = 30
 
 
 def check_pulls(subject: Subject) -> Finding:
-    """Single pulls of every arm have the claimed means; sums of many have theirs, and vary as sums do."""
+    """Check the means of single pulls, and the means and variances of sums of pulls."""
     environment = subject.environment
     arms, outcomes = subject.pulled
     for arm, sample in zip(arms, outcomes, strict=True):
@@ -31,27 +31,28 @@ def check_pulls(subject: Subject) -> Finding:
     for arm, sample, single in zip(arms, sums, outcomes, strict=True):
         mean = float(environment.means[arm])
         require_mean("pulls", f"sums of pulls of arm {arm}", sample / TIMES, mean, float(np.ptp(single)))
-        # The mean is right, so squared deviations from it average to the variance: TIMES as large for sums.
+        # Squared deviations from the correct mean average to the variance, which is TIMES as large for sums.
         deviations = (sample - TIMES * mean) ** 2 / TIMES
-        text = "single pulls of arm {} have variance {:.6g}, sums of {} of them {:.6g} each"
+        text = "single pulls of arm {} have variance {:.6g}, but sums of {} pulls have {:.6g} per pull"
         _require_alike("pulls", text, arm, (single - mean) ** 2, deviations)
     widest = max(mean_margin(sample) for sample in outcomes)
     text = (
-        f"{len(arms)} arms, {outcomes.shape[1]} pulls of each; a mean wrong by {2 * widest:.2g} would be seen"
+        f"{len(arms)} arms, {outcomes.shape[1]} pulls of each; an error of {2 * widest:.2g} in a mean would"
+        " be detected with probability .99"
     )
-    return Finding(text + " with probability .99", 4 * len(arms) * MEAN_LEVEL)
+    return Finding(text, 4 * len(arms) * MEAN_LEVEL)
 
 
 def check_squares(subject: Subject) -> Finding:
-    """Sums of squares fit the sums, the support, and the squares and the variance of single pulls."""
+    """Check that sums of squares agree with the sums, the support, and the squares of single pulls."""
     arms, outcomes = subject.pulled
     _require_possible(subject)
     for arm, single, many, sums in zip(arms, outcomes, subject.sums[1], subject.sums[0], strict=True):
-        text = "squares of pulls of arm {} average {:.6g}, in sums of {} {:.6g}"
+        text = "squares of single pulls of arm {} average {:.6g}, but in sums of {} pulls {:.6g}"
         _require_alike("squares", text, arm, single**2, many / TIMES)
-        # Apart from the sums, which vary more: what the squares say of the outcomes within one sum.
+        # The variance within one sum is a more precise test, because it omits the variance of the sums.
         within = (many - sums**2 / TIMES) / (TIMES - 1)
-        text = "single pulls of arm {} have variance {:.6g}, by the squares of sums of {} it is {:.6g}"
+        text = "single pulls of arm {} have variance {:.6g}, but squares in sums of {} pulls give {:.6g}"
         rounding = 1e-12 * float(many.mean())
         _require_alike("squares", text, arm, (single - single.mean()) ** 2, within, rounding)
     return Finding("", 4 * len(arms) * MEAN_LEVEL)
@@ -60,11 +61,11 @@ def check_squares(subject: Subject) -> Finding:
 def _require_alike(
     fault: str, text: str, arm: int, single: FloatArray, many: FloatArray, slack: float = 0.0
 ) -> None:
-    """Compare the averages of what single pulls and sums of them say of the same number.
+    """Compare two averages, from single pulls and from sums, that estimate the same number.
 
-    Each is within its margin but with probability `MEAN_LEVEL`. Either may have missed rare outcomes.
+    Each average is outside its margin with probability at most `MEAN_LEVEL`.
     """
-    # One spread for both: rare outcomes may be missing in the smaller sample.
+    # One spread for both samples, because the smaller one may lack rare outcomes.
     spread = max(float(np.ptp(single)), float(np.ptp(many)))
     margin = mean_margin(single, spread) + mean_margin(many, spread) + slack
     near = abs(single.mean() - many.mean()) <= margin
@@ -72,35 +73,35 @@ def _require_alike(
 
 
 def _require_possible(subject: Subject) -> None:
-    """Raise unless there are outcomes in the support that have these sums and squares."""
+    """Raise ``AssertionError`` if no outcomes in the support can have these sums and squares."""
     sums, squares = (part.ravel() for part in subject.sums)
     low, high = subject.environment.support
     slack = 1e-9 * (1 + np.abs(squares))
-    text = "squares {:.6g} of {} pulls with sum {:.6g} are {}"
+    text = "the sum of squares {:.6g} of {} pulls with sum {:.6g} is {}"
     for number in np.flatnonzero(squares < sums**2 / TIMES - slack)[:1]:
-        require(False, "squares", text, squares[number], TIMES, sums[number], "less than the sum allows")
+        require(False, "squares", text, squares[number], TIMES, sums[number], "less than this sum permits")
     if np.isfinite(low) and np.isfinite(high):
         # (x - low)(high - x) >= 0 for every outcome.
         most = (low + high) * sums - TIMES * low * high
         for number in np.flatnonzero(squares > most + slack)[:1]:
             require(
-                False, "squares", text, squares[number], TIMES, sums[number], "more than the support allows"
+                False, "squares", text, squares[number], TIMES, sums[number], "more than the support permits"
             )
 
 
 def check_independence(subject: Subject) -> Finding:
-    """Pulls are independent: of other arms in the same call, and of the arm's own pulls before and after."""
+    """Check that pulls of two arms in one call, and successive pulls of one arm, are uncorrelated."""
     arms, outcomes = subject.pulled
     # The mean of equal outcomes is rounded, so that their deviations from it need not be 0.
     rounding = 1e-14 * np.abs(outcomes).max(axis=1, initial=0.0)
     varying = np.flatnonzero(outcomes.std(axis=1) > rounding)[:_PAIRS]
     deviations = outcomes[varying] - outcomes[varying].mean(axis=1, keepdims=True)
     names = [int(arm) for arm in arms[varying]]
-    # Two rare outcomes may never meet in a sample, whose own range then is too small.
+    # Two rare outcomes may never coincide in a sample, so that the range of its products is too small.
     largest = np.abs(deviations).max(axis=1)
     tests = 0
     for first in range(len(names)):
-        # The product of independent deviations has mean 0, whatever their laws.
+        # The product of independent deviations has mean 0 for all laws.
         later = deviations[first, 1:] * deviations[first, :-1]
         what = f"products of successive pulls of arm {names[first]}"
         require_mean("independence", what, later, 0.0, float(largest[first] ** 2))
@@ -111,18 +112,19 @@ def check_independence(subject: Subject) -> Finding:
             tests += 1
     size = outcomes.shape[1]
     seen = 2 * 7 / math.sqrt(size)
-    text = f"{tests} pairs of arms; a correlation of {seen:.2g} would be seen with probability .99"
+    text = f"{tests} pairs of arms; a correlation of {seen:.2g} would be detected with probability .99"
     return Finding(text, (tests + len(names)) * MEAN_LEVEL)
 
 
 def check_pickling(subject: Subject) -> None:
-    """A pickled copy, as worker processes get it, plays the same rounds and gives the same pulls."""
+    """Check that a pickled copy, which worker processes receive, gives the same rounds and pulls."""
     assert subject.first_draws is not None
     try:
         copy: Environment = pickle.loads(pickled(subject.environment))
     except Exception as error:
         text = (
-            "{} cannot be pickled, as worker processes need it ({!r}); leave out by __getstate__ what cannot"
+            "{} must be picklable for worker processes, but pickling raised {!r}; define a __getstate__"
+            " that omits the attributes that cannot be pickled"
         )
         require(False, "pickling", text, subject.environment, error)
     require_same_draws(subject.first_draws, subject.draws_again(copy), "pickling", "a pickled copy")

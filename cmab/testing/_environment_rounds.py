@@ -1,4 +1,4 @@
-"""Checks of the rounds that an environment plays."""
+"""Checks of the rounds of an environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, rar
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
 _ARMS = 50
-# Standard errors at which an arm is looked at for longer, and shares of the seconds that it gets then.
+# Distance in standard errors from which an arm gets more rounds, and the shares of the seconds for them.
 _SUSPECTED = 2.0
 _LOOKS = (0.1, 2.0)
 _MOST = 400_000
@@ -24,30 +24,37 @@ _LEVEL = 1e-9
 
 
 def check_determinism(subject: Subject) -> None:
-    """The same generator state gives the same round, and the same pulls."""
+    """Check that the same generator state gives the same rounds and pulls."""
     assert subject.first_draws is not None
     again = subject.draws_again()
     require_same_draws(subject.first_draws, again, "determinism", "the same generator state")
 
 
 def check_coins(subject: Subject) -> None:
-    """In the same round, two super arms see the same outcome of an arm that both observe."""
+    """Check that all super arms observe the same outcome of a base arm in the same round."""
     for seed in range(20):
-        # Common random numbers: the coin belongs to the round and the arm, not to the super arm.
+        # Common random numbers: the outcome depends on the round and the arm, not on the super arm.
         seen: dict[int, float] = {}
         for super_arm in subject.super_arms:
             feedback = subject.environment.play(super_arm, np.random.default_rng(seed))
             for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
                 same = seen.setdefault(arm, outcome) == outcome
-                require(same, "coins", "arm {} showed {} and {} in one round", arm, outcome, seen[arm])
+                require(
+                    same,
+                    "coins",
+                    "arm {} has outcomes {} and {} for the same generator state",
+                    arm,
+                    outcome,
+                    seen[arm],
+                )
 
 
 def check_support(subject: Subject) -> Finding:
-    """Outcomes lie in the support and the feedback's arms in range."""
+    """Check that outcomes lie in the support, and base arms in ``range(n_arms)``."""
     low, high = subject.environment.support
     arms, pulled = subject.pulled
     outside = np.flatnonzero((pulled < low).any(axis=1) | (pulled > high).any(axis=1))
-    text = "outcomes must lie in [{}, {}], pulls of arms {} do not"
+    text = "outcomes must lie in [{}, {}], but pulls of arms {} do not"
     require(not len(outside), "support", text, low, high, arms[outside])
     rounds = [f for rounds in subject.rounds for f in rounds if f.arms.size]
     for feedback in rounds:
@@ -60,7 +67,7 @@ def check_support(subject: Subject) -> Finding:
 
 
 def check_outcomes(subject: Subject) -> Finding:
-    """Observed outcomes average to the claimed means, whatever triggered them."""
+    """Check that the observed outcomes of each arm average to its mean, whatever the super arm."""
     arms = np.concatenate([f.arms for rounds in subject.rounds for f in rounds])
     outcomes = np.concatenate([f.outcomes for rounds in subject.rounds for f in rounds])
     doubted, widest = [], 0.0
@@ -74,21 +81,23 @@ def check_outcomes(subject: Subject) -> Finding:
         if abs(sample.mean() - mean) > _SUSPECTED * sample.std() / np.sqrt(len(sample)) + rounding:
             doubted.append(int(arm))
     longer, level = _look_longer(subject, doubted)
-    # Each arm is judged twice at most: by the normal law, and by the bound for outcomes in an interval.
-    text = f"{len(tested)} arms; a mean wrong by {2 * widest:.2g} would be seen with probability .99{longer}"
-    return Finding(text, len(tested) * (MEAN_LEVEL + level))
+    # Each arm is tested by the normal law and, if in doubt, by the bound for outcomes in an interval.
+    text = (
+        f"{len(tested)} arms; an error of {2 * widest:.2g} in a mean would be detected with probability .99"
+    )
+    return Finding(text + longer, len(tested) * (MEAN_LEVEL + level))
 
 
 def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
-    """Play many fresh rounds for arms two standard errors off, as one in twenty sound ones is."""
+    """Play more rounds for arms whose average is two standard errors off, as for one in twenty by chance."""
     low, high = subject.environment.support
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0
     rng = np.random.default_rng((13, subject.rng))
-    # Of sums of outcomes far from 0, in parts of the support.
+    # Rounding error of sums of outcomes far from 0, relative to the length of the support.
     rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
     for arm in doubted:
-        # On [0, 1], where `bounded_level` holds for every law: means near an end are far from normal.
+        # Rescale to [0, 1], where `bounded_level` holds for every law. Averages near an end are not normal.
         claimed = (float(subject.environment.means[arm]) - low) / (high - low)
         super_arm = next((s for s in subject.super_arms if arm in s), subject.super_arms[0])
         total = count = 0.0
@@ -100,17 +109,17 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
                 break
             mean = (total / count - low) / (high - low)
             possible = abs(mean - claimed) <= rounding or bounded_level(mean, claimed, count) >= _LEVEL
-            text = "outcomes of arm {} average {:.6g} over {:.0f}, claimed {:.6g}"
+            text = "outcomes of arm {} average {:.6g} over {:.0f} samples, not {:.6g} as declared"
             told = (arm, total / count, count, float(subject.environment.means[arm]))
             require(possible, "outcomes", text, *told)
-            # Three standard errors of the widest law: no reason to look on.
+            # Stop if the average is within three standard errors of the law with the largest variance.
             if abs(mean - claimed) <= 3 * np.sqrt(claimed * (1 - claimed) / count):
                 break
-    return f"; arms {doubted} were looked at for longer", len(_LOOKS) * _LEVEL
+    return f"; arms {doubted} got more rounds", len(_LOOKS) * _LEVEL
 
 
 def check_triggers(subject: Subject) -> Finding:
-    """Base arms are seen as often as declared, and only those that the super arm may trigger."""
+    """Check that base arms are observed as often as declared, and only if the super arm may trigger them."""
     environment, tests = subject.environment, 0
     has_oracle = isinstance(subject.oracle, Oracle)
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
@@ -119,7 +128,7 @@ def check_triggers(subject: Subject) -> Finding:
             row[feedback.arms] = 1.0
         if has_oracle:
             stray = np.setdiff1d(np.flatnonzero(seen.any(axis=0)), subject.oracle.triggered_arms(super_arm))
-            text = "{} showed arms {}, which it does not trigger"
+            text = "super arm {} showed arms {}, which are not in triggered_arms"
             require(not len(stray), "triggers", text, super_arm.tolist(), stray)
         chances = environment.triggering_probabilities(super_arm)
         if chances is None:
@@ -132,35 +141,39 @@ def check_triggers(subject: Subject) -> Finding:
 
 
 def check_rewards(subject: Subject) -> Finding:
-    """Realised rewards average to the expected reward; for sums, each is that of the outcomes."""
+    """Check that rewards average to the expected reward, and that those of linear oracles are sums."""
     is_sum = getattr(subject.oracle, "is_linear", False)
     widest, shown = 0.0, 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         rewards = np.array([f.reward for f in rounds])
-        rewards = rewards[~np.isnan(rewards)]  # a round need not have one
+        rewards = rewards[~np.isnan(rewards)]  # nan: the round has no reward
         claimed = subject.environment.expected_reward(super_arm)
         rare = _rare_reward(subject, super_arm, len(rewards))
-        if len(rewards) and not np.ptp(rewards):  # a constant sample has its value, as in `mean_margin`
+        if len(rewards) and not np.ptp(rewards):  # the range of a constant sample is as in `mean_margin`
             rare = max(rare, 1.0, abs(float(rewards[0])))
         require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed, rare)
         if len(rewards):
             widest, shown = max(widest, mean_margin(rewards, rare)), shown + len(rewards)
         for feedback in rounds if is_sum else ():
             if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
-                continue  # some arms were not seen: their share of the reward is not known
+                continue  # some arms were not observed, so that the sum is not known
             total = float(feedback.outcomes.sum())
             apart = abs(feedback.reward - total) > 1e-9 * (1 + abs(total))
             require(
-                not apart, "rewards", "outcomes {} of a sum, reward {}", feedback.outcomes, feedback.reward
+                not apart,
+                "rewards",
+                "the reward must be the sum of the outcomes {}, got {}",
+                feedback.outcomes,
+                feedback.reward,
             )
     if not shown:
         return Finding("no round has a reward")
-    text = f"{shown} rounds; a reward wrong by {2 * widest:.2g} would be seen with probability .99"
+    text = f"{shown} rounds; an error of {2 * widest:.2g} in a reward would be detected with probability .99"
     return Finding(text, len(subject.super_arms) * MEAN_LEVEL)
 
 
 def _rare_reward(subject: Subject, super_arm: IntArray, n: int) -> float:
-    """Return by how much an outcome changes the reward that `n` rounds may lack, 0 if none is that rare."""
+    """Return the largest change of the reward by a rare outcome that `n` rounds may lack, or 0."""
     oracle, means = subject.oracle, np.array(subject.environment.means)
     if not isinstance(oracle, Oracle) or not oracle.n_choices == oracle.n_arms == len(means) or not n:
         return 0.0
@@ -176,19 +189,19 @@ def _rare_reward(subject: Subject, super_arm: IntArray, n: int) -> float:
 
 
 def check_optimum(subject: Subject) -> Finding | None:
-    """No super arm is better than the optimum, and an exact oracle's answer to the true means reaches it."""
+    """Check that no super arm exceeds the optimum, and that an exact oracle attains it."""
     environment, oracle = subject.environment, subject.oracle
     if environment.allowance is not None:
-        return Finding("not tried: budgets allow no super arm in every round")
+        return Finding("not tried: under a budget, single super arms may exceed the optimum")
     if not has_optimum("optimum", subject, environment, "all rounds"):
         return Finding("no optimum is declared")
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
-        return Finding("whether any super arm reaches it is not tried: there is no exact oracle")
+        return Finding("not tried whether a super arm attains it: there is no exact oracle")
     return None
 
 
 def has_optimum(fault: str, subject: Subject, world: Environment, where: str) -> bool:
-    """Return whether an optimum is declared; raise unless it is that of what the context allows."""
+    """Return whether an optimum is declared; raise ``AssertionError`` if it is wrong for the context."""
     oracle, optimum = getattr(world, "oracle", subject.oracle), float(world.optimum)
     if np.isnan(optimum):
         return False
@@ -198,7 +211,7 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
         if available is None or available[super_arm].all():
             value = world.expected_reward(super_arm)
             better = sign * (value - optimum) > slack
-            text = "{} is worth {:.6g} in {}, the optimum is {:.6g}"
+            text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
             require(not better, fault, text, super_arm, value, where, optimum)
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
         return True
@@ -207,46 +220,53 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
         means = np.array(world.context.worth(means, oracle.sense))
     try:
         best = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
-    except TypeError:  # it cannot do without what is not available
+    except TypeError:  # the oracle does not support `solve_within`
         return True
     value = world.expected_reward(best)
-    text = "the oracle's answer to the means of {}, {}, is worth {:.6g}, the optimum is {:.6g}"
+    text = "the answer of the oracle for {}, {}, has reward {:.6g}, but the optimum is {:.6g}"
     require(abs(value - optimum) <= slack, fault, text, where, best, value, optimum)
     return True
 
 
 def check_stationarity(subject: Subject) -> Finding:
-    """Whatever was played before, a generator state gives what it gave; the environment stays as it is."""
+    """Check that results do not depend on earlier rounds, and that rounds do not change the environment."""
     environment, played = subject.environment, sum(map(len, subject.rounds))
     pulled = subject.pulled[1].size + TIMES * subject.sums[0].size if subject.first_pulls else 0
     what = f"after {played} rounds and {pulled} pulls, the same generator state"
     require_same_draws(subject.first_draws, subject.draws_again(), "stationarity", what)
     for (name, first), now in zip(subject.first_truth.items(), subject.truth().values(), strict=True):
         same = np.allclose(first, now, rtol=1e-9, atol=0.0, equal_nan=True)
-        require(same, "stationarity", "the {} moved from {} to {}", name, first, now)
-    # What is only filled at first, as a cache is, is full by now: the same rounds once more change nothing.
+        require(
+            same,
+            "stationarity",
+            "the {} changed from {} to {} while the environment was played",
+            name,
+            first,
+            now,
+        )
+    # Caches that are filled once are full by now, so that the same rounds once more must not change anything.
     before = kept(environment)
     subject.draws_again()
     changed = differing(before, kept(environment))
-    # The last of the rounds once more, for what comes back after as many rounds as there were. Caches that
-    # forget, or order their keys by use, stay as they are.
+    # Play the last round once more, because a state that recurs after as many rounds would not show above.
+    # Caches that drop entries, or order their keys by use, do not change by a repeated round.
     environment.play(subject.super_arms[-1].copy(), np.random.default_rng(ROUND_STATES - 1))
     changed = changed or differing(before, kept(environment))
-    text = "the same rounds and pulls once more changed {} of the environment: keep caches, and no counters"
+    text = "the same rounds and pulls once more changed {} of the environment, which must not keep counters"
     require(not changed, "stationarity", text, ", ".join(changed))
-    return Finding(f"{len(subject.first_draws)} rounds and pulls again after {played + pulled} others")
+    return Finding(f"{len(subject.first_draws)} rounds and pulls repeated after {played + pulled} others")
 
 
 def check_clock(subject: Subject) -> None:
-    """Neither rounds nor pulls depend on the time of day."""
+    """Check that rounds and pulls do not depend on the time."""
     assert subject.first_draws is not None
     with later(subject.environment):
         again = subject.draws_again()
-    require_same_draws(subject.first_draws, again, "clock", "hours later, the same generator state")
+    require_same_draws(subject.first_draws, again, "clock", "some hours later, the same generator state")
 
 
 def check_global_randomness(subject: Subject) -> None:
-    """The global generators are neither drawn from, nor seeded, nor listened to."""
+    """Check that rounds and pulls neither use nor seed the global generators."""
     assert subject.first_draws is not None
     draws = []
     with kept_generators():
@@ -254,6 +274,6 @@ def check_global_randomness(subject: Subject) -> None:
             seed_generators(seed)
             before = repr(global_state())
             draws.append(subject.draws_again())
-            text = "play or a pull drew from a global generator, or seeded it, instead of using rng"
+            text = "a round or pull used or seeded a global generator instead of rng"
             require(before == repr(global_state()), "global randomness", text)
     require_same_draws(draws[0], draws[1], "global randomness", "another seed of the global generators")

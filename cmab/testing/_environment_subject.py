@@ -1,4 +1,4 @@
-"""What the checks of environments share: many rounds, and single pulls of many arms."""
+"""The subject of the checks of environments: rounds, single pulls, and sums of pulls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmab.testing._comparisons import Stopwatch
 from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
 
 T = TypeVar("T")
-# Most arms that are pulled, pulls of all of them together, blocks of sums, and pulls in a sum.
+# Maximal number of arms that are pulled, total number of pulls, number of blocks of sums, and pulls per sum.
 _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
@@ -40,19 +40,19 @@ class Subject:
 
     @property
     def oracle(self) -> Any:
-        """The oracle of its super arms, where it has one."""
+        """The oracle of the environment, or None."""
         return getattr(self.environment, "oracle", None)
 
     @cached_property
     def first_draws(self) -> list[Draw]:
-        """Some rounds and pulls, each in a generator state of its own, before all others."""
-        # Before all others, hence the assertions that ask for it: later ones are compared with an environment
-        # that had not been played.
+        """Some rounds and pulls, each with its own seed, before all others."""
+        # Other properties assert this one before they play, so that later draws are compared with draws of an
+        # environment that had not been played.
         assert self.first_truth is not None
         return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
 
     def truth(self) -> dict[str, FloatArray]:
-        """Return what regret is made of."""
+        """Return the means, the optimum, and the expected rewards of the super arms."""
         environment = self.environment
         rewards = [environment.expected_reward(arm.copy()) for arm in self.super_arms]
         truth = {"means": environment.means, "optimum": environment.optimum, "expected rewards": rewards}
@@ -60,37 +60,37 @@ class Subject:
 
     @cached_property
     def first_truth(self) -> dict[str, FloatArray]:
-        """The truth before all rounds."""
+        """The means, the optimum and the expected rewards before the first round."""
         return self.truth()
 
     @cached_property
     def first_pulls(self) -> list[Draw]:
-        """The pulls among `first_draws`; none where pulling raises, which other checks tell."""
+        """The pulls of `first_draws`, or an empty list if pulling raises, which other checks report."""
         try:
             return list(fixed_pulls(self.environment, self.arms))
-        except Exception:  # who declares by `expected_failures` that there are no pulls hears nothing here
+        except Exception:  # `expected_failures` may declare that there are no pulls
             return []
 
     def draws_again(self, environment: Environment | None = None) -> list[Draw]:
-        """Return the draws of `first_draws` once more, perhaps by another environment."""
+        """Repeat the draws of `first_draws`, in the same environment by default."""
         place = self.environment if environment is None else environment
         pulls = fixed_pulls(place, self.arms) if self.first_pulls else ()
         return [*fixed_rounds(place, self.super_arms), *pulls]
 
     @cached_property
     def rounds(self) -> list[list[Feedback]]:
-        """Many rounds of each super arm."""
+        """`draws` rounds of each super arm."""
         assert self.first_draws is not None
         rng = np.random.default_rng((11, self.rng))
         return [list(self.more(arm, self.draws, rng)) for arm in self.super_arms]
 
     def more(self, super_arm: IntArray, draws: int, rng: np.random.Generator) -> Iterator[Feedback]:
-        """Yield `draws` further rounds."""
+        """Yield `draws` further rounds of a super arm."""
         return (self.environment.play(super_arm, rng) for _ in range(draws))
 
     @cached_property
     def arms(self) -> IntArray:
-        """The arms that are pulled."""
+        """The arms that are pulled: all arms or a random sample."""
         n_arms = self.environment.n_arms
         if n_arms <= _PULLED_ARMS:
             return np.arange(n_arms)
@@ -98,12 +98,12 @@ class Subject:
 
     @cached_property
     def pulled(self) -> tuple[IntArray, FloatArray]:
-        """The arms that are pulled, and many outcomes of each, shape (arms, pulls)."""
+        """The arms that are pulled, and many outcomes of each, in an array of shape (arms, pulls)."""
         assert self.first_draws is not None
         arms = self.arms
         rng, rows = np.random.default_rng((12, self.rng)), []
         pulls = max(200, self.draws // 10)
-        # In many calls: what changes from call to call shows, and slow environments end in time.
+        # Many calls reveal changes between calls, and let slow environments end in time.
         for _ in self.timed(range(max(10, _PULLS // (pulls * len(arms)))), 0.2):
             row = self.environment.pull(np.repeat(arms, pulls), rng)
             rows.append(row.reshape(len(arms), pulls))
@@ -111,7 +111,7 @@ class Subject:
 
     @cached_property
     def sums(self) -> tuple[FloatArray, FloatArray]:
-        """Sums of `TIMES` pulls, and of their squares, many of each arm of `arms`: shape (arms, sums)."""
+        """Sums of `TIMES` pulls of each arm, and sums of their squares, in arrays of shape (arms, sums)."""
         assert self.first_draws is not None
         each = max(30, min(200, 20_000 // len(self.arms)))
         arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.rng))
@@ -123,7 +123,7 @@ class Subject:
         return sums, squares
 
     def timed(self, items: Iterable[T], share: float, at_least: int = 10) -> Iterator[T]:
-        """Yield items until a share of the seconds is over."""
+        """Yield items for `share` of the seconds, and at least `at_least` items."""
         watch = Stopwatch()
         for number, item in enumerate(items):
             if number >= at_least and watch.seconds() > share * self.seconds:

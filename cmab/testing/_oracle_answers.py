@@ -16,7 +16,8 @@ from cmab.testing._comparisons import require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
 
-# Number of calls that reveals an oracle that fills a buffer or counts its calls, and their share of the time.
+# Number of calls after which an oracle that fills a buffer or counts calls is detected, and their share of
+# the time.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
 _ROWS = 1000
@@ -122,14 +123,14 @@ def check_membership(subject: Subject) -> None:
         return
     members = subject.members
     for arm in subject.timed(subject.family):
-        require(oracle.is_feasible(arm), "membership", "is_feasible rejects {}, a super arm", arm)
+        require(oracle.is_feasible(arm), "membership", "is_feasible rejects the super arm {}", arm)
     known = {len(arm) for arm in members}
     # Random sets of about the size of super arms: other sizes are too easy to reject.
     sizes = [size for size in range(oracle.n_choices + 1) if {size - 1, size, size + 1} & known]
     for _ in range(subject.trials):
         arm = np.sort(rng.choice(oracle.n_choices, rng.choice(sizes), replace=False))
         wrong = key(arm) not in members and oracle.is_feasible(arm)
-        require(not wrong, "membership", "is_feasible accepts {}, not a super arm", arm)
+        require(not wrong, "membership", "is_feasible accepts {}, which is not a super arm", arm)
 
 
 @on_each_means
@@ -248,7 +249,7 @@ def check_pickling(subject: Subject) -> None:
 
 
 def check_hashing(subject: Subject) -> Finding:
-    """Check that answers are the same in a process with other hashes of strings, so other orders of sets."""
+    """Check that a process with other string hashes, where sets have other orders, gives the same answers."""
     if copied(subject) is None:
         return Finding("not tried: the oracle cannot be pickled")
     problems = subject.some()[:40]

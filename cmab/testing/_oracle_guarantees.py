@@ -217,7 +217,7 @@ def _tempting(subject: Subject, rng: np.random.Generator) -> Iterator[tuple[Floa
     if n_arms == n_choices:
         middle = (subject.low + subject.high) / 2
         for number, arm in enumerate(rng.permutation(n_arms)):
-            others = (drawn[number % len(drawn)] + middle) / 2  # smaller than the raised mean, for rewards
+            others = (drawn[number % len(drawn)] + middle) / 2  # strictly inside the range, without ties
             raised = np.where(np.arange(n_arms) == arm, best_end(subject), others)
             # The answer lacks the best arm, so that sets with this arm are tried first.
             if arm not in subject.answer(raised):

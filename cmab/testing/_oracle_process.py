@@ -111,9 +111,8 @@ def in_another_process(fault: str, function: Callable[..., T], *arguments: objec
         answer: bytes | str = "no process was running"
         if _helpers and _helpers[-1].is_current():
             answer = _helpers[-1].ask(question)
-        if isinstance(
-            answer, str
-        ):  # a helper that served other oracles may be the cause: try again with a new one
+        # A helper that served other oracles may be the cause of an error. Try again with a new one.
+        if isinstance(answer, str):
             _stop()
             _helpers.append(_Helper())
             answer = _helpers[-1].ask(question)
@@ -171,9 +170,8 @@ def _newest_source() -> float:
     """Return the modification time of the newest source file that this process has imported."""
     newest = 0.0
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get(
-            "__file__"
-        )  # other attribute accesses make lazy modules load
+        # Read the dictionary, because other attribute accesses make lazy modules load.
+        file = getattr(module, "__dict__", {}).get("__file__")
         if isinstance(file, str):
             with suppress(OSError):
                 newest = max(newest, Path(file).stat().st_mtime)

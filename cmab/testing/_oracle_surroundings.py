@@ -123,9 +123,8 @@ def check_growth(subject: Subject) -> Finding:
         return Finding(f"{calls} calls; too slow to trace the memory of each call")
     left, leak = growth(lambda number: subject.solve(problems[number % len(problems)]), subject.oracle.n_arms)
     require(not leak, "growth", "each call leaves {:.0f} bytes in memory", left)
-    rng = np.random.default_rng(
-        7
-    )  # one generator for all calls, because making one takes longer than many calls
+    # One generator for all calls, because making one takes longer than many calls.
+    rng = np.random.default_rng(7)
     creeping = creeps(
         lambda number: subject.oracle.solve(problems[number % len(problems)].copy(), rng),
         subject.oracle.n_arms,

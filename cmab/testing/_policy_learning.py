@@ -48,7 +48,9 @@ def check_credit(subject: Subject) -> Finding:
         expected = before.counts.copy()
         # Only observed arms count. A usual fault is to count all arms of the super arm.
         expected[feedback.arms] += 1
-        text = "feedback of arms {} changed the counts from {} to {}"
+        text = (
+            "feedback of arms {} changed the counts from {} to {}, but must add 1 to each of these arms only"
+        )
         counted = np.array_equal(state.counts, expected)
         require(counted, "credit", text, feedback.arms, before.counts, state.counts)
         _check_mean(subject, (state, other), super_arm, feedback, int(rng.integers(len(feedback.arms))))
@@ -73,7 +75,10 @@ def _check_mean(
     subject.learn(other, super_arm, changed, rng)
     change = other.means - state.means
     follows = change[arm] * (instead - told) > 0
-    text = "an outcome {} instead of {} of arm {} changed its mean from {:.6g} to {:.6g}"
+    text = (
+        "an outcome {} instead of {} of arm {} changed its mean from {:.6g} to {:.6g}, but the mean must move"
+        " in the direction of the outcome"
+    )
     require(follows, "credit", text, instead, told, arm, state.means[arm], other.means[arm])
     change[arm] = 0.0
     text = "the outcome of arm {} changed the means of arms {}"

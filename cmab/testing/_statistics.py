@@ -42,7 +42,9 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spre
         return
     mean = float(sample.mean())
     is_near = abs(mean - claimed) <= mean_margin(sample, spread)
-    require(is_near, fault, "{} average {:.6g} over {}, not {:.6g} as declared", what, mean, n, claimed)
+    require(
+        is_near, fault, "{} average {:.6g} over {} samples, not {:.6g} as declared", what, mean, n, claimed
+    )
 
 
 def binomial_tail(failures: int, trials: int, probability: float) -> float:

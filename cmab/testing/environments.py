@@ -56,7 +56,8 @@ def check_environment(
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
     draws : int
-        Number of rounds for each super arm. A base arm whose average is far from its mean gets more rounds.
+        Number of rounds for each super arm. A base arm whose average outcome is two standard errors from its
+        mean gets more rounds.
     seconds : float
         Approximate limit of the time of everything else.
     expected_failures : mapping of str to str, optional
@@ -96,7 +97,7 @@ def check_environment(
     - ``optima``: as ``optimum``, for the instances that `in_round` returns.
     - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
       instances.
-    - ``pulls``: the average of the pulls of an arm, or the law of their sums in `pull_many`, is wrong.
+    - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.
     - ``squares``: the sums of squares of `pull_many` do not agree with the sums, the support or the single
       pulls.
     - ``independence``: pulls of one arm or of two arms are correlated.

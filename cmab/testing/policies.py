@@ -59,7 +59,7 @@ def check_policy(
     rounds : int
         Number of rounds of each run in a `Session`. Other runs are longer.
     seconds : float
-        Approximate limit of the total time. Each run has at least 150 rounds, even if it takes longer.
+        Approximate limit of the total time. The first 150 rounds of each run do not count.
     expected_failures : mapping of str to str, optional
         Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
         passes, this is a fault.

@@ -221,7 +221,7 @@ def fit_logit(features: ArrayLike, chosen: ArrayLike, available: ArrayLike | Non
 
 
 def travel_offers(survey: TravelSurvey, k: int = 4, fares: Sequence[float] = FARES) -> MultinomialLogit:
-    """Return the fares that an operator of trains, planes and buses may offer to travellers with a car.
+    """Return the problem of offering fares of trains, planes and buses to travellers with a car.
 
     Utilities are fitted to the travellers of the survey to whom all modes were available, with four features
     and a constant for each mode except the car. An item is a mode at a multiple of its median cost; its other

@@ -158,7 +158,7 @@ def film_lists(films: Films, n_films: int = 100, k: int = 10) -> CascadeModel:
 
 
 def film_matching(films: Films, n_films: int = 20) -> SemiBandit:
-    """Return a matching of films to occupations: each occupation gets one film, different from the others.
+    """Return the problem of matching films to occupations: each occupation gets a different film.
 
     A pair succeeds with the share of ratings of 4 or more among the ratings that users of the occupation gave
     to the film, after adding one success and one failure. Arms are ``environment.oracle.edges``, pairs of an

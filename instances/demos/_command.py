@@ -17,7 +17,7 @@ _LONGEST = 50
 _TEXT = f"""horizon : int
     Number of rounds per replication{{}}
 replications : int
-    Number of independent replications of each learner. Random probabilities {YARDSTICK}
+    Number of independent replications of each learner. The learner Random probabilities {YARDSTICK}
 n_jobs : int
     Worker processes, -1 for all cores
 out : Path

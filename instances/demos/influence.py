@@ -135,7 +135,7 @@ def influence(
         Network file: edge list or CSV with names, GraphML, GML, GEXF, Pajek or JSON, gzipped or not. The
         default is the network of the characters of Les Misérables
     directed : bool, optional
-        Whether a tie goes one way, from its first name to its second. By default, the file decides
+        Ties go one way, from the first name to the second. By default, the file decides about directions
     probability_column : str, optional
         Column of the probabilities. By default, the column with such a name, or the only column of numbers
     weight_column : str, optional

@@ -49,7 +49,7 @@ class IndependentCascade(SpreadingInfluence):
     ``"none"``
         Only the reward (full bandit). Learners of arm means learn nothing from it.
 
-    Only with ``"edge"`` are all out-edges of an active node observed together.
+    All out-edges of an active node are observed together only with ``"edge"``.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ def revenue_of(super_arm, size, means, revenues, largest):
 def best_assortment(means, k, revenues, largest, worth, chosen):
     """Write the best set of at most k items in increasing order; return its size. `worth` is scratch space.
 
-    R(S) >= x is equivalent to ``sum_S v (r - x) >= x``. So if x = R of any set, the k largest positive ``v (r
-    - x)`` give a set of revenue at least x, and above x unless x is the optimum: Dinkelbach's method.
+    R(S) >= x is equivalent to ``sum_S v (r - x) >= x``. So if x = R of any set, the k largest positive
+    ``v (r - x)`` give a set of revenue at least x, and above x unless x is the optimum: Dinkelbach's method.
     """
     revenue, size = 0.0, 0
     while True:

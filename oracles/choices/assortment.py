@@ -162,7 +162,9 @@ class Assortment(Oracle):
         array([0., 0.])
         """
         if set(report) != {"bought"}:
-            raise ValueError(f"a report must have only bought, got {', '.join(report) or 'nothing'}")
+            raise ValueError(
+                f"a report must have only the keyword bought, got {', '.join(report) or 'nothing'}"
+            )
         place = place_of("bought", report["bought"], self.labels(super_arm))
         if place is None:
             return Feedback(super_arm, np.zeros(len(super_arm)), reward=0.0)

@@ -51,7 +51,6 @@ def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
 
     `tails` are in the order of the heads of arcs. `live` has the arcs into `nodes` in order. `members` gives
     the nodes of each set. A set ends at its first node with an owner.
-    side, and `members` says which nodes a set holds. It takes none after one with an owner.
     """
     new_sets, new_nodes = np.empty(live.shape[0], np.int64), np.empty(live.shape[0], np.int64)
     end, at = 0, 0

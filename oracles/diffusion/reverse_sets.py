@@ -152,7 +152,7 @@ class ReverseGraph:
         return min(last, -(-upto // self.n_together) * self.n_together)
 
     def owners(self, chosen: IntArray) -> AnyArray:
-        """Return for each component one of the `chosen` that certainly reaches it, or -1 if there is none.
+        """Return for each component one of the `chosen` that certainly reaches it, or -1.
 
         Every set that contains the component also contains its owner, so the set need not be drawn further.
         """
@@ -173,7 +173,7 @@ class ReverseGraph:
         return len(self.masses)
 
     def representatives(self, candidates: BoolArray | None = None) -> IntArray:
-        """Return the lowest candidate of each component, or -1 if there is none."""
+        """Return the lowest candidate of each component, or -1."""
         nodes = np.arange(len(self.component)) if candidates is None else np.flatnonzero(candidates)
         lowest = np.full(self.n_components, -1)
         lowest[self.component[nodes[::-1]]] = nodes[::-1]

@@ -71,7 +71,7 @@ class Flows(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best flow with all of `include` and none of `exclude`; None if there is none.
+        """Return the best flow with all of `include` and none of `exclude`; None if there is no such flow.
 
         A nonempty `include` requires a directed acyclic graph, because the problem is hard on other graphs.
 
@@ -91,7 +91,7 @@ class Flows(LinearOracle):
         return -self.sign * self._check_means(means, self.least_mean)
 
     def _flow(self, costs: FloatArray, forced: IntArray | None = None) -> IntArray | None:
-        """Return the arms of the cheapest flow over edges of finite cost; None if there is none."""
+        """Return the arms of the cheapest flow over edges of finite cost; None if there is no such flow."""
         is_used = self._used_arcs(costs, np.empty(0, np.int64) if forced is None else forced)
         if is_used is None:
             return None

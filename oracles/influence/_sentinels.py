@@ -75,7 +75,7 @@ def hold_back(n_sentinels: int, covered: int, bound: int, gain: int, least_share
     in two cases:
 
     - They cost more than 1 % of the coverage. Adding the sentinels to the best seeds adds that many nodes,
-    and each of the additional nodes covers at most about `gain` sets.
+      and each of the additional nodes covers at most about `gain` sets.
     - `covered` is less than `least_share` of `bound`. Greedy on complete sets always reaches this share.
     """
     cost = _beyond_chance(n_sentinels * gain)

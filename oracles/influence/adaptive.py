@@ -37,7 +37,7 @@ class AdaptiveInfluence:
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds in each wave.
     waves : int

@@ -47,7 +47,7 @@ class InfluenceOracle(Oracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         Number of seeds, in ``[1, number of candidates]``.
     node_weights : array_like, optional
@@ -369,7 +369,9 @@ class InfluenceOracle(Oracle):
             return super().feedback_of(super_arm, joined=joined, carried=carried, unseen=unseen, **others)
         if others or joined is None:
             given = ", ".join(others) or "nothing"
-            raise ValueError(f"a report must have joined, and may also have carried and unseen, got {given}")
+            raise ValueError(
+                f"a report must have the keyword joined, and may have carried and unseen, got {given}"
+            )
         if carried is not None:
             return feedback_of_ties(self, super_arm, joined, carried, unseen)
         return feedback_of_steps(self, super_arm, joined, unseen)

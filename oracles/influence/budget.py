@@ -30,11 +30,11 @@ class BudgetedInfluence(InfluenceOracle):
     """The seeds of total cost at most `budget` with the largest expected spread.
 
     The oracle compares the greedy choice by gain per cost with the best single seed, and returns the better
-    of the two. It uses the reverse-reachable sets and bounds of `InfluenceMaximization`. ``alpha`` is ``0.405
-    - epsilon`` (Tang et al. 2021) and ``beta`` is ``1 - delta``. A call first tries to certify ``1 - 1/e -
-    epsilon``. The bound on the optimum (a fractional knapsack of gains) allows this ratio unless a few nodes
-    use up the budget. At 64 times the initial number of sets, the call reduces its goal to ``alpha``. Arms
-    are those of `InfluenceMaximization`; super arms differ in size.
+    of the two. It uses the reverse-reachable sets and bounds of `InfluenceMaximization`. ``alpha`` is
+    ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is ``1 - delta``. A call first tries to certify
+    ``1 - 1/e - epsilon``. The bound on the optimum (a fractional knapsack of gains) allows this ratio unless
+    a few nodes use up the budget. At 64 times the initial number of sets, the call reduces its goal to
+    ``alpha``. Arms are those of `InfluenceMaximization`; super arms differ in size.
 
     Costs are rounded down to integer multiples of 2^-50 times the budget. So three nodes of cost 0.1 fit into
     a budget of 0.3, and so do any seeds, in any order, whose costs fit the budget when both are written as
@@ -43,7 +43,7 @@ class BudgetedInfluence(InfluenceOracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     costs : array_like, shape (n_nodes,)
         The cost of each node as a seed, positive.
     delta : float, optional
@@ -156,7 +156,7 @@ class BudgetedInfluence(InfluenceOracle):
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
-        """Return the cheapest affordable node of each component, or -1 if there is none."""
+        """Return the cheapest affordable node of each component, or -1."""
         nodes = np.flatnonzero(self.candidates)
         best_last = nodes[np.lexsort((-nodes, -self._parts[nodes]))]
         cheapest = np.full(reverse.n_components, -1)

@@ -27,10 +27,10 @@ def clcb_cascades(
     The log contains the seeds and the people who were active one step later. It does not contain the edges
     that carried the message. Whether a person is a seed must be independent over people and rounds: in each
     round, each person u is a seed with a fixed probability q_u, which need not be known, as if an
-    advertisement reached people at random. The probability of the edge (u, v) is then ``(1 - P(v stays out) /
-    P(v stays out | u is not a seed)) / q_u``. The bound replaces each of the three probabilities by the end
-    of its confidence interval that gives the lowest value. If the seeds of the log were chosen jointly, the
-    bounds may be wrong, and the log cannot show this.
+    advertisement reached people at random. The probability of the edge (u, v) is then
+    ``(1 - P(v stays out) / P(v stays out | u is not a seed)) / q_u``. The bound replaces each of the three
+    probabilities by the end of its confidence interval that gives the lowest value. If the seeds of the log
+    were chosen jointly, the bounds may be wrong, and the log cannot show this.
 
     All bounds hold simultaneously with probability at least ``1 - delta``. A bound is 0 if the tail of the
     edge was a seed in no round or in all rounds, or if its head was active in all rounds. The bounds need

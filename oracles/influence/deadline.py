@@ -39,7 +39,7 @@ class DeadlineInfluence(InfluenceMaximization):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds, in ``[1, number of candidates]``.
     deadline : float

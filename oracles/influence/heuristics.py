@@ -29,7 +29,7 @@ class DegreeHeuristic(InfluenceOracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds.
     rule : {"degree", "single", "discount"}
@@ -95,7 +95,7 @@ class MonteCarloGreedy(InfluenceOracle):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds.
     cascades : int

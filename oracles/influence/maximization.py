@@ -35,9 +35,9 @@ class InfluenceMaximization(InfluenceOracle):
     Base arms are the directed edges of the graph in the order of ``graph.edges``. Edge i of an undirected
     graph is arms 2i and 2i + 1, one for each direction. Parallel edges are separate arms, and self-loops are
     rejected. A super arm lists k node numbers (positions in ``graph.nodes``) in the order of the greedy
-    choice. It triggers the edges out of every node that becomes active. ``alpha`` is ``1 - (1 - 1/k)^k -
-    epsilon``: it is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon`` for any number of seeds.
-    ``beta`` is ``1 - delta``.
+    choice. It triggers the edges out of every node that becomes active. ``alpha`` is
+    ``1 - (1 - 1/k)^k - epsilon``: it is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon`` for any
+    number of seeds. ``beta`` is ``1 - delta``.
 
     A call draws two independent samples of reverse-reachable sets. The first sample chooses the seeds and
     bounds the optimum; the second sample validates the seeds. Both samples are doubled until the ratio is
@@ -49,27 +49,27 @@ class InfluenceMaximization(InfluenceOracle):
     The probabilities of a call determine how its sets are drawn. This changes the time of the call, but not
     its guarantee.
 
-    1. Certain edges (probability 1) are contracted with their strong components, if there are more than half
-    as many as nodes. With optimistic bounds, most probabilities are 1 for hundreds of rounds.
-    2. Sets are drawn by single coins. Where a node has at least 15 edges in and its largest probability is
-    small, failures are skipped instead (``"skips"``).
-    3. If less than 20 % of the nodes would have a live edge, sets of one node are omitted and their
-    probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
+    1. Certain edges (probability 1) are contracted with their strong components if there are more than half
+       as many certain edges as nodes. With optimistic bounds, most probabilities are 1 for hundreds of
+       rounds.
+    2. Each edge into a node of a set is tried with its own random number. At a node with at least 15 edges in
+       and a small largest probability, one random number skips several failed edges (``"skips"``).
+    3. If less than 20 % of the nodes are expected to have an incoming edge that succeeds, sets of one node
+       are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
     4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these
-    sets, those nodes become seeds (sentinels), and the drawing of a set ends as soon as it contains one of
-    them (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows that other seeds are better, or would be
-    certified sooner, its sets are drawn completely.
+       sets, those nodes become seeds (sentinels), and the drawing of a set ends as soon as it contains one of
+       them (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows that other seeds are better, or would
+       be certified sooner, its sets are drawn completely.
     5. The validation of a set ends as soon as the set contains a seed. The validation of a sample ends early
-    if it can no longer succeed.
+       if it can no longer succeed.
 
     Memory: during a call, 8 bytes per arc and 100 bytes per node; with the graph, 8 to 16 bytes per arc
     remain. The stored sample takes 8 bytes per set and 8 bytes per node of each set.
-    set and 8 for each of its nodes in the sample that is stored.
 
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds, in ``[1, number of candidates]``.
     delta : float, optional

@@ -62,9 +62,9 @@ class Search(Declared):
         not reproducible; `quality` and `max_rr_sets` are reproducible limits. A call that stops early has its
         own ratio, as with `max_rr_sets`. The first call of a process also needs time to load or compile code.
     sampler : {"auto", "coins", "skips", "pairs", "sentinels"}
-        How sets are drawn. ``"auto"`` chooses as `InfluenceMaximization` describes. ``"coins"`` draws single
-        coins everywhere, ``"skips"`` allows skipping (rule 2 there), ``"pairs"`` omits sets of one node (rule
-        3), and ``"sentinels"`` uses rule 2 with sentinels (rule 4).
+        How sets are drawn. ``"auto"`` chooses as `InfluenceMaximization` describes. ``"coins"`` draws one
+        random number per edge, ``"skips"`` allows skipping (rule 2 there), ``"pairs"`` omits sets of one node
+        (rule 3), and ``"sentinels"`` uses rule 2 with sentinels (rule 4).
     threads : int
         The number of threads that draw sets. The answer does not depend on it.
 

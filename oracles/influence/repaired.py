@@ -33,23 +33,23 @@ _TOO_MANY = 4
 class RepairedInfluence(InfluenceMaximization):
     """`InfluenceMaximization` that keeps the choosing sample and repairs it for the means of each call.
 
-    The sample that chooses the seeds depends on the parameter `rng` and not on the call: the random number of
-    an edge in a set is a hash of (`rng`, set, edge), which is compared with the mean of the edge. From one
-    call to the next, a set changes only if such a number lies between the old and the new mean of its edge.
-    The oracle searches for these numbers in the sets that contain the head of the edge, and draws the
-    affected sets again. The result is the same, set for set, as a new sample. So an answer depends only on
-    the means, the parameter `rng` and the argument `rng`. Earlier calls change the time of a call, but not
-    its answer. A copy of the oracle, or a worker process, starts without sets.
+    The sample that chooses the seeds depends on the parameter `rng` of the oracle and not on the call: the
+    random number of an edge in a set is a hash of (`rng`, set, edge), which is compared with the mean of the
+    edge. From one call to the next, a set changes only if such a number lies between the old and the new mean
+    of its edge. The oracle searches for these numbers in the sets that contain the head of the edge, and
+    draws the affected sets again. The result is the same, set for set, as a new sample. So an answer depends
+    only on the means, the parameter `rng` and the generator of the call. Earlier calls change the time of a
+    call, but not its answer. A copy of the oracle, or a worker process, starts without sets.
 
     **Guarantee.** In every call, given the entire past, the spread of the seeds is at least
     `Certificate.ratio` times the optimum, and at least ``alpha`` times the optimum, with probability at least
     ``beta``. The means may depend on earlier answers, on the parameter `rng` and on the kept sets, but not on
-    the random numbers that the argument `rng` has yet to produce. So pass each call the same generator, which
-    continues from call to call. Do not create a generator from the round, the means or the parameter `rng`,
-    because the past may already depend on its numbers. OPIM-C bounds the optimum from the choosing sample,
-    which it assumes to be independent of the means. Here, this bound is only a heuristic. A second sample,
-    new in every call, bounds both the optimum and the spread of the seeds. At the size where OPIM-C needs no
-    test, the choice is made from a new sample, too.
+    the future random numbers of the generator. So pass the same generator to all calls. Do not create a
+    generator from the round, the means or the parameter `rng`, because the past may already depend on its
+    numbers. OPIM-C bounds the optimum from the choosing sample, which it assumes to be independent of the
+    means. Here, this bound is only a heuristic. A second sample, new in every call, bounds both the optimum
+    and the spread of the seeds. At the size where OPIM-C needs no test, the choice is made from a new sample,
+    too.
 
     **Limitation.** All calls share a sample, so its errors recur in each round, and in each replication with
     the same parameter `rng`. The answers then vary less than those of `InfluenceMaximization`, and explore
@@ -64,7 +64,7 @@ class RepairedInfluence(InfluenceMaximization):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds, in ``[1, number of candidates]``.
     delta : float, optional

@@ -38,7 +38,7 @@ class TriggeringInfluence(InfluenceMaximization):
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
-        The graph along whose edges nodes activate each other.
+        The network, in which nodes activate each other along edges.
     k : int
         The number of seeds, in ``[1, number of candidates]``.
     triggering : TriggeringModel
@@ -141,7 +141,7 @@ class TriggeringInfluence(InfluenceMaximization):
     def _reached(self, probabilities: FloatArray) -> float:  # noqa: ARG002
         # The joint distribution of live arcs is unknown, so no lower bound on the spread of such candidates
         # exists.
-        raise ValueError("node_weights must be positive for a candidate of triggering, got only zeros")
+        raise ValueError("node_weights must be positive for at least one candidate, got only zeros")
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
         return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)

@@ -147,7 +147,7 @@ class DependentClickLists(Oracle):
         """
         if not {"clicked"} <= set(report) <= {"clicked", "satisfied"}:
             given = ", ".join(report) or "nothing"
-            raise ValueError(f"a report must have clicked, and may have satisfied, got {given}")
+            raise ValueError(f"a report must have the keyword clicked, and may have satisfied, got {given}")
         outcomes, satisfied = self._clicks(super_arm, report["clicked"]), report.get("satisfied")
         if satisfied is not None and not isinstance(satisfied, bool | np.bool_):
             raise ValueError(f"satisfied must be True, False or None, got {shown(satisfied)}")

@@ -134,7 +134,9 @@ class RankedTopK(Oracle):
         """
         word = "clicked" if self.reward == "disjunctive" else "failed"
         if set(report) != {word}:
-            raise ValueError(f"a report must have only {word}, got {', '.join(report) or 'nothing'}")
+            raise ValueError(
+                f"a report must have only the keyword {word}, got {', '.join(report) or 'nothing'}"
+            )
         place = place_of(word, report[word], self.labels(super_arm))
         settles = 1.0 if self.reward == "disjunctive" else 0.0
         if place is None:

@@ -188,7 +188,7 @@ class Matroid(LinearOracle):
         -------
         IntArray, shape (n_arms,)
             For an arm of `basis`, the best arm that can replace it. For any other arm, the worst arm that it
-            can replace. -1 if there is none. Ties keep or add the lower index.
+            can replace. -1 if no exchange is possible. Ties keep or add the lower index.
 
         Examples
         --------

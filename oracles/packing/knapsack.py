@@ -35,10 +35,10 @@ class Knapsack(LinearOracle):
     capacity : float
         The largest total weight of a super arm, nonnegative.
     epsilon : float
-        The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least ``alpha
-        = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means and
-        weights. Use it in the hard case, with hundreds of arms whose means are approximately proportional to
-        their weights.
+        The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least
+        ``alpha = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means
+        and weights. Use it in the hard case, with hundreds of arms whose means are approximately proportional
+        to their weights.
 
     Raises
     ------

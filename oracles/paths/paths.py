@@ -107,7 +107,7 @@ class ShortestPath(_Paths, LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best path with all of `include` and none of `exclude`; None if there is none.
+        """Return the best path with all of `include` and none of `exclude`; None if there is no such path.
 
         A nonempty `include` requires a directed acyclic graph, because the problem is hard on other graphs.
 

@@ -75,8 +75,8 @@ class PuLPOracle(LinearOracle):
     calls were. Several threads may share an oracle: each call uses its own HiGHS object, and there are as
     many objects as simultaneous calls.
 
-    Costs are scaled by a power of two, so means of size 1e-300 or 1e100 give the same answer as means of size
-    1. Accuracy: without a `gap`, the value of the answer is below the optimum by at most ``1e-12 * n_arms``
+    Costs are scaled by a power of two, so the size of the means, 1e-300 or 1e100, does not change the answer.
+    Accuracy: without a `gap`, the value of the answer is below the optimum by at most ``1e-12 * n_arms``
     times the largest absolute mean. Smaller differences, between near ties or between means that are this
     much smaller than the largest, are not resolved.
 
@@ -98,9 +98,9 @@ class PuLPOracle(LinearOracle):
     time_limit : float, optional
         The time limit of a call in seconds. The constructor also solves one program under this limit.
     solver : a PuLP solver, optional
-        A solver that solves the model in each call instead of HiGHS, for example ``pulp.COIN_CMD(msg=False,
-        timeLimit=5)``. It processes one call at a time, with its own tolerances. `gap` and `time_limit` do
-        not apply to it.
+        A solver that solves the model in each call instead of HiGHS, for example
+        ``pulp.COIN_CMD(msg=False, timeLimit=5)``. It processes one call at a time, with its own tolerances.
+        `gap` and `time_limit` do not apply to it.
     on_limit : {"raise", "incumbent"}
         The behaviour of `solve` at a time limit: raise an error, or return the best super arm found. The
         second option has no approximation ratio, so `alpha` is ``nan``, and the answer may depend on the
@@ -162,7 +162,7 @@ class PuLPOracle(LinearOracle):
         self._largest, self._max_size = self._largest_super_arm(problem)
 
     def _largest_super_arm(self, problem: Any) -> tuple[IntArray, int]:
-        """Return a large super arm and a bound on the size of all, or raise if there is none."""
+        """Return a large super arm and a bound on the size of all; raise if there is no super arm."""
         outcome = self._run(self._costs(np.ones(self.n_arms)), "max")
         if outcome.state == "infeasible":
             raise ValueError(f"problem must be feasible, got {shown(problem.name)}, which has no solution")

@@ -156,7 +156,7 @@ def test_arms_forced_to_both_sides_are_refused():
     assert TopK(4, 2).solve_constrained(means, [0, 1, 2], [], rng) is None
     with pytest.raises(ValueError, match=r"share an arm, got \[2\]"):
         TopK(4, 2).solve_constrained(means, [1, 2], [2, 3], rng)
-    with pytest.raises(ValueError, match="must contain a super arm"):
+    with pytest.raises(ValueError, match="must allow a super arm"):
         TopK(4, 2).gaps(means, [0, 1, 2], [], rng)
     with pytest.raises(TypeError, match="Faulty must define solve_constrained"):
         Faulty(np.arange(2)).gaps(means, [], [], rng)

@@ -186,7 +186,7 @@ def test_studies_find_what_was_played_under_the_former_name(tmp_path):
     said = {str(one.message).partition(";")[0] for one in warned}
     assert said == {
         "UniformlyRandom is now called RandomPolicy",
-        "GaussianCTS: write variance_factor in place of factor, which will be gone in the next version",
+        "GaussianCTS: write variance_factor in place of factor, which will be removed in the next version",
     }
     assert not study("RandomPolicy", "variance_factor").missing(tmp_path)
 

@@ -181,10 +181,13 @@ test_what_are_no_clicks_is_refused = refused(
     (lambda: DependentClickLists(3, []), "number of positions in termination must"),
     (lambda: DependentClickLists(3, [0.5, 1.5]), "termination must"),
     (lambda: DependentClickLists(3, [0.0, 0.0]), "termination must be positive for at least one position"),
-    (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must leave"),
+    (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must contain"),
     (lambda: DependentClickLists(3, [0.5]).expected_reward([0], [1.5, 0.0, 0.0]), "means must"),
-    (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have clicked"),
-    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1), "must have clicked"),
+    (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have the keyword clicked"),
+    (
+        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1),
+        "must have the keyword clicked",
+    ),
     (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=1), "clicked must be a list"),
     (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[0]), "clicked must be one of"),
     (

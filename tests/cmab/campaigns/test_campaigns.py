@@ -457,7 +457,7 @@ def test_coverage_speaks_of_edges(path):
     running = Campaign(Noisy(oracle, scale=0.0), path, rng=0)
     running.tell({("news", "bob"): 1.0}, running.ask())
     assert running.session.state.counts.tolist() == [0, 1, 0]
-    with pytest.raises(ValueError, match="names of base arms for MaxCoverage, got joined"):
+    with pytest.raises(ValueError, match="MaxCoverage must be outcomes of base arms"):
         running.tell(ticket=running.ask(), joined=["ann"])
 
 
@@ -482,13 +482,13 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
 test_reports_that_cannot_be_are_refused = refused(
     ({}, "got nothing"),
     ({"active": ["bob"]}, "got active"),
-    ({"joined": ["bob"]}, "in which step .* got .'bob'.. If neither .* the number of people who joined"),
+    ({"joined": ["bob"]}, "step of each person, .* got .'bob'.. If you .* the number of people who joined"),
     ({"joined": "bob", "carried": []}, "list of names"),
     ({"joined": ["zoe"], "carried": []}, "names of the graph, got 'zoe'"),
-    ({"joined": ["dan"], "carried": []}, "lead from the seeds, got 'dan' besides. Add .* report steps"),
+    ({"joined": ["dan"], "carried": []}, "lead from the seeds, got 'dan' without .* Add .* report steps"),
     ({"joined": [], "carried": [("ann", "bob")]}, "people who joined"),
-    ({"joined": {"dan": 1}}, "in the step before, got 'dan' in step 1: no edge .* step 0. Correct"),
-    ({"joined": {"bob": 0}}, "seeds alone"),
+    ({"joined": {"dan": 1}}, "from the step before, got 'dan' in step 1: no edge .* step 0. Correct"),
+    ({"joined": {"bob": 0}}, "only the seeds"),
     ({"joined": {"bob": 10**30}}, r"step of 'bob' must be an integer in \[0, 4\]"),
     ({"joined": {"bob": 1}, "unseen": ["bob"]}, "in both"),
     (
@@ -497,7 +497,7 @@ test_reports_that_cannot_be_are_refused = refused(
     ),
     ({"joined": {"bob": 2}, "carried": [("ann", "bob")]}, "from step 0 to step 2"),
     ({"joined": {"bob": 1, "dan": 1}, "carried": [("ann", "bob"), ("bob", "dan")]}, "'dan' in step 1"),
-    ({"joined": {"bob": 0}, "carried": [("ann", "bob")]}, "seeds alone"),
+    ({"joined": {"bob": 0}, "carried": [("ann", "bob")]}, "only the seeds"),
     ({"joined": {"bob": None}, "carried": [("ann", "bob")]}, "step of 'bob' must be an integer"),
     ({"joined": [("ann", ["x"])], "carried": []}, "names of the graph, got .'ann', .'x'.."),
     ({"joined": [("ann", {})], "carried": []}, "names of the graph, got .'ann', {}."),

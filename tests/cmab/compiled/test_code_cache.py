@@ -239,7 +239,7 @@ def test_folders_of_others_are_refused(tmp_path, monkeypatch):
     other.mkdir()
     other.chmod(0o777)
     for refused in (link, other):
-        with pytest.warns(RuntimeWarning, match=f"{refused.name} belongs to somebody else or can be written"):
+        with pytest.warns(RuntimeWarning, match=f"{refused.name} belongs to another user or can be written"):
             assert first_own_folder([refused]) == ""
         assert first_own_folder([refused, own]) == str(own)
     monkeypatch.setattr(_code_cache.os, "geteuid", lambda: os.getuid() + 1)

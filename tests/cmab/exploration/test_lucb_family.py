@@ -141,7 +141,7 @@ def test_error_rate_and_scale(name):
     assert (~right.correct).sum() < 12
     narrow = MAKERS[name](2, 1)
     object.__setattr__(narrow, "sigma", 0.35 * 0.5)
-    with pytest.raises(ValueError, match="sub-Gaussian"):
+    with pytest.raises(ValueError, match="must have a sigma of at most"):
         identify(narrow, arms)
     scaled = GaussianArms([0.3 * 0.35, 0.0], sigma=0.5 * 0.35)  # fits the narrow radius: the same runs
     same = identify(narrow, scaled, replications=20, rng=0)

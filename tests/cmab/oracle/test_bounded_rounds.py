@@ -107,7 +107,7 @@ def test_the_search_among_sets_ends(choices):
     oracle, rng = TopK(100, 10), np.random.default_rng(2)
     oracle.root_limit = 20
     session = Session(OLSUCB(oracle), rng=0)
-    with pytest.warns(RuntimeWarning, match=r"root_limit = 20 linear problems.*at most 1e.* less"):
+    with pytest.warns(RuntimeWarning, match=r"root_limit = 20 linear problems.*at most 1e.* below"):
         for _ in range(60):
             ticket = session.ask()
             session.tell(Feedback(ticket.super_arm, (rng.random(10) < 0.5).astype(np.float64)), ticket)

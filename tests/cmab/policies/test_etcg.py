@@ -131,8 +131,8 @@ def test_states_that_no_rewards_lead_to_are_refused(change, told):
 test_what_has_no_sets_of_k_is_refused = refused(
     (lambda: ETCG(TopK(3, 2), 0), "horizon must"),
     (lambda: ETCG(TopK(3, 2), 10**400), "horizon must"),
-    (lambda: ETCG(TopK(3, 2, sense="min"), 9), "oracle must have the sets of k"),
-    (lambda: ETCG(GraphicMatroid(nx.cycle_graph(3)), 9), "oracle must have the sets of k"),
+    (lambda: ETCG(TopK(3, 2, sense="min"), 9), "oracle must have all sets of k"),
+    (lambda: ETCG(GraphicMatroid(nx.cycle_graph(3)), 9), "oracle must have all sets of k"),
     (
         lambda: ETCG(InfluenceMaximization(STARS, k=2, candidates=[0, 4, 7]), 9),
         "a set of k entries must be",

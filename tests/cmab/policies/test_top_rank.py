@@ -256,9 +256,9 @@ test_what_is_no_list_is_refused = refused(
 @pytest.mark.parametrize(
     ("feedback", "told"),
     [
-        (Feedback([0], [2.0], pulls=[3]), "one list a round"),
+        (Feedback([0], [2.0], pulls=[3]), "one list per round"),
         (Feedback([3], [1.0]), "feedback.arms must lie in range"),
-        (Feedback([2], [1.0]), "must be in lists"),
+        (Feedback([2], [1.0]), "must be arms of lists"),
     ],
 )
 def test_what_is_no_click_is_refused(feedback, told):

@@ -122,7 +122,7 @@ def test_an_optimum_of_what_is_not_available_is_found():
     (check,) = (check for check in checks if check.title == "optimum")
     alike.optimum = 1.7
     with pytest.raises(
-        AssertionError, match=r"^optimum: .* all rounds, \[0 3\], is worth 1, the optimum is 1.7"
+        AssertionError, match=r"^optimum: .* all rounds, \[0 3\], has reward 1, but the optimum is 1.7"
     ):
         check.run()
     alike.optimum = 1.0

@@ -151,7 +151,7 @@ def test_a_word_says_what_was_seen(reward):
     for answer in (True, False, np.True_, np.array([1, 2]), [0]):  # a truth value would pass for arm 0 or 1
         with pytest.raises(ValueError, match=f"{word} must be one of"):
             oracle.feedback_of([0, 1, 2], **{word: answer})
-    with pytest.raises(ValueError, match=f"must have only {word}, got nothing"):
+    with pytest.raises(ValueError, match=f"must have only the keyword {word}, got nothing"):
         oracle.feedback_of([0, 1, 2])
 
 
