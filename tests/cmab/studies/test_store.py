@@ -23,9 +23,10 @@ from tests.cmab.studies.test_study import specification
 NOBODY = 65534
 ADVICE = (
     "move it away",
+    "move the file away",
     "run the study again",
     "run it again",
-    "read this one with that version",
+    "use the version of cmab that wrote the file",
     "run the study first",
     "must be a folder in which a study ran",
 )
@@ -167,7 +168,7 @@ def test_damaged_studies(tmp_path):
         try:
             study.run(folder)
         except (OSError, ValueError) as error:
-            assert "move it away" in str(error) or "that version" in str(error), (number, error)
+            assert " away" in str(error) or "wrote the file" in str(error), (number, error)
         else:
             found = Study.open(folder).results(folder)
             assert {pair: result.rewards.tolist() for pair, result in found.items()} == truth, number
