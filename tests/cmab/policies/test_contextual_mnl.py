@@ -295,7 +295,7 @@ test_what_is_no_choice_on_features_is_refused = refused(
         "oracle must",
     ),
     (lambda: LinearMultinomialLogit([1.0], TopK(3, 1)), "oracle must be an Assortment"),
-    (lambda: LinearMultinomialLogit([], Assortment([1.0], 1)), "coefficients must have an entry"),
+    (lambda: LinearMultinomialLogit([], Assortment([1.0], 1)), "coefficients must have at least one entry"),
     (
         lambda: LinearMultinomialLogit([0.1], Assortment([1.0], 1)),
         r"norm at most ln\(max_attraction\) = 0",
