@@ -133,7 +133,7 @@ def test_files_and_page(folder):
     assert "ads &amp; &lt;b&gt;more&lt;/b&gt;" in page
     assert "<b>" not in page
     assert "Unfinished" not in page
-    assert "Seconds in the oracle are not known of learners that ran compiled" in page
+    assert "The time in the oracle is unknown for learners that ran compiled" in page
     assert not re.search(r'(?:src|href)="(?!data:|#)', page)  # nothing from outside
     assert all(base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", page))
 
