@@ -68,7 +68,7 @@ def integer(low: Any = None, high: Any = None, *, optional: bool = False) -> Dec
 
 
 def one_of(*choices: str) -> Declaration:
-    """Declare a text that is one of `choices`."""
+    """Declare a string that is one of `choices`."""
     return checked(validation.one_of, choices=choices)
 
 

@@ -166,7 +166,7 @@ def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> Float
         raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biufO":  # texts, dates and complex numbers would be converted
+        if array.dtype.kind not in "biufO":  # strings, dates and complex numbers would be converted
             raise TypeError
         numbers = np.array(array, np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -74,7 +74,7 @@ def real(
 ) -> float:
     """Return `value` as a finite ``float`` in ``[low, high]``, or in ``(low, high)`` if `inside`.
 
-    Texts, booleans and `Decimal` raise ``ValueError``.
+    Strings, booleans and `Decimal` raise ``ValueError``.
     """
     bounds = _interval(low, high, *("()" if inside else "[]"))
     try:
@@ -133,7 +133,7 @@ def as_array(name: str, values: object) -> AnyArray:
 def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as a float array. Raise ``ValueError`` unless each entry is a real number.
 
-    numpy itself would convert texts and dates, and drop imaginary parts and masks. An array of floats is
+    numpy itself would convert strings and dates, and drop imaginary parts and masks. An array of floats is
     returned without a copy.
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
@@ -143,7 +143,7 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(f"{wanted} masked entries in {shown(values)}")
     try:
         array = np.asarray(values)
-        # numpy would convert texts and dates silently. Objects are valid if each is a real number.
+        # numpy would convert strings and dates silently. Objects are valid if each is a real number.
         plain = array.dtype.kind in "fiub" or (
             array.dtype.kind == "O"
             and array.ndim > 0
@@ -176,7 +176,7 @@ def check_vector(
 
 
 def listed(name: str, values: Iterable[Entry], of: str) -> list[Entry]:
-    """Return `values` as a list. Raise ``ValueError`` if it is a text or not iterable."""
+    """Return `values` as a list. Raise ``ValueError`` if it is a string or not iterable."""
     try:
         if isinstance(values, str | bytes):
             raise TypeError
@@ -273,7 +273,7 @@ def place_of(word: str, entry: object, names: list[Hashable]) -> int | None:
 
 
 def check_name(name: object) -> None:
-    """Raise ``ValueError`` unless `name` can be stored in a file: a text, finite number or tuple of these."""
+    """Raise ``ValueError`` unless a file can store `name`: a string, finite number or tuple of these."""
     if isinstance(name, tuple):
         for part in name:
             check_name(part)
@@ -286,6 +286,6 @@ def check_name(name: object) -> None:
         good = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
     if not good:
         raise ValueError(
-            "names must be texts, finite numbers or tuples of these to be stored in a file, got"
+            "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
             f" {shown(name)}"
         )

@@ -457,7 +457,9 @@ def test_coverage_speaks_of_edges(path):
     running = Campaign(Noisy(oracle, scale=0.0), path, rng=0)
     running.tell({("news", "bob"): 1.0}, running.ask())
     assert running.session.state.counts.tolist() == [0, 1, 0]
-    with pytest.raises(ValueError, match="MaxCoverage must be outcomes of base arms"):
+    with pytest.raises(
+        ValueError, match=r"report for MaxCoverage must be outcomes of base arms, .* got joined"
+    ):
         running.tell(ticket=running.ask(), joined=["ann"])
 
 

@@ -141,7 +141,7 @@ def test_names_are_those_of_base_arms():
     for other in (Knapsack([1, 1, 1], 2), UniformMatroid(3, 1)):
         assert other.named(["a", "b", "c"]).arm_labels() == ["a", "b", "c"]
     refused = (list("ab"), "3 different"), (list("abb"), "3 different"), ("abc", "must be a list of names")
-    for names, message in (*refused, ([[], 1, 2], "texts, finite numbers")):
+    for names, message in (*refused, ([[], 1, 2], "strings, finite numbers")):
         with pytest.raises(ValueError, match=message):
             oracle.named(names)
     edges = Matching(nx.path_graph(4))
