@@ -208,7 +208,7 @@ def test_reloaded_code(home, tmp_path):
     assert numbers(again, tmp_path / "old") != old
     edit(home / "plughelper.py")
     importlib.reload(sys.modules["plughelper"])
-    with pytest.raises(ValueError, match=r"got the old plug\.env\.shift"):
+    with pytest.raises(ValueError, match=r"got old objects in plug\.env\.shift"):
         study(home)
 
 

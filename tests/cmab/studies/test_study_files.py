@@ -229,7 +229,9 @@ def test_results_of_a_study_are_drawn_as_they_are(tmp_path):
         bars = plotting.sample_bars(made.identifications(folder))
         assert len(bars.get_yticklabels()) == len(instances)
         plotting.pyplot().close("all")
-    with pytest.raises(KeyError, match=r"by \(instance, learner\), such as \('ads', 'CUCB'\); got 'ads'"):
+    with pytest.raises(
+        KeyError, match=r"must be a pair \(instance, learner\), such as \('ads', 'CUCB'\); got 'ads'"
+    ):
         results["ads"]
 
 
