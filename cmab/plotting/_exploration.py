@@ -28,7 +28,11 @@ def sample_bars(
 
     Runs that ``max_samples`` cut off are never averaged with finished runs. Such a run is drawn as a
     triangle. The bar of an explorer with such runs shows the median, which is a lower bound, and has an
-    arrow. Parameters ---------- results : mapping of str to Identification
+    arrow.
+
+    Parameters
+    ----------
+    results : mapping of str to Identification
         The results to draw, one bar per name from top to bottom. `Study.identifications` is accepted as well.
     level : float
         Confidence level of the intervals.

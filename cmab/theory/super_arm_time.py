@@ -58,8 +58,10 @@ def super_arm_time(
     >>> proportions.round(2), round(time)
     (array([0.25, 0.25, 0.25, 0.25]), 200)
 
-    References ---------- A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence,
-    COLT 2016, Theorem 1, with the alternatives of a family of super arms.
+    References
+    ----------
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1,
+    with the alternatives of a family of super arms.
     """
     values, sigma = vector("means", means), real("sigma", sigma, 0.0, inside=True)
     family = listed("super_arms", super_arms, "super arms")

@@ -322,6 +322,6 @@ def test_other_versions_are_played_again_or_accepted_and_told(home, tmp_path, mo
     assert opened.accept_versions
     assert opened.missing(tmp_path) == []
     page = write_report(tmp_path).read_text(encoding="utf-8")
-    assert "Which versions played what" in page
+    assert "Pieces by version" in page
     assert "99.0" in page
     assert np.__version__ in page

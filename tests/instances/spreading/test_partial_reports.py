@@ -258,7 +258,7 @@ def test_a_wrong_report_is_refused_with_the_way_to_tell_it(tmp_path):
     assert "A tie is written with both names" in told_wrong(running, outcomes={"ann": 1.0})
     assert "nothing of this name" not in told_wrong(running, outcomes=[("ann", "bob")])
     for outcome in (None, float("nan")):
-        assert "('ann', 'bob'): leave out" in told_wrong(running, outcomes={("ann", "bob"): outcome})
+        assert "('ann', 'bob'); leave out" in told_wrong(running, outcomes={("ann", "bob"): outcome})
     assert "got both outcomes and joined" in told_wrong(running, outcomes={}, joined=[])
     assert "got neither" in told_wrong(running)
     request = running.ask()

@@ -76,7 +76,7 @@ def test_study_files_have_a_table_of_options_or_the_former_entries():
     with pytest.warns(DeprecationWarning, match="in place of threads"):
         old = Builder().build(tables | {"threads": 2}, {}, "oracle")
     assert repr(old) == repr(new) and new.search == Search(threads=2)
-    with pytest.raises(ValueError, match=r"oracle\.search: .*got thread \(did you mean"):
+    with pytest.raises(ValueError, match=r"oracle\.search must only .*got thread \(did you mean"):
         Builder().build(tables | {"search": {"thread": 2}}, {}, "oracle")
 
 
