@@ -157,7 +157,9 @@ def test_check_oracle_tries_modulated_constants(modulated):
     if modulated == 1.0:
         check.run()
     else:
-        with pytest.raises(AssertionError, match=r"smoothness: .* 0\.9 times the sum of the changes of the means"):
+        with pytest.raises(
+            AssertionError, match=r"smoothness: .* 0\.9 times the sum of the changes of the means"
+        ):
             check.run()
 
 
