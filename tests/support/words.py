@@ -1,8 +1,8 @@
 """Counts turns of phrase that readers of this project had to read twice, in docstrings and pages.
 
 ``python tests/support/words.py`` prints the uses of each turn per 10,000 words of each folder. The exit
-status is 1 if a rate is above its limit. Examples, references and code are left out. A turn is not an error by
-itself: the limits are above the present rates, so that the text does not fall back.
+status is 1 if a rate is above its limit. Examples, references and code are left out. A turn is not an error
+by itself: the limits are above the present rates, so that the text does not fall back.
 """
 
 import ast
