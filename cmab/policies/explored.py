@@ -25,7 +25,8 @@ class ForcedExploration(WrappedPolicy[Any]):
 
     The regret is ``O(T^(2/3))`` up to logarithms, with constants that grow with ``1 / (p0 c)``, for any
     approximate oracle (theorem B in the docs, ours). There are two conditions. First, while all confidence
-    intervals hold, each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of the mean of its arm.
+    intervals hold, each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of the mean of its arm, where
+    m is the number of arms, N the number of observations of the arm, and b a constant.
     Posterior means and fixed quantiles satisfy this condition for any prior of weight w. Second, an exploring
     round shows each arm with probability at least p0.
 

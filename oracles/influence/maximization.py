@@ -52,8 +52,9 @@ class InfluenceMaximization(InfluenceOracle):
     1. Certain edges (probability 1) are contracted with their strong components if there are more than half
        as many certain edges as nodes. With optimistic bounds, most probabilities are 1 for hundreds of
        rounds.
-    2. Each edge into a node of a set is tried with its own random number. At a node with at least 15 edges in
-       and a small largest probability, one random number skips several failed edges (``"skips"``).
+    2. Each edge into a node of a set is tried with its own random number. If a node has at least 15
+       incoming edges and their largest probability is small, one random number skips several failed edges
+       (``"skips"``).
     3. If less than 20 % of the nodes are expected to have an incoming edge that succeeds, sets of one node
        are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
     4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these
