@@ -345,7 +345,7 @@ def test_studies_and_files_keep_what_was_found(tmp_path):
     assert "changes found" in found.rows()[0]
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert "optimum of each round" in page
-    assert "found that means had changed" in page
+    assert "a learner detected a change" in page
 
 
 # Environments.

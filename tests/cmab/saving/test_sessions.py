@@ -483,12 +483,13 @@ def extremes(note):
             "prior_weight",
             "prior_mean",
             "epsilon",
+            "tolerance",
             "exploration_rounds",
             "max_super_arm_size",
             "growth",
             "means",
         ):
-            if not hasattr(made, name):
+            if name not in {field.name for field in fields(made)}:
                 continue
             for number in EXTREMES:
                 value = np.full(3, number) if name == "means" else number
