@@ -22,6 +22,7 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
+from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving._generators import position_of
 from cmab.seeding import Seed, root
 from cmab.session import Session
@@ -323,6 +324,33 @@ class Campaign:
         """
         with self._records.up_to_date() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
+
+    def regret_bound(
+        self,
+        *,
+        delta: float = 0.05,
+        reward_range: tuple[float, float] | None = None,
+        independent: bool = False,
+        rng: Seed = 0,
+    ) -> RegretCertificate:
+        """Return an upper bound on the regret so far and on the gap of the present choice.
+
+        Parameters
+        ----------
+        delta, reward_range, independent, rng
+            As in `regret_bound`.
+
+        Raises
+        ------
+        TypeError
+            As in `Session.regret_bound`.
+        ValueError
+            As in `Session.regret_bound`.
+        """
+        with self._records.up_to_date() as fold:
+            return fold.current.regret_bound(
+                delta=delta, reward_range=reward_range, independent=independent, rng=rng
+            )
 
     def summary(self) -> Summary:
         """Return the number of reported rounds, their mean reward and the statistics of the arms by name."""

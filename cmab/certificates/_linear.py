@@ -1,0 +1,195 @@
+"""Upper bounds on linear functions of the means over a joint confidence set and all super arms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.certificates._confidence import EARNED, JOINT, Arms
+from cmab.confidence.variances import bet_table
+from cmab.guards import unguarded
+from cmab.oracle import Oracle
+
+#: The number of steps of the line search for the multiplier of the joint confidence set.
+_STEPS = 10
+_ROUNDING = 1e-12
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+@dataclass
+class Family:
+    """The oracle of a linear family, which bounds the largest sum of weights and counts its calls."""
+
+    oracle: Oracle
+    rng: np.random.Generator
+    calls: int = 0
+    super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def largest_sum(self, weights: FloatArray) -> float:
+        """Return an upper bound on the sum of `weights` over the arms of any super arm."""
+        self.calls += 1
+        least = getattr(self.oracle, "least_mean", -np.inf)
+        means = np.maximum(self.oracle.sign * weights, least)
+        # The oracle may need means of at least `least_mean`. For rewards, larger weights only increase the
+        # sum. For costs, the parts of weights that are cut off are added for all arms.
+        raised = self.oracle.sign * means
+        lost = float(np.maximum(weights - raised, 0.0).sum())
+        certified = getattr(self.oracle, "solve_certified", None)
+        if certified is not None and not self.oracle.is_exact:
+            answer = certified(means, self.rng)
+            self.super_arm = answer.super_arm
+            return self.oracle.sign * float(answer.bound) + lost
+        self.super_arm = unguarded(self.oracle.solve)(means, self.rng)
+        return float(raised[self.super_arm].sum()) + lost
+
+
+@dataclass
+class LinearBound:
+    """Bounds on ``sum of (T 1{i in S*} - N_i) worth_i`` for the optimal super arm S*, by an oracle.
+
+    With T rounds and N_i plays of arm i this is the regret. With T = 1 and the indicator of a super arm it is
+    the gap of that super arm.
+
+    Parameters
+    ----------
+    family : Family
+        The super arms.
+    arms : Arms
+        The bounds of the arms.
+    horizon : float
+        The factor T of the arms of the optimum.
+    plays : FloatArray, shape (n_arms,)
+        The factor N_i of each arm.
+    delta : float
+        The error probability of the certificate, of which the joint sets have their shares.
+    size : int
+        The largest number of arms of a super arm.
+    independent : bool
+        Whether the outcomes of one round are independent.
+    """
+
+    family: Family
+    arms: Arms
+    horizon: float
+    plays: FloatArray
+    delta: float
+    size: int
+    independent: bool
+
+    def arm_by_arm(self) -> float:
+        """Return the bound over the product of the intervals."""
+        return self._bound(0.0, self._apart(), 0.0)
+
+    def tightest(self, *, fixed: bool) -> tuple[float, str]:
+        """Return the smallest of the bounds, and its method.
+
+        `fixed` states that the factors are plays of rounds, so that the sum of the outcomes outside the
+        optimum is a martingale.
+        """
+        apart, known, method = self._apart(), 0.0, "arm by arm"
+        best = self._bound(0.0, apart, known)
+        if fixed and self.plays.any():
+            outside, cost = self._outside(self.family.super_arm)
+            value = self._bound(0.0, outside, cost)
+            if value < best:
+                best, apart, known, method = value, outside, cost, "joint"
+        joint = self._line_search(best, apart, known)
+        return (joint, "joint") if joint < best else (best, method)
+
+    def _apart(self) -> FloatArray:
+        """Return the largest value of ``-N_i y_i`` of each arm by its lower bound."""
+        return -self.plays * self.arms.lower
+
+    def _outside(self, super_arm: IntArray) -> tuple[FloatArray, float]:
+        """Return values of all arms and a constant that bound ``-sum of N_i y_i`` outside the optimum.
+
+        For each bet l, the sum of the outcomes outside the optimum exceeds its expectation by at most
+        ``psi(l) / l`` times the sum of the squares plus ``ln(1 / level) / l``. The bet is the best one if the
+        optimum is `super_arm`.
+        """
+        arms, table = self.arms, bet_table().reshape(-1, 3)
+        bets, pays, surcharges = table[:, 0], table[:, 1], table[:, 2]
+        out = np.ones(len(arms.counts), np.bool_)
+        out[super_arm] = False
+        factor = 1.0 if self.independent else float(self.size)
+        costs = factor * (surcharges - math.log(EARNED * self.delta)) / bets
+        spread = float(arms.spreads[out].sum())
+        best = int(np.argmin(pays / bets * spread + costs))
+        values = -self.plays * arms.shares + pays[best] / bets[best] * arms.spreads
+        return values, float(costs[best])
+
+    def _inside(self, multiplier: float) -> FloatArray:
+        """Return the largest value of ``(T - N_i) y - multiplier n_i kl(mean_i, y)`` in each interval."""
+        arms = self.arms
+        factors = self.horizon - self.plays
+        if multiplier == 0.0:
+            return factors * np.where(factors > 0.0, arms.upper, arms.lower)
+        weights = multiplier * arms.counts
+        # The derivative is zero where  factor y^2 + (weight - factor) y - weight mean = 0.  Of two forms of
+        # the root, the one without cancellation is used.
+        rest = weights - factors
+        root = np.sqrt(rest * rest + 4.0 * np.maximum(factors, 0.0) * weights * arms.shares)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.where(
+                rest > 0.0, 2.0 * weights * arms.shares / (rest + root), (root - rest) / (2.0 * factors)
+            )
+        # At 1 the entropy is infinite, so the root must not be rounded to 1.
+        best = np.clip(best, arms.shares, np.minimum(arms.upper, np.maximum(arms.shares, 1.0 - _ROUNDING)))
+        values = factors * (best + _ROUNDING)
+        values -= np.where(weights > 0.0, weights * _divergence(arms.shares, best), 0.0)
+        # Without the entropy, a negative factor is largest at the lower bound.
+        return np.where(factors > 0.0, values, factors * arms.lower)
+
+    def _bound(self, multiplier: float, outside: FloatArray, known: float) -> float:
+        """Return the Lagrangian bound, which is valid for every `multiplier` of the joint set."""
+        arms = self.arms
+        inside = self._inside(multiplier)
+        if multiplier > 0.0:
+            inside = inside + multiplier * arms.prices
+        weights = self.horizon * arms.base + arms.length * (inside - outside)
+        constant = arms.length * (float(outside.sum()) + known + multiplier * self._budget())
+        constant -= arms.base * float(self.plays.sum())
+        return constant + self.family.largest_sum(weights)
+
+    def _budget(self) -> float:
+        """Return the largest sum of ``n_i kl(mean_i, y_i) - price_i`` over the arms of the optimum.
+
+        If outcomes of a round may depend on each other, the sum divided by their number is the logarithm of a
+        geometric mean of supermartingales, which is a supermartingale as well.
+        """
+        return -math.log(JOINT * self.delta) * (1.0 if self.independent else float(self.size))
+
+    def _line_search(self, best: float, outside: FloatArray, known: float) -> float:
+        """Return the smallest bound over some multipliers. The bound is convex in the multiplier."""
+        arms, chosen = self.arms, self.family.super_arm
+        factors = np.maximum(self.horizon - self.plays[chosen], 0.0)
+        width = float((factors * (arms.upper[chosen] - arms.shares[chosen])).sum())
+        if width <= 0.0:
+            return best
+        # At the best multiplier, the entropy costs about as much as the width that remains.
+        middle = math.log(width / self._budget())
+        low, high = middle - 4.0, middle + 2.0
+        points = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+        values = [self._bound(math.exp(point), outside, known) for point in points]
+        for _ in range(_STEPS - 2):
+            best = min(best, *values)
+            if values[0] <= values[1]:
+                high, points[1], values[1] = points[1], points[0], values[0]
+                points[0] = high - _GOLDEN * (high - low)
+                values[0] = self._bound(math.exp(points[0]), outside, known)
+            else:
+                low, points[0], values[0] = points[0], points[1], values[1]
+                points[1] = low + _GOLDEN * (high - low)
+                values[1] = self._bound(math.exp(points[1]), outside, known)
+        return min(best, *values)
+
+
+def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return the relative entropy of Bernoulli variables elementwise, at least 0 and finite."""
+    from scipy.special import rel_entr
+
+    entropy: FloatArray = np.maximum(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q), 0.0)
+    return np.minimum(entropy, np.finfo(np.float64).max)
