@@ -40,6 +40,9 @@ class Arms:
         Upper bounds on the sums of squared deviations from the expectations.
     prices : FloatArray, shape (n_arms,)
         `mixture_price` of each arm.
+    free : FloatArray, shape (n_arms,)
+        The largest expectations that cost nothing in the joint confidence set: ``counts kl(shares, free)``
+        equals `prices`.
     lower, upper : FloatArray, shape (n_arms,)
         Bounds on the expectations. The lower bounds hold for all arms, the upper bounds for the arms of the
         optimum.
@@ -53,6 +56,7 @@ class Arms:
     shares: FloatArray
     spreads: FloatArray
     prices: FloatArray
+    free: FloatArray
     lower: FloatArray
     upper: FloatArray
     surely: FloatArray
@@ -71,6 +75,8 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     The optimum is one fixed super arm. Its upper bounds therefore need a union bound over its arms only, at
     most ``oracle.max_size``, and not over all arms.
     """
+    from cmab.confidence._kernels_kl import kl_uppers_of
+
     low, high = support
     length, n = high - low, stats.n_arms
     counts = np.ascontiguousarray(stats.counts)
@@ -87,11 +93,14 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     most = counts * shares * (1.0 - shares)
     deviations = np.where(deviations <= most, deviations, most)
     radii = np.maximum(surely - shares, shares - lower)
+    prices, free = mixture_price(counts, shares), np.empty(n)
+    kl_uppers_of(shares, prices / np.maximum(counts, 1), free)
     return Arms(
         counts=counts,
         shares=shares,
         spreads=deviations + counts * radii**2,
-        prices=mixture_price(counts, shares),
+        prices=prices,
+        free=np.minimum(free, np.minimum(upper, surely)),
         lower=lower,
         upper=np.minimum(upper, surely),
         surely=surely,

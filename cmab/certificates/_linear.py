@@ -16,6 +16,7 @@ from cmab.oracle import Oracle
 #: The number of steps of the line search for the multiplier of the joint confidence set.
 _STEPS = 10
 _ROUNDING = 1e-12
+_LOG_2 = math.log(2.0)
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -37,13 +38,11 @@ class Family:
         # sum. For costs, the parts of weights that are cut off are added for all arms.
         raised = self.oracle.sign * means
         lost = float(np.maximum(weights - raised, 0.0).sum())
-        certified = getattr(self.oracle, "solve_certified", None)
-        if certified is not None and not self.oracle.is_exact:
-            answer = certified(means, self.rng)
-            self.super_arm = answer.super_arm
-            return self.oracle.sign * float(answer.bound) + lost
         self.super_arm = unguarded(self.oracle.solve)(means, self.rng)
-        return float(raised[self.super_arm].sum()) + lost
+        if self.oracle.is_exact:
+            return float(raised[self.super_arm].sum()) + lost
+        self.calls += 1
+        return self.oracle.sign * self.oracle.optimum_bound(means, self.rng) + lost
 
 
 @dataclass
@@ -122,14 +121,14 @@ class LinearBound:
         return values, float(costs[best])
 
     def _inside(self, multiplier: float) -> FloatArray:
-        """Return the largest value of ``(T - N_i) y - multiplier n_i kl(mean_i, y)`` in each interval."""
+        """Return the largest value of ``(T - N_i) y - multiplier cost_i(y)`` of each arm in its interval."""
         arms = self.arms
         factors = self.horizon - self.plays
         if multiplier == 0.0:
             return factors * np.where(factors > 0.0, arms.upper, arms.lower)
         weights = multiplier * arms.counts
-        # The derivative is zero where  factor y^2 + (weight - factor) y - weight mean = 0.  Of two forms of
-        # the root, the one without cancellation is used.
+        # The derivative of  factor y - weight kl(mean, y)  is zero where  factor y^2 + (weight - factor) y -
+        # weight mean = 0.  Of two forms of the root, the one without cancellation is used.
         rest = weights - factors
         root = np.sqrt(rest * rest + 4.0 * np.maximum(factors, 0.0) * weights * arms.shares)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,30 +136,29 @@ class LinearBound:
                 rest > 0.0, 2.0 * weights * arms.shares / (rest + root), (root - rest) / (2.0 * factors)
             )
         # At 1 the entropy is infinite, so the root must not be rounded to 1.
-        best = np.clip(best, arms.shares, np.minimum(arms.upper, np.maximum(arms.shares, 1.0 - _ROUNDING)))
-        values = factors * (best + _ROUNDING)
-        values -= np.where(weights > 0.0, weights * _divergence(arms.shares, best), 0.0)
-        # Without the entropy, a negative factor is largest at the lower bound.
-        return np.where(factors > 0.0, values, factors * arms.lower)
+        best = np.clip(best, arms.free, np.minimum(arms.upper, np.maximum(arms.free, 1.0 - _ROUNDING)))
+        entropy = np.where(arms.counts > 0, arms.counts * _divergence(arms.shares, best), 0.0)
+        values = factors * (best + _ROUNDING) - multiplier * np.maximum(entropy - arms.prices, 0.0)
+        # A negative factor has the largest value at the lower bound.
+        return np.where(factors > 0.0, values, factors * arms.lower) + multiplier * _LOG_2
 
     def _bound(self, multiplier: float, outside: FloatArray, known: float) -> float:
-        """Return the Lagrangian bound, which is valid for every `multiplier` of the joint set."""
+        """Return the Lagrangian bound, which is valid for every `multiplier` of the joint set.
+
+        The cost of an expectation y of an arm is the logarithm of ``(1 + e) / 2``, where e is the mixture of
+        likelihood ratios against y. It is at least ``max(n kl(mean, y) - price, 0) - ln 2``. The sum of the
+        costs over the optimum is the logarithm of a product of supermartingales, and at most ``budget``. If
+        outcomes of a round may depend on each other, the sum divided by the number of arms is the logarithm
+        of their geometric mean, which is a supermartingale as well.
+        """
         arms = self.arms
-        inside = self._inside(multiplier)
-        if multiplier > 0.0:
-            inside = inside + multiplier * arms.prices
+        budget = -math.log(JOINT * self.delta)
+        each, once = (0.0, budget) if self.independent else (budget, 0.0)
+        inside = self._inside(multiplier) + multiplier * each
         weights = self.horizon * arms.base + arms.length * (inside - outside)
-        constant = arms.length * (float(outside.sum()) + known + multiplier * self._budget())
+        constant = arms.length * (float(outside.sum()) + known + multiplier * once)
         constant -= arms.base * float(self.plays.sum())
         return constant + self.family.largest_sum(weights)
-
-    def _budget(self) -> float:
-        """Return the largest sum of ``n_i kl(mean_i, y_i) - price_i`` over the arms of the optimum.
-
-        If outcomes of a round may depend on each other, the sum divided by their number is the logarithm of a
-        geometric mean of supermartingales, which is a supermartingale as well.
-        """
-        return -math.log(JOINT * self.delta) * (1.0 if self.independent else float(self.size))
 
     def _line_search(self, best: float, outside: FloatArray, known: float) -> float:
         """Return the smallest bound over some multipliers. The bound is convex in the multiplier."""
@@ -170,7 +168,8 @@ class LinearBound:
         if width <= 0.0:
             return best
         # At the best multiplier, the entropy costs about as much as the width that remains.
-        middle = math.log(width / self._budget())
+        count = 1 if self.independent else len(chosen)
+        middle = math.log(-width / (count * math.log(JOINT * self.delta)))
         low, high = middle - 4.0, middle + 2.0
         points = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
         values = [self._bound(math.exp(point), outside, known) for point in points]

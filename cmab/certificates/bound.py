@@ -22,6 +22,10 @@ from cmab.statistics import ArmStatistics
 from cmab.validation import check_flag, interval, real, shown
 
 
+#: A simulated reward is reduced by this number of standard errors.
+_ERRORS = 5.0
+
+
 def regret_bound(
     policy: AnyPolicy,
     state: ArmStatistics,
@@ -138,18 +142,19 @@ def certified(
     family = Family(oracle, generator)
     found = _Bounds(oracle, stats, played, arms, family, delta, independent)
     choice = oracle.solve(found.means, generator)
-    if oracle.is_linear and (oracle.is_exact or hasattr(oracle, "solve_certified")):
-        alpha, (regret, method), gap = 1.0, found.linear_regret(), found.linear_gap(choice)
+    if oracle.is_linear:
+        method, (regret, exact_regret, gap, exact_gap) = found.linear(choice)
     else:
-        alpha = oracle.alpha
-        regret, method, gap = found.monotone(choice, reward_range)
+        method, (regret, exact_regret, gap, exact_gap) = found.monotone(choice, reward_range)
     return RegretCertificate(
         delta=delta,
         rounds=stats.rounds,
-        regret=max(regret, 0.0) if alpha == 1.0 else regret,
-        gap=gap if math.isnan(gap) else (max(gap, 0.0) if alpha == 1.0 else gap),
+        regret=regret,
+        exact_regret=max(exact_regret, 0.0),
+        gap=gap,
+        exact_gap=exact_gap if math.isnan(exact_gap) else max(exact_gap, 0.0),
         choice=choice,
-        alpha=alpha,
+        alpha=oracle.alpha,
         unseen=int((stats.counts == 0).sum()),
         method=method,
         calls=family.calls + 1,
@@ -157,6 +162,11 @@ def certified(
         labels=tuple(oracle.labels(choice)),
         oracle_failure=min(1.0, (1.0 - oracle.beta) * family.calls),
     )
+
+
+def _least(*bounds: float) -> float:
+    """Return the least of the bounds that are numbers."""
+    return min((bound for bound in bounds if not math.isnan(bound)), default=math.nan)
 
 
 class _Bounds:
@@ -177,18 +187,24 @@ class _Bounds:
         self.size = max(1, min(oracle.max_size, oracle.n_arms))
         self.means: FloatArray = arms.means_at(arms.shares, oracle.sign)
 
-    def linear_regret(self) -> tuple[float, str]:
-        """Return the bound on the regret of a sum of means, and its method."""
+    def linear(self, choice: IntArray) -> tuple[str, tuple[float, float, float, float]]:
+        """Return the method and the bounds on the two regrets and gaps of a sum of means."""
+        rounds, sign, alpha = float(self.stats.rounds), self.oracle.sign, self.oracle.alpha
         plays = self.arms.counts.astype(np.float64)
-        bound = self._linear(float(self.stats.rounds), plays)
-        value, method = bound.tightest(fixed=True)
-        return value - self._unreported() * self.arms.base, method
-
-    def linear_gap(self, choice: IntArray) -> float:
-        """Return the bound on the gap of a super arm."""
-        plays = np.zeros(self.oracle.n_arms)
-        plays[choice] = 1.0
-        return self._linear(1.0, plays).tightest(fixed=False)[0]
+        value, method = self._linear(rounds, plays).tightest(fixed=True)
+        regret = value - self._unreported() * self.arms.base
+        chosen = np.zeros(self.oracle.n_arms)
+        chosen[choice] = 1.0
+        gap = self._linear(1.0, chosen).tightest(fixed=False)[0]
+        if alpha == 1.0:
+            return method, (max(regret, 0.0), regret, max(gap, 0.0), gap)
+        # With alpha times the optimum, what was earned does not cancel a part of the optimum.
+        best = sign * alpha * self.oracle.optimum_bound(self._means(self.arms.upper), self.family.rng)
+        worth = self.arms.base + self.arms.length * self.arms.lower
+        earned = float((plays * worth).sum()) + self._unreported() * self.arms.base
+        self.family.calls += 1
+        least = float(worth[choice].sum())
+        return method, (_least(regret, rounds * best - earned), regret, _least(gap, best - least), gap)
 
     def _linear(self, horizon: float, plays: FloatArray) -> LinearBound:
         return LinearBound(self.family, self.arms, horizon, plays, self.delta, self.size, self.independent)
@@ -203,25 +219,38 @@ class _Bounds:
 
     def monotone(
         self, choice: IntArray, reward_range: tuple[float, float] | None
-    ) -> tuple[float, str, float]:
-        """Return the bound on the regret, its method and the bound on the gap, at the bounds of the arms."""
+    ) -> tuple[str, tuple[float, float, float, float]]:
+        """Return the method and the bounds on the two regrets and gaps, at the bounds of the arms."""
         oracle, sign = self.oracle, self.oracle.sign
-        best = sign * self._value_at(self.arms.upper)
+        rounds, alpha = self.stats.rounds, oracle.alpha
+        self.family.calls += 1
+        best = sign * oracle.optimum_bound(self._means(self.arms.upper), self.family.rng)
         low, high = self._range(reward_range)
         earned = least_expected(self.played, (low, high), self.delta, sign)
         # Rounds without a known reward count with the worst one.
-        earned += (self.stats.rounds - self.played.told) * (low if sign > 0.0 else -high)
-        regret = self.stats.rounds * best - earned
-        gap = math.nan
+        earned += (rounds - self.played.told) * (low if sign > 0.0 else -high)
+        least = math.nan
         if oracle.is_monotone:
-            gap = best - sign * oracle.expected_reward(choice, self._means(self.arms.lower))
-        return regret, "rewards" if self.played.told else "arm by arm", gap
+            least = sign * self._least_value(choice)
+        method = "rewards" if self.played.told else "no rewards"
+        share = alpha if math.isfinite(best) else 1.0
+        exact = rounds * best - earned if rounds else 0.0
+        return method, (
+            (rounds * share * best - earned if rounds else 0.0),
+            exact,
+            share * best - least,
+            best - least,
+        )
 
-    def _value_at(self, shares: FloatArray) -> float:
-        """Return the reward of the answer of the oracle for these means."""
-        self.family.calls += 1
-        means = self._means(shares)
-        return float(self.oracle.expected_reward(self.oracle.solve(means, self.family.rng), means))
+    def _least_value(self, choice: IntArray) -> float:
+        """Return the reward of a super arm at the lower bounds of its arms."""
+        means = self._means(self.arms.lower)
+        spread: Any = getattr(self.oracle, "spread", None)
+        if spread is None:
+            return self.oracle.expected_reward(choice, means)
+        # Oracles that simulate the reward return its standard error as well.
+        value, error = spread(choice, means)
+        return float(value - self.oracle.sign * _ERRORS * error)
 
     def _means(self, shares: FloatArray) -> FloatArray:
         return self.arms.means_at(shares, self.oracle.sign)
@@ -232,8 +261,9 @@ class _Bounds:
         if given is not None:
             low, high = interval("reward_range", given)
         elif self.oracle.sense == "max":
-            most = self._value_at(np.ones(self.oracle.n_arms))
-            low, high = 0.0, most / self.oracle.alpha
+            self.family.calls += 1
+            most = self._means(np.ones(self.oracle.n_arms))
+            low, high = 0.0, self.oracle.optimum_bound(most, self.family.rng)
             if not (0.0 < high < math.inf):
                 raise ValueError(
                     "reward_range must be given, because the oracle does not bound the largest reward, got"

@@ -23,20 +23,26 @@ class RegretCertificate:
     rounds : int
         The number of rounds with feedback.
     regret : float
-        An upper bound on the regret of these rounds: `rounds` times `alpha` times the optimum, minus the sum
-        of the expected rewards of the super arms that were played (for costs, with the opposite sign).
+        An upper bound on the approximation regret of these rounds: `rounds` times `alpha` times the optimum,
+        minus the sum of the expected rewards of the super arms that were played (for costs, with the opposite
+        sign).
+    exact_regret : float
+        An upper bound on the regret against the optimum itself. It is infinite if the oracle does not bound
+        the optimum.
     gap : float
-        An upper bound on the loss in one round if `choice` is played: `alpha` times the optimum, minus the
-        expected reward of `choice`. ``nan`` if the reward is not monotone in the means.
+        An upper bound on `alpha` times the optimum, minus the expected reward of `choice`. ``nan`` if the
+        reward is not monotone in the means.
+    exact_gap : float
+        An upper bound on the loss in one round if `choice` is played: the optimum minus its expected reward.
     choice : IntArray, shape (size,)
         The super arm that the oracle returns for the present means.
     alpha : float
-        The share of the optimum to which rewards are compared: 1, or the approximation ratio of the oracle.
+        The approximation ratio of the oracle; ``nan`` if it declares none.
     unseen : int
         The number of base arms without an outcome.
     method : str
-        The bound that gave `regret`: ``"arm by arm"``, ``"joint"`` (a confidence set of all arms together)
-        or ``"rewards"`` (the sum of the observed rewards).
+        The confidence set that gave `exact_regret`: ``"arm by arm"`` and ``"joint"`` for sums of means,
+        ``"rewards"`` for other rewards, and ``"no rewards"`` if no reward is known.
     calls : int
         The number of calls of the oracle for this certificate.
     sense : {"max", "min"}
@@ -62,7 +68,9 @@ class RegretCertificate:
     delta: float
     rounds: int
     regret: float
+    exact_regret: float
     gap: float
+    exact_gap: float
     choice: IntArray
     alpha: float
     unseen: int
@@ -81,34 +89,39 @@ class RegretCertificate:
     def __str__(self) -> str:
         return f"{self.gap_in_words()} {self.regret_in_words()}"
 
-    def gap_in_words(self, choice: str = "") -> str:
-        """Return a sentence on the gap; `choice` is the text for the super arm, by default its labels."""
-        if self.gap != self.gap:
-            return "The gap of the present choice has no bound, because the reward is not monotone."
-        named = choice or f"the present choice, {_listed(self.labels or tuple(self.choice.tolist()))}"
-        what = "bring at most" if self.sense == "max" else "save at most"
-        text = f"With {self._confidence} confidence, {self._best} would {what} {self.gap:.4g} more a round"
-        if self.sense == "min":
-            text = (
-                f"With {self._confidence} confidence, {self._best} would save at most {self.gap:.4g} a round"
-            )
-        return f"{text} {'than' if self.sense == 'max' else 'against'} {named}."
+    def gap_in_words(self, best: str = "the best super arm", choice: str = "") -> str:
+        """Return a sentence on the gap.
 
-    def regret_in_words(self) -> str:
-        """Return a sentence on the regret."""
-        unseen = f" {self.unseen:,} base arms have no outcome yet." if self.unseen else ""
+        Parameters
+        ----------
+        best : str
+            The words for the optimum.
+        choice : str
+            The words for the present choice. If omitted, its labels.
+        """
+        if self.exact_gap != self.exact_gap:
+            return "The loss of the present choice has no bound, because the reward is not monotone."
+        named = choice or f"the present choice, {_listed(self.labels or tuple(self.choice.tolist()))}"
+        if self.exact_gap == float("inf"):
+            return f"The loss of {named}, has no bound, because the oracle does not bound the optimum."
+        verb, relation = ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
+        return f"{self._confidence}, {best} would {verb} at most {self.exact_gap:.3g} {relation} {named}."
+
+    def regret_in_words(self, best: str = "the best super arm") -> str:
+        """Return a sentence on the regret against the optimum; `best` is the words for it."""
+        if self.exact_regret == float("inf"):
+            return "The regret so far has no bound, because the oracle does not bound the optimum."
+        verb = "brought" if self.sense == "max" else "cost"
+        relation = "less" if self.sense == "max" else "more"
+        unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
-            f"The regret of the {self.rounds:,} rounds so far is at most {self.regret:.4g} against"
-            f" {self._best}.{unseen}"
+            f"{self._confidence}, the {self.rounds:,} rounds so far {verb} at most {self.exact_regret:.3g}"
+            f" {relation} than {best} would have.{unseen}"
         )
 
     @property
     def _confidence(self) -> str:
-        return f"{100.0 * (1.0 - self.delta):.6g} %"
-
-    @property
-    def _best(self) -> str:
-        return "the best super arm" if self.alpha == 1.0 else f"{self.alpha:.3g} times the best super arm"
+        return f"With {100.0 * (1.0 - self.delta):.6g} % confidence"
 
 
 def _listed(names: tuple[Hashable, ...], most: int = 10) -> str:

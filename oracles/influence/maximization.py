@@ -142,6 +142,10 @@ class InfluenceMaximization(InfluenceOracle):
         answer = found.certificate(seeds, self.alpha, reverse.n_components)
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the spread of any seeds, from the sets of the search (probability `beta`)."""
+        return self._found(self._probabilities(means), rng)[0].optimum
+
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator
     ) -> tuple[Found, IntArray, ReverseGraph]:
