@@ -113,7 +113,7 @@ class Session(Generic[State]):
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The numbers of the pending tickets, whose feedback has not been reported."""
+        """The numbers of the pending tickets, which have no reported feedback."""
         with self._lock:
             return tuple(self._open)
 
@@ -258,7 +258,7 @@ class Session(Generic[State]):
         Parameters
         ----------
         policy : Policy
-            A policy whose state is plain `ArmStatistics`. The state of the present policy must be plain
+            A policy with plain `ArmStatistics` as state. The state of the present policy must be plain
             `ArmStatistics`, too. Arms are matched by the `arm_labels` of the oracle: nodes and edges of a
             graph, the names from `Oracle.named`, and otherwise the numbers of the arms.
 

@@ -54,7 +54,7 @@ class Summary:
         ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
         not depend on the policy.
     people : tuple of Person
-        Only if base arms are ties: the people who were asked in a reported round, or who have an observed
+        Only if base arms are ties: the people asked in a reported round, or with an observed
         tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
         outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
         person comes first.

@@ -35,8 +35,8 @@ class ForcedExploration(WrappedPolicy[Any]):
     - ``"oracle"`` plays the oracle's answer to random means, as `RandomPolicy` does. Then p0 is the smallest
       probability that an arm is part of this answer, for example k / m for the k best of m arms.
     - ``"last"`` plays the policy's super arm with its last entry replaced by a random other entry that keeps
-      the super arm feasible. If there is none, the entry before the last one is replaced, and so on. Then p0
-      is one over the number of such entries.
+      the super arm feasible. If no such entry exists, the entry before the last one is replaced, and so on.
+      Then p0 is one over the number of such entries.
 
     The form ``"last"`` loses little if rewards are monotone and submodular, and the oracle returns entries in
     the order of the greedy choice, as the oracles of influence do. The last of k seeds then contributes at
@@ -139,7 +139,7 @@ class ForcedExploration(WrappedPolicy[Any]):
         return chosen
 
     def _nearness(self, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return means whose best super arm is the nearest to `chosen`, at random among equally near ones.
+        """Return means with the best super arm nearest to `chosen`, at random among equally near ones.
 
         Another arm has more than half of the value of a kept arm, and less than three quarters. One exchange
         is therefore better than two, and two exchanges are better than the loss of an entry.
