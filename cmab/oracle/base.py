@@ -136,7 +136,8 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            Distinct entries of ``range(n_choices)``.
+            Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
+            convert a list or tuple of integers to an array.
         """
 
     @abstractmethod
