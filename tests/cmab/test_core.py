@@ -407,7 +407,7 @@ def test_an_oracle_may_answer_with_a_list(form):
 
     world = SemiBandit(BernoulliArms([0.1, 0.5, 0.2, 0.9]), TopK(4, k=2))
     runs = [
-        simulate(CUCB(oracle), world, horizon=50, replications=2, rng=0, show=False)
+        simulate(CUCB(oracle), world, horizon=50, replications=2, rng=0)
         for oracle in (TopK(4, k=2), Listed(4, k=2))
     ]
     np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
