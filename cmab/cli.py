@@ -1,4 +1,4 @@
-"""The command ``cmab``: list what is registered, run demos, experiments and studies, write reports."""
+"""The command ``cmab``: list the registered names, run demos, experiments and studies, write reports."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    """Add ``--import``, which names modules whose classes a file may use; files themselves import nothing."""
+    """Add ``--import``, the modules with the classes of a file; files themselves import nothing."""
     text = "module whose classes the file names as module:Class; the current folder is searched first"
     parser.add_argument("--import", action="append", default=[], metavar="MODULE", dest="modules", help=text)
 

@@ -62,11 +62,12 @@ class Session(Generic[State]):
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of the policy's own randomness.
     support : tuple of float, optional
-        The interval that reported outcomes must lie in. By default, it is the support of a policy that
-        learns, and unbounded for other policies. For unbounded outcomes, give a wider interval, such as
-        ``(-np.inf, np.inf)``. Confidence bounds then stay valid if the means lie in the policy's support and
-        the outcomes are sub-Gaussian with half the length of that support as their scale. The certificates of
-        explorers need more, so an explorer accepts only a narrower interval.
+        The interval of valid outcomes: `tell` rejects outcomes outside it. The default is the support of the
+        policy, or all numbers if the policy has no support. If outcomes can be unbounded, pass
+        ``(-np.inf, np.inf)``. The confidence bounds of the policy then remain valid under two conditions: the
+        means are in the policy's support, and the outcomes are sub-Gaussian with a scale of at most half the
+        length of this support. The certificates of explorers do not remain valid, so for an explorer the
+        interval must be within its support.
 
     Raises
     ------
@@ -118,7 +119,7 @@ class Session(Generic[State]):
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The numbers of the pending tickets, whose feedback has not been reported."""
+        """The numbers of the pending tickets, which have no reported feedback."""
         with self._lock:
             return tuple(self._open)
 
@@ -316,7 +317,7 @@ class Session(Generic[State]):
         Parameters
         ----------
         policy : Policy
-            A policy whose state is plain `ArmStatistics`. The state of the present policy must be plain
+            A policy with plain `ArmStatistics` as state. The state of the present policy must be plain
             `ArmStatistics`, too. Arms are matched by the `arm_labels` of the oracle: nodes and edges of a
             graph, the names from `Oracle.named`, and otherwise the numbers of the arms.
 
@@ -480,24 +481,24 @@ class Session(Generic[State]):
         self._set_support(header["support"])
         self._played = Played.of(header.get("played"))
         self.rng = generator_from(header["rng"])
-        self._asked = integer("the number of tickets asked for", header["asked"], 0, MOST_PULLS)
+        self._asked = integer("the number of issued tickets", header["asked"], 0, MOST_PULLS)
         last = -1
         for ticket in header["open"]:
             number, super_arm, pulls, parts, *gone = checked_entry(ticket, header["format"])
-            last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
+            last = integer("the number of a pending ticket", number, last + 1, self._asked - 1)
             self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts), *gone)
 
     def _reopen(
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
-        """Add an open ticket from a file or a journal."""
+        """Add a pending ticket from a file or a journal."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-        arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy))
+        arms = arm_indices("the super arm of a pending ticket", super_arm, range_of_choices(self.policy))
         if context is not None:
             check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
-            ticket = replace(ticket, gone=integer("the number of entries that are gone", gone, 0))
+            ticket = replace(ticket, gone=integer("the number of removed entries", gone, 0))
         self._open[number] = ticket
         return ticket

@@ -252,7 +252,7 @@ class Fold(Generic[State]):
         return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
 
     def _ordered(self, part: str) -> Names:
-        """Return the names whose order a part of a context has."""
+        """Return the names in the order of a part of a context."""
         return self.choices if part == "available" else self.arms
 
     def _context(self, parts: dict[str, Any] | None) -> Context | None:

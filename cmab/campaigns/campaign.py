@@ -132,7 +132,7 @@ class Campaign:
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The numbers of the pending tickets, whose feedback has not been reported."""
+        """The numbers of the pending tickets, which have no reported feedback."""
         with self._records.up_to_date() as fold:
             return fold.current.pending
 
@@ -199,7 +199,7 @@ class Campaign:
     ) -> None:
         """Report the feedback of a ticket by name and update the policy.
 
-        Leave out arms whose outcomes were not observed.
+        Leave out arms without an observed outcome.
 
         Parameters
         ----------

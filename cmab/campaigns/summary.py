@@ -54,7 +54,7 @@ class Summary:
         ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
         not depend on the policy.
     people : tuple of Person
-        Only if base arms are ties: the people who were asked in a reported round, or who have an observed
+        Only if base arms are ties: the people asked in a reported round, or with an observed
         tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
         outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
         person comes first.
@@ -86,11 +86,11 @@ class Summary:
 
     def __str__(self) -> str:
         parts = [
-            f"rounds told: {self.told:,}",
+            f"rounds reported: {self.told:,}",
             f"pending: {self.pending:,}",
             f"cancelled: {self.cancelled:,}",
         ]
-        parts += [f"last told {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
+        parts += [f"last report {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
@@ -160,7 +160,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
             if len(summary.learned) > most
             else ""
         )
-        axes.set_title(f"rounds told: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
+        axes.set_title(f"rounds reported: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
     return axes
 
 

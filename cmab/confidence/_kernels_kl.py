@@ -9,7 +9,7 @@ from cmab.compiled._kernels import kernel, lean_kernel
 
 @lean_kernel
 def kl_upper(mean, level):
-    """Return the largest q in [mean, 1] whose relative entropy ``kl(mean, q)`` is at most `level`.
+    """Return the largest q in [mean, 1] with relative entropy ``kl(mean, q) <= level``.
 
     The function applies Newton's method from above. The entropy is convex in q, so no step passes the root.
     """
@@ -38,7 +38,7 @@ def kl_upper(mean, level):
 
 @lean_kernel
 def kl_lower(mean, level):
-    """Return the least q in [0, mean] whose relative entropy ``kl(mean, q)`` is at most `level`."""
+    """Return the least q in [0, mean] with relative entropy ``kl(mean, q) <= level``."""
     # kl(p, q) = kl(1 - p, 1 - q).
     return 1.0 - kl_upper(1.0 - mean, level)
 

@@ -136,7 +136,8 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            Distinct entries of ``range(n_choices)``.
+            Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
+            convert a list or tuple of integers to an array.
         """
 
     @abstractmethod
@@ -289,7 +290,7 @@ class Oracle(ABC):
 
     @property
     def is_linear(self) -> bool:
-        """Whether super arms are lists of base arms whose reward is the sum of their means."""
+        """Whether super arms are lists of base arms with the sum of their means as reward."""
         return False
 
     @property
@@ -355,7 +356,7 @@ class Oracle(ABC):
         return chances
 
     def smoothness(self) -> Smoothness | None:
-        """Return the bounded-smoothness function of the rewards, or None (the default) if none is known."""
+        """Return the bounded-smoothness function of the rewards, or None (the default) if it is unknown."""
         return None
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
@@ -366,7 +367,7 @@ class Oracle(ABC):
     def named(self, names: Iterable[Hashable]) -> Self:
         """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.
 
-        Use it for families that do not come from a graph, whose arms otherwise have only numbers.
+        Use it for families that do not come from a graph; otherwise, their arms have only numbers.
 
         Parameters
         ----------
@@ -414,7 +415,7 @@ class Oracle(ABC):
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:  # noqa: ARG002
         """Return the feedback for a report in other terms than the outcomes of base arms.
 
-        The default accepts no reports. For example, influence oracles accept the people who joined and when.
+        The default accepts no reports. For example, influence oracles accept the joined people and the steps.
 
         Parameters
         ----------

@@ -186,7 +186,7 @@ class MemoisedOracle(Oracle):
         return self.oracle.labels(super_arm)
 
     def named(self, names: Iterable[Hashable]) -> Self:
-        """Return a copy with an empty cache whose wrapped oracle has these names for its base arms."""
+        """Return a copy with an empty cache and these names in the wrapped oracle for its base arms."""
         return type(self)(self.oracle.named(names), cache_size=self.cache_size)
 
     def arm_labels(self) -> list[Hashable]:

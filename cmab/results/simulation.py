@@ -45,7 +45,7 @@ class Simulation:
     path : str
         The loop that ran: ``"compiled"`` (policy, oracle and environment are compiled), ``"mixed"`` (a Python
         oracle between a compiled policy and a compiled environment), ``"batch"`` (like ``"mixed"``, with all
-        replications side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random
+        replications side by side, if the oracle overrides `Oracle.solve_batch` and draws no random
         numbers) or ``"python"``. All loops return the same numbers.
     states : list
         Final state of the policy in each replication.

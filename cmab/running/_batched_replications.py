@@ -1,4 +1,4 @@
-"""Many replications in parallel rounds, for an oracle in Python that solves many problems per call."""
+"""Many replications in parallel rounds, with an oracle in Python that solves many problems per call."""
 
 from __future__ import annotations
 

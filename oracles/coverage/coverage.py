@@ -26,7 +26,7 @@ _MOST_NUMBERS = 1_000_000
 
 
 class MaxCoverage(Oracle):
-    """The sets of `k` left nodes of a bipartite graph, whose reward is the covered weight; by greedy.
+    """The sets of `k` left nodes of a bipartite graph, with the covered weight as reward; by greedy.
 
     Base arm i is the i-th edge of ``graph.edges``; its mean is the probability that its left node covers its
     right node. A super arm lists left nodes, as positions among the nodes with ``bipartite=0``, and triggers
