@@ -14,11 +14,11 @@ from cmab.oracle import Oracle
 from cmab.statistics import ArmStatistics
 
 # Shares of delta. The sum is at most 1, so all bounds of a certificate hold together.
-#: For the upper bounds of the arms of the optimum.
-OPTIMUM = 0.25
+#: For the upper bounds of the arms of the optimum, for sums of means and for other rewards.
+OPTIMUM, OPTIMUM_ALONE = 0.25, 0.5
 #: For the two bounds of all arms.
 ALL = 0.25
-#: For the joint confidence set of the arms of the optimum.
+#: For the joint confidence set of the arms of the optimum, for sums of means only.
 JOINT = 0.25
 #: For the sum of the outcomes outside the optimum, or of the rewards.
 EARNED = 0.25
@@ -88,7 +88,8 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
     size = min(oracle.max_size, n) if oracle.is_monotone else n
     lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * n))
-    _, upper = _intervals(counts, shares, deviations, OPTIMUM * delta / max(size, 1))
+    share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
+    _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1))
     # The variance is unknown (nan) if a batch came without its squares.
     most = counts * shares * (1.0 - shares)
     deviations = np.where(deviations <= most, deviations, most)

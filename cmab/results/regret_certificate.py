@@ -104,7 +104,9 @@ class RegretCertificate:
         named = choice or f"the present choice, {_listed(self.labels or tuple(self.choice.tolist()))}"
         if self.exact_gap == float("inf"):
             return f"The loss of {named}, has no bound, because the oracle does not bound the optimum."
-        verb, relation = ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
+        verb, relation = (
+            ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
+        )
         return f"{self._confidence}, {best} would {verb} at most {self.exact_gap:.3g} {relation} {named}."
 
     def regret_in_words(self, best: str = "the best super arm") -> str:
