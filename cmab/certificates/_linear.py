@@ -137,7 +137,9 @@ class LinearBound:
             )
         # At 1 the entropy is infinite, so the root must not be rounded to 1.
         best = np.clip(best, arms.free, np.minimum(arms.upper, np.maximum(arms.free, 1.0 - _ROUNDING)))
-        entropy = np.where(arms.counts > 0, arms.counts * _divergence(arms.shares, best), 0.0)
+        divergence = _divergence(arms.shares, best)
+        # Without the cost, the value is larger. The divergence is infinite only if `best` was rounded to 1.
+        entropy = arms.counts * np.where(np.isfinite(divergence), divergence, 0.0)
         values = factors * (best + _ROUNDING) - multiplier * np.maximum(entropy - arms.prices, 0.0)
         # A negative factor has the largest value at the lower bound.
         return np.where(factors > 0.0, values, factors * arms.lower) + multiplier * _LOG_2
@@ -187,8 +189,8 @@ class LinearBound:
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Return the relative entropy of Bernoulli variables elementwise, at least 0 and finite."""
+    """Return the relative entropy of Bernoulli variables elementwise, at least 0."""
     from scipy.special import rel_entr
 
     entropy: FloatArray = np.maximum(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q), 0.0)
-    return np.minimum(entropy, np.finfo(np.float64).max)
+    return entropy

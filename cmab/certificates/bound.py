@@ -24,7 +24,6 @@ from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_flag, interval, real, shown
 
-
 #: A simulated reward is reduced by this number of standard errors.
 _ERRORS = 5.0
 

@@ -89,6 +89,24 @@ class RegretCertificate:
     def __str__(self) -> str:
         return f"{self.gap_in_words()} {self.regret_in_words()}"
 
+    def allows_loss(self, loss: float) -> bool:
+        """Return whether `choice` certainly loses at most `loss` a round, so that learning may stop.
+
+        The bounds hold in all rounds, so the test may be repeated after each round.
+
+        Examples
+        --------
+        >>> from cmab import CTS, Feedback, Session
+        >>> from oracles import TopK
+        >>> session = Session(CTS(TopK(2, k=1)), rng=0)
+        >>> while not session.regret_bound().allows_loss(0.2):
+        ...     ticket = session.ask()
+        ...     session.tell(Feedback(ticket, [0.9 if 1 in ticket else 0.1]))
+        >>> session.regret_bound().choice
+        array([1])
+        """
+        return self.exact_gap <= loss
+
     def gap_in_words(self, best: str = "the best super arm", choice: str = "") -> str:
         """Return a sentence on the gap.
 
