@@ -17,7 +17,6 @@ from cmab import (
     Certify,
     Context,
     Feedback,
-    GaussianCTS,
     MemoisedOracle,
     Oracle,
     Session,
@@ -50,11 +49,12 @@ def played(session, place, rounds, seed=0):
 # Upper bounds on the optimum.
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in ORACLES if case.super_arms is not None], ids=lambda c: c.name
-)
+LISTED = [case for case in ORACLES if case.super_arms is not None]
+
+
+@pytest.mark.parametrize("case", LISTED, ids=lambda case: case.name)
 def test_no_super_arm_is_better_than_the_bound_of_the_oracle(case):
-    """Randomised oracles have beta of at least 0.9 here; a failure of the seed would need a failed guarantee."""
+    """The bound of a randomised oracle fails with probability 1 - beta; fixed seed."""
     oracle, rng = case.make(), np.random.default_rng(1)
     family = [np.asarray(chosen, np.int64) for chosen in case.super_arms()]
     for _ in range(4):
@@ -93,9 +93,8 @@ def test_bound_of_coverage_by_gains(monkeypatch):
 
 def test_a_memoised_oracle_passes_the_bound_on():
     place = wide_coverage(np.random.default_rng(0))
-    assert MemoisedOracle(place.oracle).optimum_bound(place.means, 0) == place.oracle.optimum_bound(
-        place.means, 0
-    )
+    wrapped = MemoisedOracle(place.oracle)
+    assert wrapped.optimum_bound(place.means, 0) == place.oracle.optimum_bound(place.means, 0)
 
 
 class AnyHit(Oracle):
@@ -189,15 +188,7 @@ def test_bounds_of_other_rewards_hold_in_a_session(make, rounds):
     assert found.exact_regret >= regret
     assert found.exact_gap >= place.optimum - place.expected_reward(found.choice) - 1e-9
     assert found.regret >= regret - (1 - oracle.alpha) * rounds * place.optimum
-    assert found.gap == pytest.approx(
-        found.exact_gap - (1 - oracle.alpha) * (found.exact_gap + least(found, session))
-    )
-
-
-def least(found, session):
-    """The reward of the choice at the lower bounds: the optimum's bound minus the gap."""
-    share = 1 - found.alpha
-    return (found.exact_gap - found.gap) / share - found.exact_gap if share else 0.0
+    assert found.gap <= found.exact_gap
 
 
 def test_without_rewards_every_round_counts_as_lost():
@@ -242,7 +233,7 @@ def test_delayed_and_missing_feedback():
     told = rng.permutation(40)[:30]
     for number in told:
         session.tell(place.play(tickets[number].super_arm, rng), tickets[number])
-    session.cancel(tickets[[i for i in range(40) if i not in told][0]])
+    session.cancel(tickets[next(i for i in range(40) if i not in told)])
     regret = sum(place.optimum - place.expected_reward(tickets[i].super_arm) for i in told)
     found = session.regret_bound(delta=0.001)
     assert found.rounds == 30
@@ -286,10 +277,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
     again = Campaign(CTS(oracle), tmp_path / "campaign.jsonl")
     assert str(again.regret_bound()) == str(before)
     told = str(campaign.summary())
-    assert (
-        f"With 95 % confidence, the best super arm would bring at most {before.exact_gap:.3g} more a round"
-        in told
-    )
+    assert f"the best super arm would bring at most {before.exact_gap:.3g} more a round than" in told
     assert "With 90 %" in str(campaign.summary(delta=0.1))
     assert "confidence" not in str(campaign.summary(delta=None))
     with pytest.raises(ValueError, match="delta"):
@@ -297,7 +285,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
 
 
 def test_a_summary_without_a_certificate(tmp_path):
-    campaign = Campaign(GaussianCTS(TopK(3, 1)), tmp_path / "campaign.jsonl", rng=0)
+    campaign = Campaign(CTS(TopK(3, 1)), tmp_path / "campaign.jsonl", rng=0, support=(-np.inf, np.inf))
     campaign.tell({int(campaign.ask().names[0]): 5.0})
     assert campaign.summary().certificate is None
     with pytest.raises(ValueError, match="support must be a bounded interval"):

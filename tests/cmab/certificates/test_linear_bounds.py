@@ -204,7 +204,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "cover" else name for name in CASES]
+)
 @pytest.mark.parametrize("policy", [CTS, CUCB])
 def test_bounds_hold_in_a_run(name, policy):
     """False-alarm probability at most 0.001 for each run; fixed seed."""
