@@ -121,7 +121,8 @@ class Summary:
         if found is None:
             return []
         n, names = len(found.choice), [str(written(label)) for label in found.labels]
-        best = f"the best {n:,} people" if self.people and n > 1 else "the best super arm"
+        people = f"the best {n:,} people" if n > 1 else "the best person"
+        best = people if self.people else "the best super arm"
         more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
         present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
         lines = []

@@ -15,8 +15,6 @@ from cmab.oracle import Oracle
 
 #: The number of steps of the line search for the multiplier of the joint confidence set.
 _STEPS = 10
-_ROUNDING = 1e-12
-_LOG_2 = math.log(2.0)
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -122,27 +120,17 @@ class LinearBound:
 
     def _inside(self, multiplier: float) -> FloatArray:
         """Return the largest value of ``(T - N_i) y - multiplier cost_i(y)`` of each arm in its interval."""
-        arms = self.arms
+        from cmab.certificates._kernels_linear import values_inside
+
+        arms, values = self.arms, np.empty(len(self.plays))
         factors = self.horizon - self.plays
-        if multiplier == 0.0:
-            return factors * np.where(factors > 0.0, arms.upper, arms.lower)
-        weights = multiplier * arms.counts
-        # The derivative of  factor y - weight kl(mean, y)  is zero where  factor y^2 + (weight - factor) y -
-        # weight mean = 0.  Of two forms of the root, the one without cancellation is used.
-        rest = weights - factors
-        root = np.sqrt(rest * rest + 4.0 * np.maximum(factors, 0.0) * weights * arms.shares)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.where(
-                rest > 0.0, 2.0 * weights * arms.shares / (rest + root), (root - rest) / (2.0 * factors)
-            )
-        # At 1 the entropy is infinite, so the root must not be rounded to 1.
-        best = np.clip(best, arms.free, np.minimum(arms.upper, np.maximum(arms.free, 1.0 - _ROUNDING)))
-        divergence = _divergence(arms.shares, best)
-        # Without the cost, the value is larger. The divergence is infinite only if `best` was rounded to 1.
-        entropy = arms.counts * np.where(np.isfinite(divergence), divergence, 0.0)
-        values = factors * (best + _ROUNDING) - multiplier * np.maximum(entropy - arms.prices, 0.0)
-        # A negative factor has the largest value at the lower bound.
-        return np.where(factors > 0.0, values, factors * arms.lower) + multiplier * _LOG_2
+        values_inside(
+            multiplier,
+            factors,
+            *(arms.counts, arms.shares, arms.prices, arms.free, arms.lower, arms.upper),
+            values,
+        )
+        return values
 
     def _bound(self, multiplier: float, outside: FloatArray, known: float) -> float:
         """Return the Lagrangian bound, which is valid for every `multiplier` of the joint set.
@@ -186,11 +174,3 @@ class LinearBound:
                 points[1] = low + _GOLDEN * (high - low)
                 values[1] = self._bound(math.exp(points[1]), outside, known)
         return min(best, *values)
-
-
-def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Return the relative entropy of Bernoulli variables elementwise, at least 0."""
-    from scipy.special import rel_entr
-
-    entropy: FloatArray = np.maximum(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q), 0.0)
-    return entropy

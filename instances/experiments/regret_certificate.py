@@ -24,7 +24,7 @@ from oracles import GraphicMatroid, InfluenceMaximization, Matching, RankedTopK,
 
 DELTA = 0.05
 #: The number of rounds in which a certificate is computed.
-_CHECKS = 24
+_CHECKS = 16
 _LEARNERS = {"CUCB": CUCB, "CTS": CTS}
 
 World = tuple[Oracle, Environment]
@@ -149,7 +149,7 @@ def cells(quick: bool) -> list[Row]:
     {'problem': 'top 5 of 20 coins', 'horizon': 100}
     """
     # The oracle of influence takes a millisecond a round.
-    longest = {name: 500 if name == "influence" else 2_000 for name in PROBLEMS}
+    longest = {name: 300 if name == "influence" else 1_000 for name in PROBLEMS}
     return [{"problem": name, "horizon": 100 if quick else longest[name]} for name in PROBLEMS]
 
 
@@ -269,8 +269,8 @@ REGRET_CERTIFICATE = Experiment(
     name="regret-certificate",
     title="Error rate and width of regret certificates",
     about="The error rate of regret certificates in all rounds of many runs, and their width.",
-    sizes="100 rounds and 3 runs instead of 2,000 (influence: 500) and 250",
-    minutes={True: 0.5, False: 15},
+    sizes="100 rounds and 3 runs instead of 1,000 (influence: 300) and 250",
+    minutes={True: 0.5, False: 8},
     replications={True: 3, False: 250},
     cells=cells,
     play=play,
