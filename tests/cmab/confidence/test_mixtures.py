@@ -40,7 +40,7 @@ def test_price_is_that_of_the_mixture(n, x):
 
 
 def test_bound_is_where_the_mixture_reaches_the_level():
-    """At the bound, the one-sided mixture over the values below it is at least 1 / level, and not much more."""
+    """At the bound, the mixture over the values below it is at least 1 / level, and not much more."""
     n, x, level = 50, 20.0, 0.01
     upper = share_bounds(np.array([n]), np.array([x / n]), level)[1][0]
     prior = beta(0.5, 0.5)
