@@ -1,4 +1,4 @@
-"""Index rules of epsilon-greedy and random policies, in a separate file because they compile slowly."""
+"""Index rule of epsilon-greedy policies, in a separate file because it compiles slowly."""
 
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.policies._kernels_optimism import HIGH, LOW, write_bounds

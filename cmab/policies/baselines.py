@@ -129,13 +129,12 @@ class RandomPolicy(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        from cmab.policies._kernels_epsilon_greedy import epsilon_greedy_indices
+        from cmab.policies._kernels_random_means import random_means
 
-        return epsilon_greedy_indices
+        return random_means
 
     def parameters(self) -> FloatArray:
-        # Epsilon-greedy with epsilon = 1.
-        return np.concatenate([[1.0, 0.0], pack_optimism(self.oracle, self.support)])
+        return np.array(self.support, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

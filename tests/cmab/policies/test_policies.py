@@ -220,6 +220,20 @@ def test_epsilon_greedy_explores_as_often_as_it_says(parameters, probability):
 
 
 @SENSES
+def test_random_policy_equals_epsilon_greedy_that_always_explores(sense):
+    oracle, support = TopK(6, 2, sense=sense), (-1.0, 3.0)
+    always, rng, other = (
+        EpsilonGreedy(oracle, 1.0, support=support),
+        np.random.default_rng(4),
+        np.random.default_rng(4),
+    )
+    for rounds in range(5):
+        state = state_of(always, 5, MEANS, rounds)
+        expected = always.indices(state, rng)
+        np.testing.assert_array_equal(RandomPolicy(oracle, support).indices(state, other), expected)
+
+
+@SENSES
 def test_random_super_arms_are_uniform_for_top_k(sense):
     """6 pairs in 6,000 rounds: a chi-square statistic of 5 degrees is above 37 once in 1.6 million."""
     policy = RandomPolicy(TopK(4, 2, sense=sense), support=(2.0, 3.0))
