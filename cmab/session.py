@@ -25,12 +25,15 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.bound import certified, statistics_for, support_for
+from cmab.certificates.played import Played, note_round
 from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.results.certificate import Certificate
+from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned
@@ -97,6 +100,7 @@ class Session(Generic[State]):
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
+        self._played = Played()
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -107,6 +111,7 @@ class Session(Generic[State]):
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
             own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
+            own["_played"] = copy(self._played)
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -163,6 +168,58 @@ class Session(Generic[State]):
             raise TypeError(f"policy must be an Explorer to certify arms, got {type(self.policy).__name__}")
         with self._lock:
             return certificate(self.policy, self.state)
+
+    def regret_bound(
+        self,
+        *,
+        delta: float = 0.05,
+        reward_range: tuple[float, float] | None = None,
+        independent: bool = False,
+        rng: Seed = 0,
+    ) -> RegretCertificate:
+        """Return an upper bound on the regret so far and on the gap of the present choice.
+
+        The regret is that of the rounds with feedback. If some entries were unavailable in a round, the round
+        is compared to the best super arm of all entries.
+
+        Parameters
+        ----------
+        delta, reward_range, independent, rng
+            As in `regret_bound`. The session knows the rewards, the unreported outcomes and the support.
+
+        Raises
+        ------
+        TypeError
+            If the policy is an explorer, or if its state is not an `ArmStatistics`.
+        ValueError
+            As in `regret_bound`, or if rounds had values, costs or features in their context, because their
+            optimum differs from that of other rounds.
+
+        Examples
+        --------
+        >>> from cmab import CUCB, Feedback, Session
+        >>> from oracles import TopK
+        >>> session = Session(CUCB(TopK(2, k=1)), rng=0)
+        >>> for _ in range(200):
+        ...     ticket = session.ask()
+        ...     session.tell(Feedback(ticket, [0.9 if ticket.super_arm[0] == 1 else 0.1]))
+        >>> session.regret_bound(delta=0.1)
+        RegretCertificate(...)
+        """
+        with self._lock:
+            policy, state, played = self.policy, _state.copied(self.state), copy(self._played)
+            support = self.support
+        oracle, stats = statistics_for(policy, state)
+        return certified(
+            oracle,
+            stats,
+            played,
+            delta=delta,
+            support=support_for(policy, support),
+            reward_range=reward_range,
+            independent=independent,
+            rng=rng,
+        )
 
     def ask(self, context: Context | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
@@ -248,6 +305,7 @@ class Session(Generic[State]):
             except BaseException:
                 self.state, self.rng = before, moved(self.rng, drawn)
                 raise
+            note_round(self._played, self.policy, told, feedback)
             del self._open[told.number]
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
@@ -297,7 +355,9 @@ class Session(Generic[State]):
         (_, old), (_, new) = names
         if self.policy.oracle.is_undirected:
             new = in_form(new, old)
-        other.state = other.state.relabelled(old, new)
+        stats: ArmStatistics = other.state
+        other.state = stats.relabelled(old, new)
+        other._played = self._played.without(int(stats.counts.sum() - other.state.counts.sum()))
         other.policy = policy
         other._set_support(other._declared)
         return other
@@ -363,6 +423,7 @@ class Session(Generic[State]):
                 "open": [listed(ticket) for ticket in self._open.values()],
                 "rng": generator_state(self.rng),
                 "is_learned": is_learned(self.state, self.support, self._closed),
+                "played": self._played.listed(),
             }
             _state.save(Path(path), header_of(self.policy, said), self.state)
 
@@ -418,6 +479,7 @@ class Session(Generic[State]):
             raise ValueError(f"the session must have a name, got {shown(header['session'])}")
         self._id = header["session"]
         self._set_support(header["support"])
+        self._played = Played.of(header.get("played"))
         self.rng = generator_from(header["rng"])
         self._asked = integer("the number of issued tickets", header["asked"], 0, MOST_PULLS)
         last = -1

@@ -64,3 +64,10 @@ def kl_bounds_of(means, counts, rate, lower, upper):
     for i in range(means.shape[0]):
         level = rate / counts[i] if counts[i] > 0 else np.inf
         lower[i], upper[i] = kl_lower(means[i], level), kl_upper(means[i], level)
+
+
+@kernel
+def kl_uppers_of(means, levels, out):
+    """Write `kl_upper` of every mean at its own level to `out`."""
+    for i in range(means.shape[0]):
+        out[i] = kl_upper(means[i], levels[i])

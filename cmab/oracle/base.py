@@ -219,6 +219,40 @@ class Oracle(ABC):
             " super arm of available entries, if some entries are unavailable"
         )
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the reward of every super arm (a lower bound on the costs).
+
+        By default, it is the reward of the answer of `solve` divided by `alpha`, which is the optimum if the
+        oracle is exact. Override this method if a call proves a better bound. `regret_bound` uses it.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        rng : numpy.random.Generator
+            The source of randomness, for randomised oracles.
+
+        Returns
+        -------
+        float
+            The bound, which holds with probability at least `beta`. It is infinite if the oracle declares no
+            approximation ratio, or if the reward of its answer is negative and the ratio is not 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import TopK
+        >>> TopK(3, k=1).optimum_bound(np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
+        0.75
+        """
+        value = self.expected_reward(self.solve(means, rng), np.asarray(means, np.float64))
+        if self.alpha == 1.0:
+            return value
+        # Without a ratio (nan), or if rewards may be negative, the ratio gives no bound.
+        if not (self.alpha > 0.0 and value >= 0.0):
+            return np.inf if self.sense == "max" else -np.inf
+        return value / self.alpha
+
     def _none_within(self, available: BoolArray) -> ValueError:
         """Return the error for the case that no super arm is available."""
         left = np.flatnonzero(available).tolist()

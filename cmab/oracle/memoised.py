@@ -129,6 +129,10 @@ class MemoisedOracle(Oracle):
         """Return the cached answer if all entries are available, otherwise the uncached one."""
         return self.solve(means, rng) if available.all() else self.oracle.solve_within(means, available, rng)
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the result of the wrapped oracle."""
+        return self.oracle.optimum_bound(means, rng)
+
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the result of the wrapped oracle."""
         return self.oracle.expected_reward(super_arm, means)

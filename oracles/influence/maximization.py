@@ -146,6 +146,13 @@ class InfluenceMaximization(InfluenceOracle):
         answer = found.certificate(seeds, self.alpha, reverse.n_components)
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the spread of any seeds; it holds with probability `beta`.
+
+        It is the bound that the search computes to certify its seeds.
+        """
+        return self._found(self._probabilities(means), rng)[0].optimum
+
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator
     ) -> tuple[Found, IntArray, ReverseGraph]:

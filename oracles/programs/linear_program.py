@@ -235,6 +235,10 @@ class PuLPOracle(LinearOracle):
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, better(value, bound), outcome.state == "optimal")
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the bound of `solve_certified`, which the solver proved up to its tolerances."""
+        return self.solve_certified(means, rng).bound
+
     def solve_constrained(
         self,
         means: FloatArray,

@@ -37,7 +37,7 @@ FLOORS = [
     {"policy", "goals", "confidence", "linear", "saving"},
     {"plotting"},
     {"explorer", "policies", "results", "theory"},
-    {"_ask_tell", "exploration"},
+    {"_ask_tell", "certificates", "exploration"},
     {"session"},
     {"running", "campaigns"},
     {"studies", "testing", "logs"},
