@@ -1,0 +1,3 @@
+from instances.arena.arms import ShrunkCoins as ShrunkCoins
+from instances.arena.entries import ENTRIES as ENTRIES
+from instances.arena.problems import PROBLEMS as PROBLEMS
