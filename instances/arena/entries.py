@@ -125,7 +125,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(forced_greedy, "Greedy, forced"),
     Entry.of(ESCB, kinds=("sets",)),
     Entry.of(OLSUCB, kinds=("sets",)),
-    Entry.of(FTPL, kinds=("top-k",)),
+    Entry.of(FTPL, kinds=_CHANGES),
     Entry.of(HybridFTRL, kinds=("top-k",)),
     Entry.of(discounted, "DiscountedCUCB", kinds=_CHANGES, tuned=True),
     Entry.of(windowed_cts, "CTS, window", kinds=_CHANGES, tuned=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from cmab.arena import Problem
 from instances.arena._linear import LINEAR
@@ -42,3 +43,6 @@ PROBLEMS: dict[str, Problem] = {
     for family in (LINEAR, SPREADING, LISTS, ROUNDS, FEATURES)
     for problem in with_held_out(family)
 }
+
+#: The recorded results of all entries at the quick level.
+RECORDED = Path(__file__).with_name("recorded.json.gz")
