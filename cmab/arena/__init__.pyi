@@ -5,9 +5,9 @@ from cmab.arena.match import Match as Match
 from cmab.arena.match import play as play
 from cmab.arena.problem import Instance as Instance
 from cmab.arena.problem import Problem as Problem
-from cmab.arena.run import Arena as Arena
-from cmab.arena.run import challenge as challenge
-from cmab.arena.run import run as run
+from cmab.arena.runs import Arena as Arena
+from cmab.arena.runs import challenge as challenge
+from cmab.arena.runs import run as run
 from cmab.arena.standings import Curves as Curves
 from cmab.arena.standings import Played as Played
 from cmab.arena.standings import Standings as Standings

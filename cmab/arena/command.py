@@ -18,7 +18,7 @@ from cmab.arena.registered import (
     problems_of_plugins,
     recorded_of_plugins,
 )
-from cmab.arena.run import Arena, Level
+from cmab.arena.runs import Arena, Level
 from cmab.arena.standings import Standings
 from cmab.studies._pieces import StudyFailed
 from cmab.studies.store import Store
