@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cmab.arena.entry import Entry
 from cmab.arena.problem import Problem
@@ -80,7 +80,8 @@ class Request:
     def arenas(self) -> list[Arena]:
         """Return the runs to play."""
         options = self.options
-        settings = {"rng": options.seed, "accept_versions": options.accept_versions}
+        settings: dict[str, Any] = {"rng": options.seed, "accept_versions": options.accept_versions}
+        settings["replications"] = options.replications
         if not self.is_recorded:
             level: Level = "full" if options.full else "quick"
             return [Arena(self.problems, self.entries, level=level, **settings)]

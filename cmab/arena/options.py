@@ -28,6 +28,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="play this problem, this kind of problems or this entry only; may be repeated",
     )
     parser.add_argument("--full", action="store_true", help="five times as many replications and rounds")
+    parser.add_argument(
+        "--replications",
+        type=int,
+        metavar="N",
+        help="number of replications of every problem, for a shorter run",
+    )
     parser.add_argument("--fresh", action="store_true", help="play recorded matches again")
     parser.add_argument("--out", "--output", type=path_named, metavar="DIR", help="folder for all results")
     parser.add_argument(

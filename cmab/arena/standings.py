@@ -247,9 +247,9 @@ class Standings:
                     )
         return rows
 
-    def table(self, *, after: After = "both") -> str:
-        """Return the leaderboard as text."""
-        return tables.text(short_rows(self.scores(after=after)), grouped=True)
+    def table(self, *, after: After = "both", form: str = "plain") -> str:
+        """Return the leaderboard as text. `form` is a format of tabulate, such as ``"github"``."""
+        return tables.text(short_rows(self.scores(after=after)), grouped=True, form=form)
 
     def __repr__(self) -> str:
         n = len(self._regrets)
