@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_flag, interval, real, shown
 
+#: Shares of smaller probabilities would be 0 as floats.
+_LEAST_DELTA = 1e-290
 #: A simulated reward is reduced by this number of standard errors.
 _ERRORS = 5.0
 
@@ -131,8 +133,10 @@ def certified(
     ValueError
         As `regret_bound`.
     """
-    delta = real("delta", delta, 0.0, 1.0, inside=True)
+    delta = real("delta", delta, _LEAST_DELTA, 1.0, inside=True)
     check_flag("independent", independent)
+    if reward_range is not None:
+        reward_range = interval("reward_range", reward_range)
     if played.valued:
         raise ValueError(
             "contexts must have neither values nor costs nor features for a bound on the regret, got"
@@ -261,7 +265,7 @@ class _Bounds:
         """Return the interval of rewards, after validating the observed rewards."""
         played, n = self.played, max(1, self.played.told)
         if given is not None:
-            low, high = interval("reward_range", given)
+            low, high = given
         elif self.oracle.sense == "max":
             self.family.calls += 1
             most = self._means(np.ones(self.oracle.n_arms))
@@ -317,7 +321,7 @@ class Certify(Declared):
     True
     """
 
-    delta: float = field(default=0.05, metadata=declared.real(0.0, 1.0, inside=True))
+    delta: float = field(default=0.05, metadata=declared.real(_LEAST_DELTA, 1.0, inside=True))
     reward_range: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
     independent: bool = field(default=False, metadata=declared.flag())
     support: tuple[float, float] | None = field(default=None, metadata=declared.interval(optional=True))
@@ -373,7 +377,7 @@ def statistics_for(policy: Any, state: Any) -> tuple[Oracle, ArmStatistics]:
     return oracle, state
 
 
-def support_for(policy: Any, support: Sequence[float] | None) -> tuple[float, float]:
+def support_for(policy: Any, support: tuple[float, float] | None) -> tuple[float, float]:
     """Return the given interval of outcomes, or that of the policy.
 
     Raises
@@ -382,9 +386,12 @@ def support_for(policy: Any, support: Sequence[float] | None) -> tuple[float, fl
         If no bounded interval is known.
     """
     known = support if support is not None else getattr(policy, "support", None)
-    if known is None or not all(math.isfinite(end) for end in known):
+    is_unbounded = known is None
+    with suppress(TypeError, ValueError):  # values that are no numbers raise an error below
+        is_unbounded = is_unbounded or any(math.isinf(end) for end in known)
+    if is_unbounded:
         raise ValueError(
             "support must be a bounded interval (low, high) of the outcomes for a bound on the regret, got"
             f" {shown(known)}; pass support="
         )
-    return interval("support", (known[0], known[1]))
+    return interval("support", known)

@@ -135,13 +135,17 @@ class RegretCertificate:
         relation = "less" if self.sense == "max" else "more"
         unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
-            f"{self._confidence}, the {self.rounds:,} rounds so far {verb} at most {self.exact_regret:.3g}"
+            f"{self._confidence}, the {_counted(self.rounds)} so far {verb} at most {self.exact_regret:.3g}"
             f" {relation} than {best} would have.{unseen}"
         )
 
     @property
     def _confidence(self) -> str:
         return f"With {100.0 * (1.0 - self.delta):.6g} % confidence"
+
+
+def _counted(rounds: int) -> str:
+    return "round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def _listed(names: tuple[Hashable, ...], most: int = 10) -> str:
