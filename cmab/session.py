@@ -64,11 +64,11 @@ class Session(Generic[State]):
         The seed of the policy's own randomness.
     support : tuple of float, optional
         The interval of valid outcomes: `tell` rejects outcomes outside it. The default is the support of the
-        policy, or all numbers if the policy has no support. If outcomes can be unbounded, pass
-        ``(-np.inf, np.inf)``. The confidence bounds of the policy then remain valid under two conditions: the
-        means are in the policy's support, and the outcomes are sub-Gaussian with a scale of at most half the
-        length of this support. The certificates of explorers do not remain valid, so for an explorer the
-        interval must be within its support.
+        policy, or all numbers if the policy has no support or does not learn. If outcomes can be unbounded,
+        pass ``(-np.inf, np.inf)``. The confidence bounds of the policy then remain valid under two
+        conditions: the means are in the policy's support, and the outcomes are sub-Gaussian with a scale of
+        at most half the length of this support. The certificates of explorers do not remain valid, so for an
+        explorer the interval must be within its support.
 
     Raises
     ------

@@ -262,7 +262,7 @@ def _interval(low: float | None, high: float | None, left: str, right: str) -> s
 
 def _exact(bound: float) -> str:
     """Return a bound as text, whole numbers without rounding."""
-    is_whole = abs(bound) < _WHOLE and bound == int(bound)
+    is_whole = isinstance(bound, int) or (abs(bound) < _WHOLE and bound == int(bound))
     return str(int(bound)) if is_whole else f"{bound:g}"
 
 

@@ -168,7 +168,7 @@ _MADE_OF = {
     "choices": _NAMES,
     "names": _NAMES,
 }
-_GONE = {"gone": Entry(_is_gone, "lists of places in choices and names")}
+_GONE = {"gone": Entry(_is_gone, "lists of positions in choices and names")}
 _REPORT = {"ticket": _COUNT, "arms": _PLACES, "outcomes": _OUTCOMES}
 _BESIDES = {
     "reward": Entry(_is_number, "a finite number"),

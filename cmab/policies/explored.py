@@ -27,7 +27,7 @@ class ForcedExploration(WrappedPolicy[Any]):
     The constants grow with ``1 / (p0 c)``. The bound has two conditions:
 
     1. In an exploring round, each arm is observed with probability at least p0.
-    2. While all confidence intervals hold, the index of each arm differs from its mean by at most
+    2. While all confidence intervals hold, the index of an arm differs from the mean of this arm by at most
        ``b sqrt(log(m t) / N) + w / (N + w)``. Here m is the number of arms, N the number of observations of
        the arm, w the weight of the prior, and b a constant. Posterior means and fixed quantiles of the
        posterior satisfy this condition.

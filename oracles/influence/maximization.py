@@ -44,8 +44,8 @@ class InfluenceMaximization(InfluenceOracle):
     A reverse-reachable set contains the nodes from which a random node can be reached along edges that
     succeed. The spread of seeds is proportional to the share of sets that contain a seed. A call draws two
     independent samples of sets. The first sample chooses the seeds and bounds the optimum; the second sample
-    validates the seeds. The call doubles both samples until the ratio is certified, and skips the doublings
-    that are too small by the first sets of the call. The bounds (binomial tails) are at least as sharp as
+    validates the seeds. The call doubles both samples until the ratio is certified. The first sets show which
+    sizes are too small, so the call skips these. The bounds (binomial tails) are at least as sharp as
     those of OPIM-C. The answer depends neither on the number of threads, because each random number is a
     function of a key from `rng` and the number of its set, nor on earlier calls, because a call reuses
     nothing from them.

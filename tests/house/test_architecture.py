@@ -42,6 +42,7 @@ FLOORS = [
     {"running", "campaigns"},
     {"studies", "testing", "logs"},
     {"reports", "offline"},
+    {"arena"},
     {"cli"},
     {"__main__"},
 ]
