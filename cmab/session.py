@@ -25,7 +25,8 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.bound import certified, statistics_for, support_for
+from cmab.certificates.arguments import statistics_for, support_for
+from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.context import Context
 from cmab.exploration.certificates import certificate

@@ -427,3 +427,34 @@ def test_the_experiment_tells_every_problem_and_finds_no_error():
     assert wrong <= 10
     assert {row["problem"] for row in rows} == set(experiment.PROBLEMS)
     assert len(experiment.claims(rows)) == len(rows) + 1
+
+
+def test_sessions_of_earlier_versions_count_the_worst_case():
+    """A file without the record of rewards: unreported plays are unknown, and so are rewards."""
+    known = Played.of(None)
+    assert known.unreported is None and known.told == 0
+    graph = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3)])
+    session = Session(CTS(ShortestPath(graph, 0, 3)), rng=0)
+    played(session, SemiBandit(BernoulliArms([0.1, 0.1, 0.9, 0.9]), session.policy.oracle), 100)
+    usual = session.regret_bound().regret
+    session._played = Played.of(None)
+    # Each of 100 rounds may have a third arm: the largest number of arms of a path with 4 nodes.
+    assert session.regret_bound().regret == pytest.approx(usual + 100)
+
+
+@pytest.mark.parametrize(
+    "entries", [1, [1, 2], [1, 0.0, 0.0, None, None, 0, 0], ["a"] * 7, [0, 0.0, 0.0, 1, 2, 0, 0]]
+)
+def test_damaged_records_are_rejected(entries):
+    with pytest.raises(ValueError, match="the record of rewards must"):
+        Played.of(entries)
+
+
+def test_one_arm_and_one_round():
+    for k in (1, 2):
+        oracle = TopK(2, k)
+        state = ArmStatistics.empty(2)
+        state.update(Feedback(np.arange(k), np.ones(k)))
+        found = regret_bound(CTS(oracle), state)
+        assert 0.0 <= found.regret <= k + 1e-9
+        assert "the round so far" in str(found)
