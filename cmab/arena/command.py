@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cmab.arena.arena import Arena, Level
 from cmab.arena.entry import Entry
 from cmab.arena.problem import Problem
 from cmab.arena.recorded import joined, write_recorded
@@ -18,7 +19,6 @@ from cmab.arena.registered import (
     problems_of_plugins,
     recorded_of_plugins,
 )
-from cmab.arena.runs import Arena, Level
 from cmab.arena.standings import Standings
 from cmab.studies._pieces import StudyFailed
 from cmab.studies.store import Store
