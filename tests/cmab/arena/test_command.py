@@ -5,7 +5,9 @@ import textwrap
 
 import pytest
 
+from cmab.arena.recorded import read_recorded
 from cmab.cli import main
+from instances.arena import RECORDED
 
 MODULE = """
     import numpy as np
@@ -84,6 +86,20 @@ def test_errors_in_words(package, capsys, given, text):
     shown = capsys.readouterr().err
     assert text in shown
     assert "Traceback" not in shown
+
+
+def test_a_policy_is_compared_with_recorded_results(package, capsys):
+    """Only matches of the user's policy are played; the others have the numbers of the recorded file."""
+    only = ["--only", "top 5 of 20", "--only", "CTS", "--only", "CUCB"]
+    out = ["--replications", "2", "--jobs", "1", "--out", "found"]
+    assert main(["arena", "--policy", "mypackage:short", *only, *out]) == 0
+    assert "2 of 2 pieces to do" in capsys.readouterr().out
+    with (package / "found" / "matches.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    recorded = read_recorded(RECORDED).curves["top 5 of 20", "CTS"]
+    assert {row["entry"] for row in rows} == {"short", "CTS", "CUCB"}
+    found = [float(row["regret"]) for row in rows if row["entry"] == "CTS"]
+    assert found == pytest.approx(recorded.regret[:2, recorded.ends].mean(axis=0).tolist())
 
 
 def test_the_list_has_all_problems_and_entries(capsys):
