@@ -97,10 +97,10 @@ class Standings:
             known = [curves for curves in columns if curves is not None]
             if not known:
                 continue
-            ends, n = known[0].ends, len(known[0].regret)
-            missing = np.full((2, n), np.nan)
-            values = [missing if c is None else c.regret[:, ends].T for c in columns]
-            floors = FLOOR * known[0].worth[:, ends].mean(axis=0)
+            missing = np.full((2, len(known[0].regret)), np.nan)
+            # Recorded curves have fewer checkpoints, so the ends are at other places.
+            values = [missing if c is None else c.regret[:, c.ends].T for c in columns]
+            floors = FLOOR * known[0].worth[:, known[0].ends].mean(axis=0)
             found[problem.name] = Regrets(np.stack(values, axis=-1), floors)
         return found
 
