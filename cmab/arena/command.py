@@ -128,7 +128,10 @@ def run_command(options: argparse.Namespace, place: Path) -> Iterator[str]:
                 stopped = error
                 break
         standings = request.standings(arenas, store)
+        left = sum(len(arena.missing(store)) for arena in arenas)
     yield standings.table()
+    if left:
+        yield f"{left:,} pieces are missing, so the scores are preliminary"
     if options.out is not None:
         yield from written(standings, options.out)
     if options.record is not None:

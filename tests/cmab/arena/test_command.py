@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from cmab.arena import Arena
 from cmab.arena.recorded import read_recorded
 from cmab.cli import main
 from instances.arena import RECORDED
@@ -100,6 +101,26 @@ def test_a_policy_is_compared_with_recorded_results(package, capsys):
     assert {row["entry"] for row in rows} == {"short", "CTS", "CUCB"}
     found = [float(row["regret"]) for row in rows if row["entry"] == "CTS"]
     assert found == pytest.approx(recorded.regret[:2, recorded.ends].mean(axis=0).tolist())
+
+
+def test_an_interrupted_run_shows_its_results_and_continues(package, capsys, monkeypatch):
+    kept = Arena._keep
+
+    def keep_and_stop(self, store, outcome):
+        kept(self, store, outcome)
+        if (outcome.piece.replication, outcome.piece.learner) == (0, "CTS"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Arena, "_keep", keep_and_stop)
+    assert main(arguments("--out", "found")) == 130
+    shown = capsys.readouterr()
+    assert "interrupted; run the same command to continue" in shown.err
+    assert "CTS" in shown.out
+    assert "2 pieces are missing, so the scores are preliminary" in shown.out
+    monkeypatch.undo()
+    monkeypatch.chdir(package)
+    assert main(arguments("--out", "found")) == 0
+    assert "2 of 4 pieces to do" in capsys.readouterr().out
 
 
 def test_the_list_has_all_problems_and_entries(capsys):
