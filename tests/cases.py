@@ -30,6 +30,7 @@ from cmab import (
     MNLUCB,
     OLSUCB,
     PBMUCB,
+    AdaptiveCTS,
     ArmStatistics,
     BanditOverBandit,
     BayesUCB,
@@ -718,6 +719,8 @@ JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
+    PolicyCase("adaptivects", AdaptiveCTS),
+    PolicyCase("adaptivects_groups", lambda oracle: AdaptiveCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase(
         "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
     ),

@@ -1,5 +1,7 @@
 from cmab.confidence.radii import LogRadius as LogRadius
 from cmab.policies._compiled import CompiledIndexPolicy as CompiledIndexPolicy
+from cmab.policies.adaptive import AdaptiveCTS as AdaptiveCTS
+from cmab.policies.adaptive import Learner as Learner
 from cmab.policies.baselines import Clairvoyant as Clairvoyant
 from cmab.policies.baselines import EpsilonGreedy as EpsilonGreedy
 from cmab.policies.baselines import ExploreThenCommit as ExploreThenCommit
