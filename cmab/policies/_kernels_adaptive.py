@@ -1,4 +1,4 @@
-"""Thompson sampling that learns its prior, the dispersion of outcomes, and draws its level of exploration.
+"""Thompson sampling that learns its prior and the dispersion of outcomes, and explores neglected arms.
 
 `memory` holds the weights of the points of the grid, group by group, then the sum of the outcomes of each
 arm, then the number of outcomes of each arm. `reals` has the layout of `HierarchicalCTS`.
@@ -11,8 +11,10 @@ from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 from cmab.policies._kernels_hierarchical import GRID, GROUPS, HIGH, LOW, POINTS, share_of
 from cmab.policies._kernels_ties import break_ties
 
-# The number of pseudo-observations with dispersion 1.
-_CAUTION = 5.0
+#: The number of degrees of freedom of the prior of a dispersion.
+CAUTION = 5.0
+#: The largest logarithm of the average count by which the factors of draws are divided.
+LONGEST = 8.0
 # A sum of weights below this value is scaled to 1, and no weight is then below the second value.
 _SMALL, _LEAST = 1e-100, 1e-150
 _GOLDEN = 0.6180339887498949
@@ -43,8 +45,8 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
 @lean_kernel
 def multiply(weights, wins, losses, counted, seen, count):
     """Multiply the weight of each point by the probability of the next outcome of an arm."""
-    # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four values of a + b,
-    # which alternate. Written out, the compiler vectorises the loop.
+    # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four
+    # values of a + b, which alternate. Written out, the compiler vectorises the loop.
     first = 1.0 / (wins[0] + losses[0] + count)
     second = 1.0 / (wins[1] + losses[1] + count)
     third = 1.0 / (wins[2] + losses[2] + count)
@@ -68,10 +70,13 @@ def multiply(weights, wins, losses, counted, seen, count):
 @lean_kernel
 def point_at(weights, n_points, uniform):
     """Return the point of the grid at `uniform` in [0, 1) of the cumulated weights."""
-    total, last = 0.0, 0
-    for p in range(n_points):
-        total += weights[p]
-    left = uniform * total
+    one, two, three, four, last = 0.0, 0.0, 0.0, 0.0, 0
+    for p in range(0, n_points, 4):  # four sums, which do not wait for each other
+        one += weights[p]
+        two += weights[p + 1]
+        three += weights[p + 2]
+        four += weights[p + 3]
+    left = uniform * (one + two + three + four)
     for p in range(n_points):
         last = p if weights[p] > 0.0 else last  # by rounding, `left` may stay positive to the end
         left -= weights[p]
@@ -81,50 +86,81 @@ def point_at(weights, n_points, uniform):
 
 
 @lean_kernel
-def dispersion(counts, means, deviations, low, length):
-    """Return the pooled variance of the outcomes, divided by that of coins of the same means; at most 1."""
-    degrees, spread, coins = 0.0, 0.0, 0.0
-    scale = 1.0 / length
+def pooled_dispersion(counts, means, deviations, low, scale, coins):
+    """Return the squared deviations of all arms, divided by those of coins with the same means; at most 1.
+
+    Write the squared deviations of coins to `coins`, or 0 for arms that have no dispersion of their own.
+    """
+    degrees, total, unit = 0.0, 0.0, 0.0
     for i in range(counts.shape[0]):
-        n = counts[i]
-        if n > 1:
-            share = min(max((means[i] - low) * scale, 0.0), 1.0)
-            squares = deviations[i] * scale * scale
-            degrees += n - 1.0
-            spread += squares
-            # For coins this is `squares` itself, because the squares of their outcomes are the outcomes.
-            coins += (n - 1.0) * share * (1.0 - share) + squares / n
-    # The sums are nan if a batch came without its squares.
-    ratio = min(spread / coins, 1.0) if coins > 0.0 and spread >= 0.0 else 1.0
-    return (degrees * ratio + _CAUTION) / (degrees + _CAUTION)
+        coins[i] = 0.0
+        if counts[i] > 1:
+            n, share, squares = (
+                float(counts[i]),
+                share_at(means[i], low, scale),
+                deviations[i] * scale * scale,
+            )
+            # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
+            # for any outcomes, and for coins it is the same number.
+            expected = (n - 1.0) * share * (1.0 - share) + squares / n
+            if expected > 0.0:  # not for nan, if a batch came without its squares
+                coins[i] = expected
+                degrees += n - 1.0
+                total += squares
+                unit += expected
+    ratio = min(total / unit, 1.0) if unit > 0.0 else 1.0
+    return (degrees * ratio + CAUTION) / (degrees + CAUTION)
+
+
+@lean_kernel
+def share_at(value, low, scale):
+    """Return `value` as a fraction of the support, clipped to [0, 1]."""
+    return min(max((value - low) * scale, 0.0), 1.0)
+
+
+@lean_kernel
+def weight_of(count, squares, coins, pooled):
+    """Return the count divided by the dispersion of an arm, whose prior is the pooled dispersion."""
+    if coins == 0.0:
+        return count / pooled
+    # The dispersion is ((n - 1) r + CAUTION pooled) / (n - 1 + CAUTION) with r = squares / coins.
+    bounded = min(squares, coins)
+    return count * (count - 1.0 + CAUTION) * coins / ((count - 1.0) * bounded + CAUTION * pooled * coins)
+
+
+@lean_kernel
+def factor_of(count, average, rate):
+    """Return the factor, in [0, 1], of the distance of an arm's draw from its posterior mean."""
+    known = max(count, 0.5)
+    if known >= average:
+        return 0.0
+    # ln+(average / N) in place of ln t is the level of exploration of MOSS and KL-UCB++.
+    return math.sqrt(min(math.log(average / known) * rate, 1.0))
 
 
 @index_kernel
 def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Draw from each arm's posterior, and move the draw towards the posterior mean if the arm is well known."""
+    """Draw from each arm's posterior, and move the draw to the posterior mean unless the arm is neglected."""
     m, n_points, low, length = counts.shape[0], int(reals[POINTS]), reals[LOW], reals[HIGH] - reals[LOW]
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
-    tuning = order[m:]
-    weight, total = 1.0 / dispersion(counts, means, deviations, low, length), 0.0
+    scale = 1.0 / length
+    pooled, average = pooled_dispersion(counts, means, deviations, low, scale, out), 0.0
     for i in range(m):
-        total += counts[i]
-    average, scale = tuning[2] * total / m, 1.0 / length
-    rate = 1.0 / math.log(average + 3.0)
-    level = tuning[1] + (1 - tuning[1]) * rng.random()
+        average += counts[i]
+    average /= m
+    rate = 1.0 / min(math.log(average + 3.0), LONGEST)
     group, p = -1, 0
     for place in range(m):
         arm = int(order[place])
         if int(groups[arm]) != group:
             group = int(groups[arm])
             p = point_at(memory[group * n_points :], n_points, rng.random())
-        n, share = weight * counts[arm], min(max((means[arm] - low) * scale, 0.0), 1.0)
-        a, b = wins[p] + n * share, losses[p] + n * (1.0 - share)
-        theta = a / (a + b)
-        v = tuning[0]
-        if counts[arm] < average:
-            v += (1.0 - tuning[0]) * min(1.0, math.log(average / max(counts[arm], 0.5)) * rate)
-        if v > 0.0:
-            theta += level * math.sqrt(v) * (rng.beta(a, b) - theta)
+        share = share_at(means[arm], low, scale)
+        weight = weight_of(float(counts[arm]), deviations[arm] * scale * scale, out[arm], pooled)
+        a, b = wins[p] + weight * share, losses[p] + weight * (1.0 - share)
+        theta, factor = a / (a + b), factor_of(counts[arm], average, rate)
+        if factor > 0.0:
+            theta += factor * (rng.beta(a, b) - theta)
         out[arm] = low + length * theta
     break_ties(counts, low, reals[HIGH], rng, out)

@@ -41,7 +41,6 @@ class AdaptiveCTS(CompiledIndexPolicy):
     groups: ArrayLike | None = None
     _: KW_ONLY
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    tuning: ClassVar = (0.0, 0.5, 1.0)
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "support")
 
@@ -63,9 +62,7 @@ class AdaptiveCTS(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)
-        return np.concatenate(
-            [pack_grid(self.support, np.array(MEANS), np.array(WEIGHTS), labels), self.tuning]
-        )
+        return pack_grid(self.support, np.array(MEANS), np.array(WEIGHTS), labels)
 
 
 #: The learner to begin with.
