@@ -57,6 +57,7 @@ from cmab import (
     PrimalDualCUCB,
     RandomPolicy,
     RarelySwitchingCUCB,
+    Safeguarded,
     SlidingWindow,
     TopRank,
 )
@@ -810,6 +811,7 @@ POLICIES = [
     PolicyCase(
         "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
     ),
+    PolicyCase("safeguarded", lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=0.1, scale=1.0), slow="runs"),
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]

@@ -15,7 +15,30 @@ from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels, pack_grid
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveCTS(CompiledIndexPolicy):
-    """Thompson sampling that learns its prior and the scale of the outcomes. It needs no parameters.
+    """Thompson sampling that learns its prior and its scale, and explores neglected arms only.
+
+    This is the learner to begin with, also under the name `Learner`. It needs no parameter, horizon or scale.
+    In each round it takes four steps:
+
+    1. It draws a Beta prior for each group of arms from a grid of 64, by their posterior probabilities.
+    2. It divides the number of outcomes of each arm by the arm's *dispersion*. This is the variance of the
+       outcomes divided by that of a coin with the same mean, shrunk towards the value of all arms together.
+       It is 1 for coins, and small for outcomes in a narrow range.
+    3. It draws a mean for each arm from the Beta posterior, and moves the draw towards the posterior mean by
+       the factor ``sqrt(ln+(a / N) / min(ln(a + 3), 8))``, at most 1. N is the number of outcomes of the arm,
+       at least 1/2, and a is the average number over all arms. An arm that was observed as often as the
+       average arm has the factor 0, so that its index is its posterior mean.
+    4. It plays the answer of the oracle to these indices.
+
+    Step 1 is the exact posterior for outcomes 0 and 1. Other outcomes enter it as coins: the number of
+    successes of an arm is the sum of its outcomes as shares of the support, rounded at a random-like offset.
+
+    For means drawn from the model and outcomes 0 and 1, the regret summed over T rounds is of the order
+    ``B sqrt(m K T log T)`` in expectation, for rewards with triggering-probability-modulated smoothness B, at
+    most K triggered arms and any approximate oracle (theorem C in the docs, ours). The constant is large.
+    There is no guarantee for fixed means. `Safeguarded` adds one.
+
+    A context may have `available`, and `values` or `costs` if rewards are sums. Features are rejected.
 
     Parameters
     ----------
@@ -36,6 +59,12 @@ class AdaptiveCTS(CompiledIndexPolicy):
     >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8, 0.1, 0.2]), oracle)
     >>> simulate(AdaptiveCTS(oracle), environment, horizon=500, rng=0).super_arms
     [array([1, 3])]
+
+    References
+    ----------
+    J. Hong, B. Kveton, M. Zaheer, M. Ghavamzadeh: Hierarchical Bayesian Bandits, AISTATS 2022, for the prior.
+    P. Ménard, A. Garivier: A minimax and asymptotically optimal algorithm for stochastic bandits, ALT 2017
+    (from memory), for ``ln+(a / N)`` as the level of exploration. The combination is ours.
     """
 
     groups: ArrayLike | None = None
