@@ -119,10 +119,11 @@ def share_at(value, low, scale):
 
 
 @lean_kernel
-def weight_of(count, squares, coins, pooled):
+def weight_of(count, share, squares, coins, pooled):
     """Return the count divided by the dispersion of an arm, whose prior is the pooled dispersion."""
     if coins == 0.0:
-        return count / pooled
+        # An arm whose outcomes were all at one end of the support may be a coin, whatever the others are.
+        return count / pooled if 0.0 < share < 1.0 else count
     # The dispersion is ((n - 1) r + CAUTION pooled) / (n - 1 + CAUTION) with r = squares / coins.
     bounded = min(squares, coins)
     return count * (count - 1.0 + CAUTION) * coins / ((count - 1.0) * bounded + CAUTION * pooled * coins)
@@ -157,7 +158,7 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
             group = int(groups[arm])
             p = point_at(memory[group * n_points :], n_points, rng.random())
         share = share_at(means[arm], low, scale)
-        weight = weight_of(float(counts[arm]), deviations[arm] * scale * scale, out[arm], pooled)
+        weight = weight_of(float(counts[arm]), share, deviations[arm] * scale * scale, out[arm], pooled)
         a, b = wins[p] + weight * share, losses[p] + weight * (1.0 - share)
         theta, factor = a / (a + b), factor_of(counts[arm], average, rate)
         if factor > 0.0:

@@ -110,8 +110,8 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
     TypeError
         If `policy` is not a policy, or is an explorer without an oracle.
     ValueError
-        If a parameter is out of its range, the state of the policy is no `ArmStatistics`, its support is None,
-        or the oracle declares no smoothness and `scale` is omitted.
+        If a parameter is out of its range, the state of the policy is no `ArmStatistics`, its support is
+        None, or the oracle declares no smoothness and `scale` is omitted.
 
     Examples
     --------

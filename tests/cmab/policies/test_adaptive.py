@@ -120,7 +120,8 @@ def test_the_dispersion_of_coins_is_one():
     coins = np.empty(len(counts))
     pooled = pooled_dispersion(counts, means, squares, 0.0, 1.0, coins)
     assert pooled == pytest.approx(1.0, abs=1e-12)
-    weights = [weight_of(float(n), s, c, pooled) for n, s, c in zip(counts, squares, coins, strict=True)]
+    statistics = zip(counts, means, squares, coins, strict=True)
+    weights = [weight_of(float(n), mean, s, c, pooled) for n, mean, s, c in statistics]
     np.testing.assert_allclose(weights, counts, rtol=1e-12)
 
 
@@ -130,8 +131,9 @@ def test_the_dispersion_of_beta_outcomes_is_found():
     counts, means, squares = moments([rng.beta(w * x, w * (1 - x), 200) for x in p])
     coins = np.empty(40)
     assert pooled_dispersion(counts, means, squares, 0.0, 1.0, coins) == pytest.approx(0.1, rel=0.08)
-    # An arm with outcomes as noisy as coins is not believed to be narrow.
-    assert weight_of(400.0, 100.0, 100.0, 0.1) == pytest.approx(400.0, rel=0.02)
+    # An arm with outcomes as noisy as coins is not believed to be narrow, nor is one with failures only.
+    assert weight_of(400.0, 0.5, 100.0, 100.0, 0.1) == pytest.approx(400.0, rel=0.02)
+    assert weight_of(400.0, 0.0, 0.0, 0.0, 0.1) == 400.0
 
 
 # Indices
@@ -151,6 +153,7 @@ def reference(policy, state, rng):
     if own.any():
         pooled = (degrees * min(squares[own].sum() / coins[own].sum(), 1.0) + 5.0) / (degrees + 5.0)
     phi = np.full(m, pooled)
+    phi[(share == 0.0) | (share == 1.0)] = 1.0
     phi[own] = ((counts[own] - 1) * squares[own] / coins[own] + 5.0 * pooled) / (counts[own] - 1 + 5.0)
     average = counts.mean()
     labels = np.zeros(m, int) if policy.groups is None else np.unique(policy.groups, return_inverse=True)[1]
