@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.declared import interval
+from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels, pack_grid
 
@@ -96,3 +98,28 @@ class AdaptiveCTS(CompiledIndexPolicy):
 
 #: The learner to begin with.
 Learner = AdaptiveCTS
+
+
+def learner_for(given: Any, support: Any = None) -> Any:
+    """Return a policy unchanged, and the default learner for an oracle.
+
+    Parameters
+    ----------
+    given : Policy or Oracle
+        The policy, or the oracle.
+    support : tuple of float, optional
+        The interval of the outcomes. The learner has the interval [0, 1] if `support` is omitted or not
+        bounded.
+
+    Examples
+    --------
+    >>> from cmab.policies.adaptive import learner_for
+    >>> from oracles import TopK
+    >>> learner_for(TopK(4, k=2), (0.0, 5.0))
+    AdaptiveCTS(oracle=TopK(n_arms=4, k=2), support=(0.0, 5.0))
+    """
+    if not isinstance(given, Oracle):
+        return given
+    is_bounded = support is not None and all(map(math.isfinite, support))
+    low, high = support if is_bounded else (0.0, 1.0)
+    return AdaptiveCTS(given, support=(float(low), float(high)))

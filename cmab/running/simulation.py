@@ -10,6 +10,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import Explorer
+from cmab.oracle import Oracle
+from cmab.policies.adaptive import learner_for
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
@@ -54,7 +56,7 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 @names_arguments
 def simulate(
-    policy: AnyPolicy,
+    policy: AnyPolicy | Oracle,
     environment: Environment,
     horizon: int,
     *,
@@ -70,8 +72,9 @@ def simulate(
 
     Parameters
     ----------
-    policy : Policy
-        The learner. It only receives feedback and never the environment itself.
+    policy : Policy or Oracle
+        The learner. It only receives feedback and never the environment itself. For an oracle, it is
+        `AdaptiveCTS` with the support of the environment, or with [0, 1] if that is not bounded.
     environment : Environment
         The instance.
     horizon : int
@@ -133,6 +136,7 @@ def simulate(
     horizon = integer("horizon", horizon, 1, LONGEST)
     replications = integer("replications", replications, 1)
     check_jobs(n_jobs)
+    policy = learner_for(policy, getattr(environment, "support", None))
     check_fit(policy, environment)
     arrival = Arrival(batch, delay)
     benchmark(policy.oracle, finite_or_nan("environment.optimum", environment.optimum))

@@ -11,7 +11,7 @@ from cmab import CTS, AdaptiveCTS, Campaign, Context, Feedback, Session, simulat
 from cmab.policies._kernels_adaptive import factor_of, pooled_dispersion, weight_of
 from cmab.policies.hierarchical import MEANS, WEIGHTS
 from instances import BernoulliArms, SemiBandit
-from instances.arms import BetaArms
+from instances.arms import BetaArms, EmpiricalArms
 from oracles import TopK
 
 A = np.outer(MEANS, WEIGHTS).ravel()
@@ -284,3 +284,43 @@ def test_the_compiled_loop_is_taken():
         AdaptiveCTS(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 6)), oracle), 50, rng=0
     )
     assert result.path == "compiled"
+
+
+# The default learner
+
+
+def test_an_oracle_alone_has_the_default_learner(tmp_path):
+    oracle = TopK(4, 2)
+    environment = SemiBandit(BernoulliArms([0.1, 0.2, 0.8, 0.9]), oracle)
+    alone, named = (simulate(given, environment, 200, rng=0) for given in (oracle, AdaptiveCTS(oracle)))
+    assert np.array_equal(alone.rewards, named.rewards)
+    session = Session(oracle, rng=0, support=(0.0, 5.0))
+    assert isinstance(session.policy, AdaptiveCTS) and session.policy.support == (0.0, 5.0)
+    assert Session(oracle, support=(-np.inf, np.inf)).policy.support == (0.0, 1.0)
+    session.tell(Feedback(session.ask(), [5.0, 0.0]))
+    session.save(tmp_path / "session")
+    again = Session.load(tmp_path / "session", oracle)
+    assert repr(again.policy) == repr(session.policy) and again.state.rounds == 1
+    wide = simulate(oracle, SemiBandit(EmpiricalArms([[0.0, 3.0]] * 4, (0.0, 3.0)), oracle), 10, rng=0)
+    assert wide.rewards[0, -1] >= 0.0
+
+
+def test_a_campaign_keeps_the_learner_and_the_support_of_its_journal(tmp_path):
+    oracle = TopK(4, 2)
+    new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
+    first = Campaign(oracle, new, support=(0.0, 9.0))
+    assert isinstance(first.policy, AdaptiveCTS) and first.policy.support == (0.0, 9.0)
+    request = first.ask()
+    first.tell(dict.fromkeys(request, 9.0), request)
+    assert Campaign(oracle, new).policy.support == (0.0, 9.0)
+    Campaign(CTS(oracle), old)
+    assert type(Campaign(oracle, old).policy) is CTS
+    with pytest.raises(ValueError, match="must be the journal of a campaign"):
+        (tmp_path / "broken.jsonl").write_text("no journal\n")
+        Campaign(oracle, tmp_path / "broken.jsonl")
+
+
+def test_what_is_neither_policy_nor_oracle_is_refused():
+    for call in (Session, lambda given: simulate(given, None, 5)):
+        with pytest.raises(TypeError, match="policy must be a Policy"):
+            call(5)
