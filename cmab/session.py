@@ -460,15 +460,15 @@ class Session(Generic[State]):
             check_policy_instance(policy)
         file = _state.read(Path(path))
         try:
-            policy = learner_for(policy, interval_of(file.header["support"]))
+            learner: Policy[State] = learner_for(policy, interval_of(file.header["support"]))
             # The seed has no effect, because the generator is replaced by the one in the file.
-            session = cls(policy, rng=0)
-            is_same = check_header(file.header, policy, accept_changes)
+            session = cls(learner, rng=0)
+            is_same = check_header(file.header, learner, accept_changes)
             session._restore(file.header)
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
-        session.state = _state.fill(file, policy.initial_state())
+        session.state = _state.fill(file, learner.initial_state())
         if is_same and not accept_changes and file.header.get("is_learned", False):
             try:
                 check_learned(session.state, session.support, session._closed)
@@ -477,7 +477,7 @@ class Session(Generic[State]):
                     f"{path} must hold a session of this policy: {error}. If it was valid for the policy of"
                     " that time, Session.load(..., accept_changes=True) accepts it unchanged"
                 ) from None
-        check_budgets(policy, session.state)
+        check_budgets(learner, session.state)
         return session
 
     def _restore(self, header: dict[str, Any]) -> None:

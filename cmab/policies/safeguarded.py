@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab import validation
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import real
@@ -18,7 +19,6 @@ from cmab.policies.cucb import CUCB
 from cmab.policy import best_within, refuse_parts
 from cmab.statistics import ArmStatistics, count
 from cmab.ticket import Ticket
-from cmab.validation import shown
 
 
 @dataclass
@@ -68,8 +68,7 @@ class SafeguardState:
         """
         self.learned.check(fresh.learned)
         count("rounds", self.learned.rounds)
-        if not (isinstance(self.spent, float) and math.isfinite(self.spent)):
-            raise ValueError(f"spent must be a finite number, got {shown(self.spent)}")
+        validation.real("spent", self.spent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +138,9 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
             raise ValueError(f"policy must have a bounded support, got {self.policy!r} with None")
         oracle, (low, high) = self.oracle, self.support
         object.__setattr__(self, "_bounds", CUCB(oracle, support=self.support))
-        smoothness = oracle.smoothness()
-        scale = self.scale if self.scale is not None else smoothness and smoothness.modulated
+        scale, smoothness = self.scale, oracle.smoothness()
+        if scale is None and smoothness is not None:
+            scale = smoothness.modulated
         if scale is None:
             raise ValueError(
                 "scale must be given, because the oracle declares no modulated smoothness of its rewards, got"
