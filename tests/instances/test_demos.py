@@ -104,9 +104,7 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
         "written to cmab-influence-friends-csv: arms.csv",
     ):
         assert said in printed
-    chosen = (
-        printed.split("Chosen in the last round by Learner: ")[1].split("\n")[0].split("; ")
-    )
+    chosen = printed.split("Chosen in the last round by Learner: ")[1].split("\n")[0].split("; ")
     assert len(chosen) == 2
     assert all(name.startswith("Nº ") and name.endswith(", Ann") for name in chosen)
     assert (tmp_path / "cmab-influence-friends-csv" / "picture.png").stat().st_size > 1000
