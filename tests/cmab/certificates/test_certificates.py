@@ -26,6 +26,7 @@ from cmab import (
 )
 from cmab.certificates._rewards import least_expected
 from cmab.certificates.played import Played
+from cmab.results.regret_certificate import _raised
 from instances import BernoulliArms, CascadeModel, Coverage, IndependentCascade, SemiBandit
 from instances.experiments import regret_certificate as experiment
 from oracles import DegreeHeuristic, InfluenceMaximization, Knapsack, RankedTopK, ShortestPath, TopK
@@ -277,7 +278,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
     again = Campaign(CTS(oracle), tmp_path / "campaign.jsonl")
     assert str(again.regret_bound()) == str(before)
     told = str(campaign.summary())
-    assert f"the best super arm would bring at most {before.exact_gap:.3g} more a round than" in told
+    assert f"the best super arm would bring at most {_raised(before.exact_gap)} more a round than" in told
     assert "With 90 %" in str(campaign.summary(delta=0.1))
     assert "confidence" not in str(campaign.summary(delta=None))
     with pytest.raises(ValueError, match="delta"):
