@@ -16,6 +16,7 @@ from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch
+from cmab.testing._trials import Trial, oracle_steps
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
@@ -24,6 +25,8 @@ TOLERANCE = 1e-9
 _ENUMERABLE = 12
 _ALONE = 12
 _AT_LEAST = 8
+# Number of degenerate and of random problems of a short run.
+_TRIED = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,13 @@ class Subject:
             yield item
             step = watch.seconds()
             spent, longest = spent + step, max(longest, step)
+
+    @cached_property
+    def trial(self) -> Trial:
+        """A short run: a few problems with ties and without."""
+        problems = self.problems[: 2 * _TRIED : 2] + self.problems[1 : 2 * _TRIED : 2]
+        few = max(2, min(2 * _TRIED, int(0.01 * self.seconds / max(self.cost, 1e-9))))
+        return Trial(self.oracle, oracle_steps, (problems[-few:],))
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
         """Return the answer of the oracle for a generator with seed `state`."""

@@ -17,6 +17,7 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
+from cmab.testing._trials import Trial, policy_steps
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
@@ -76,6 +77,11 @@ class Subject:
         """A copy of the policy from before its first round."""
         policy: AnyPolicy = pickle.loads(self.untouched)
         return policy
+
+    @cached_property
+    def trial(self) -> Trial:
+        """A short run in the environment of round 1."""
+        return Trial(self.policy, policy_steps, (self.place, self.rng))
 
     @cached_property
     def place(self) -> Environment:

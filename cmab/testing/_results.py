@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
+from cmab.testing._process_state import kept_settings
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
         started = perf_counter()
         text, false_alarm, expected = "", 0.0, check.expected_failure
         try:
-            finding = check.find()
+            with kept_settings():  # a fault of one check must not disturb the others
+                finding = check.find()
         except UnfinishedCheck as error:
             if not expected:
                 # An earlier fault is the likely cause of the exception, so that only the title is listed.

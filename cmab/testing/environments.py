@@ -9,12 +9,17 @@ from cmab.environment import Environment
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
 from cmab.testing._checks import CheckFunction
 from cmab.testing._environment_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
+    process.check_process,
     rounds.check_determinism,
     rounds.check_coins,
     rounds.check_support,
@@ -32,6 +37,11 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_clock,
     rounds.check_global_randomness,
     pulls.check_pickling,
+    process.check_output,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 

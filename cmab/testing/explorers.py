@@ -8,11 +8,16 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_runs as runs_
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
+    process.check_process,
     runs_.check_form,
     runs_.check_determinism,
     runs_.check_state,
@@ -23,6 +28,11 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_budget,
     answers.check_errors,
     answers.check_places,
+    process.check_output,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 

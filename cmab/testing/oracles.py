@@ -18,11 +18,16 @@ from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
 from cmab.testing._checks import CheckFunction
 from cmab.testing._oracle_subject import Subject, subject_of
 from cmab.testing._results import CheckResult, Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
+    process.check_process,
     answers.check_declaration,
     answers.check_ties,
     answers.check_errors,
@@ -51,6 +56,11 @@ _CHECKS: tuple[CheckFunction, ...] = (
     surroundings.check_growth,
     answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
+    process.check_output,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 

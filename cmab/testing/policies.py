@@ -9,12 +9,17 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
 from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Report
 
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
+    process.check_process,
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
@@ -32,6 +37,11 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_exploration,
     learning.check_optimism,
     runs.check_growth,
+    process.check_output,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 
