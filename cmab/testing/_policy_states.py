@@ -20,6 +20,7 @@ _STATES = 60
 _GAMES = 60
 _DRAWS = 300
 _LEVEL = 1e-10
+_MANY_DRAWS, _MOST_NAMES = 2000, 100
 _LATE = (10**4, 10**6, 10**9, 10**12, 2**52)
 _PLAIN = Finding("not tried: the state is not a plain ArmStatistics")
 
@@ -175,7 +176,8 @@ def _own_data(policy: Any) -> str:
     for name, part in named.items():
         is_number = part is None or isinstance(part, bool | int | float | str | np.number)
         is_short = isinstance(part, tuple) and len(part) <= 2
-        if name not in ("oracle",) and not (is_number or is_short or callable(part) or hasattr(part, "__get__")):
+        is_method = callable(part) or hasattr(part, "__get__")
+        if name not in ("oracle", "_abc_impl", "_takes") and not (is_number or is_short or is_method):
             return str(name)
     return ""
 
@@ -205,25 +207,44 @@ def check_propensity(subject: Subject) -> Finding:
     """Check that `propensity` is the frequency with which `select` chooses a super arm."""
     policy, rng = subject.policy, np.random.default_rng((37, subject.rng))
     state, tests, context = policy.initial_state(rng), 0, subject.place.context
-    from scipy.stats import binomtest
-
     for number in range(31):
         chosen = subject.select(policy, state, rng)
         if number % 10 == 0:
             if policy.propensity(state, chosen, context) is None:
                 return Finding("no propensities are declared")
-            drawn: dict[tuple[int, ...], int] = {}
-            for seed in range(_DRAWS):
-                arm = subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed)))
-                drawn[tuple(arm.tolist())] = drawn.get(tuple(arm.tolist()), 0) + 1
-            for arm, times in drawn.items():
-                claimed = policy.propensity(state, np.array(arm, np.int64), context)
-                text = "the propensity of {} in round {} must be a probability, got {!r}"
-                good = claimed is not None and 0.0 < claimed <= 1.0 + 1e-12
-                require(good, "propensity", text, arm, number, claimed)
-                chance = binomtest(times, _DRAWS, min(float(claimed or 1.0), 1.0)).pvalue
-                text = "in round {}, {} was selected in {} of {} draws, but its propensity is {:.6g}"
-                require(chance > _LEVEL, "propensity", text, number, arm, times, _DRAWS, claimed)
-                tests += 1
+            tests += _check_frequencies(subject, state, number)
         subject.learn(state, chosen, subject.place.play(chosen.copy(), rng), rng)
-    return Finding(f"{tests} super arms, {_DRAWS} draws each", tests * _LEVEL)
+    return Finding(f"{tests} comparisons of frequencies", tests * _LEVEL)
+
+
+def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
+    """Compare frequencies with propensities, and the frequency of super arms that were not drawn before."""
+    from scipy.stats import binomtest
+
+    policy, context = subject.policy, subject.place.context
+    drawn: list[tuple[int, ...]] = []
+    for seed in subject.timed(range(_MANY_DRAWS), 0.1):
+        arm = subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed)))
+        drawn.append(tuple(arm.tolist()))
+    n, mass = len(drawn), 0.0
+    half, names = n // 2, list(dict.fromkeys(drawn))[:_MOST_NAMES]
+    first = set(drawn[:half])
+    for arm in names:
+        claimed = policy.propensity(state, np.array(arm, np.int64), context)
+        text = "the propensity of {} in round {} must be a probability, got {!r}"
+        good = claimed is not None and 0.0 < claimed <= 1.0 + 1e-12
+        require(good, "propensity", text, arm, number, claimed)
+        chance = min(float(claimed or 0.0), 1.0)
+        mass += chance if arm in first else 0.0
+        text = "in round {}, {} was selected in {} of {} draws, but its propensity is {:.6g}"
+        told = (number, arm, drawn.count(arm), n, chance)
+        require(binomtest(drawn.count(arm), n, chance).pvalue > _LEVEL, "propensity", text, *told)
+    if set(names) != set(drawn):
+        return len(names)
+    # Super arms of the first half have a total probability, which the second half tests.
+    text = "in round {}, the propensities of {} super arms sum to {:.6g}, but {} of {} further draws were of them"
+    again = sum(arm in first for arm in drawn[half:])
+    told = (number, len(first), mass, again, n - half)
+    good = mass <= 1.0 + 1e-9 and binomtest(again, n - half, min(mass, 1.0)).pvalue > _LEVEL
+    require(good, "propensity", text, *told)
+    return len(names) + 1

@@ -8,7 +8,9 @@ from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_rounds as differing
+from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_runs as runs
+from cmab.testing import _policy_states as states
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
@@ -36,6 +38,15 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_learning,
     learning.check_exploration,
     learning.check_optimism,
+    reports.check_conservation,
+    reports.check_report_order,
+    reports.check_missing_reward,
+    states.check_rare_states,
+    states.check_late_rounds,
+    states.check_constant_outcomes,
+    states.check_relabelling,
+    states.check_aliasing,
+    states.check_propensity,
     runs.check_growth,
     process.check_output,
     variations.check_surroundings,
