@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ _STATES = 60
 _GAMES = 60
 _DRAWS = 300
 _LEVEL = 1e-10
+#: Attributes of every policy, apart from its parameters.
+_KNOWN = ("oracle", "forms", "stale_forms", "_abc_impl", "_takes", "memory_parameters", "understood")
 _MANY_DRAWS, _MOST_NAMES = 2000, 100
 _LATE = (10**4, 10**6, 10**9, 10**12, 2**52)
 _PLAIN = Finding("not tried: the state is not a plain ArmStatistics")
@@ -131,9 +133,10 @@ def check_relabelling(subject: Subject) -> Finding:
     policy = subject.policy
     if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
         return Finding("not tried: the policy has no indices of plain statistics")
-    if named := _own_data(policy):
+    n = policy.oracle.n_arms
+    if named := _own_data(policy, n):
         return Finding(f"not tried: `{named}` may tell arms apart")
-    n, rng = policy.oracle.n_arms, np.random.default_rng((35, subject.rng))
+    rng = np.random.default_rng((35, subject.rng))
     tests = 0
     for count in (0, 1, 5, 200):
         fraction = float(rng.uniform(0.2, 0.8))
@@ -167,7 +170,7 @@ def _indices(policy: Any, state: ArmStatistics, seed: int) -> FloatArray:
     return np.array(policy.indices(copy.deepcopy(state), np.random.default_rng(seed)), np.float64)
 
 
-def _own_data(policy: Any) -> str:
+def _own_data(policy: Any, n_arms: int) -> str:
     """Return the name of an attribute that may hold a number for each arm, or ''."""
     named = dict(vars(policy))
     for cls in type(policy).__mro__:
@@ -175,9 +178,9 @@ def _own_data(policy: Any) -> str:
             named |= {name: part for name, part in vars(cls).items() if not name.startswith("__")}
     for name, part in named.items():
         is_number = part is None or isinstance(part, bool | int | float | str | np.number)
-        is_short = isinstance(part, tuple) and len(part) <= 2
+        is_short = isinstance(part, Sized) and len(part) < n_arms
         is_method = callable(part) or hasattr(part, "__get__")
-        if name not in ("oracle", "_abc_impl", "_takes") and not (is_number or is_short or is_method):
+        if name not in _KNOWN and not (is_number or is_short or is_method):
             return str(name)
     return ""
 

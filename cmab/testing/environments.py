@@ -8,6 +8,7 @@ from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
+from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
@@ -20,8 +21,12 @@ from cmab.testing._results import Kind, Report
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
     process.check_process,
+    relations.check_declaration,
     rounds.check_determinism,
     rounds.check_coins,
+    relations.check_order,
+    relations.check_stream,
+    relations.check_input,
     rounds.check_support,
     rounds.check_outcomes,
     rounds.check_triggers,
@@ -33,6 +38,12 @@ _CHECKS: tuple[CheckFunction, ...] = (
     pulls.check_pulls,
     pulls.check_squares,
     pulls.check_independence,
+    relations.check_pull_order,
+    relations.check_scale,
+    relations.check_laws,
+    relations.check_agreement,
+    relations.check_succession,
+    relations.check_replay,
     rounds.check_stationarity,
     rounds.check_clock,
     rounds.check_global_randomness,
