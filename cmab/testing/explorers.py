@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
+from cmab.testing import _explorer_claims as claims
+from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
@@ -26,6 +28,13 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_clock,
     runs_.check_global_randomness,
     runs_.check_budget,
+    reports.check_conservation,
+    reports.check_report_order,
+    reports.check_constant_outcomes,
+    reports.check_aliasing,
+    reports.check_undo,
+    claims.check_certificates,
+    claims.check_intervals,
     answers.check_errors,
     answers.check_places,
     process.check_output,
