@@ -13,6 +13,7 @@ from cmab.testing.explorers import check_explorer
 from cmab.testing.kinds import check, checks
 from cmab.testing.oracles import OracleReport, check_oracle
 from cmab.testing.policies import check_policy
+from cmab.testing.properties import Property, properties
 
 # The former names of `checks`, one for each kind of object.
 oracle_checks = policy_checks = explorer_checks = environment_checks = checks
@@ -23,6 +24,7 @@ __all__ = [
     "ConformanceError",
     "Finding",
     "OracleReport",
+    "Property",
     "Report",
     "check",
     "check_environment",
@@ -35,4 +37,5 @@ __all__ = [
     "oracle_checks",
     "parametrize_with_checks",
     "policy_checks",
+    "properties",
 ]

@@ -65,7 +65,10 @@ def check_order(subject: Subject) -> Finding:
 
 def _require_same_round(super_arm: IntArray, order: IntArray, one: Feedback, two: Feedback) -> None:
     first, second = (dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in (one, two))
-    text = "the super arm {} shows outcome {} of arm {}, but in the order {} outcome {}, for the same generator state"
+    text = (
+        "the super arm {} shows outcome {} of arm {}, but in the order {} outcome {}, for the same"
+        " generator state"
+    )
     for arm in first.keys() & second.keys():
         told = (super_arm, first[arm], arm, order, second[arm])
         require(first[arm] == second[arm], "order", text, *told)
@@ -86,7 +89,8 @@ def check_stream(subject: Subject) -> Finding:
             ends.append(repr(rng.bit_generator.state))
         differ = next((arm for arm, end in zip(arms, ends, strict=True) if end != ends[0]), None)
         text = (
-            "play draws other numbers for super arm {} than for {}, so that policies that differ once meet other"
+            "play draws other numbers for super arm {} than for {}, so that policies that differ"
+            " once meet other"
             " outcomes in all later rounds; draw one number and derive the outcomes from it (`round_key`)"
         )
         require(differ is None, "stream", text, differ, arms[0])
@@ -110,14 +114,22 @@ def check_input(subject: Subject) -> Finding:
                 array[...] = 0
         again = place.play(fixed, np.random.default_rng(3))
         same = np.array_equal(again.arms, kept[0]) and np.array_equal(again.outcomes, kept[1])
-        text = "after the feedback was overwritten, the same round of {} showed {} and {} instead of {} and {}"
+        text = (
+            "after the feedback was overwritten, the same round of {} showed {} and {} instead of {} and {}"
+        )
         require(same, "input", text, super_arm, again.arms, again.outcomes, *kept)
     if not subject.first_pulls:
         return Finding("rounds only")
     arms = np.resize(subject.arms[::-1], 2 * len(subject.arms))
     given = arms.copy()
     outcomes = place.pull(given, np.random.default_rng(3))
-    require(np.array_equal(given, arms), "input", "pull must not modify its arms, but changed {} to {}", arms, given)
+    require(
+        np.array_equal(given, arms),
+        "input",
+        "pull must not modify its arms, but changed {} to {}",
+        arms,
+        given,
+    )
     kept_outcomes = np.array(outcomes)
     if isinstance(outcomes, np.ndarray) and outcomes.flags.writeable:
         outcomes[...] = 0.0
@@ -132,17 +144,36 @@ def check_pull_order(subject: Subject) -> Finding:
     place, rng = subject.environment, np.random.default_rng((15, subject.rng))
     asked = rng.permutation(np.resize(subject.arms, max(_PULLS, 40 * len(subject.arms))))
     outcomes = np.asarray(place.pull(asked.copy(), rng))
-    require(outcomes.shape == asked.shape, "pull order", "pull of {} arms returned shape {}", len(asked), outcomes.shape)
+    require(
+        outcomes.shape == asked.shape,
+        "pull order",
+        "pull of {} arms returned shape {}",
+        len(asked),
+        outcomes.shape,
+    )
     tests = 0
     means, rare = np.array(place.means, np.float64), _spread(place.support)
     for arm in subject.arms:
-        require_mean("pull order", f"pulls of arm {arm} in mixed order", outcomes[asked == arm], float(means[arm]), rare)
+        require_mean(
+            "pull order",
+            f"pulls of arm {arm} in mixed order",
+            outcomes[asked == arm],
+            float(means[arm]),
+            rare,
+        )
         tests += 1
     few = rng.permutation(np.resize(subject.arms, max(2000, 40 * len(subject.arms))))
     pulls = rng.integers(1, 6, len(few))
     sums, squares = place.pull_many(few.copy(), pulls.copy(), rng)
     fits = np.shape(sums) == few.shape and np.shape(squares) == few.shape
-    require(fits, "pull order", "pull_many of {} arms returned shapes {} and {}", len(few), np.shape(sums), np.shape(squares))
+    require(
+        fits,
+        "pull order",
+        "pull_many of {} arms returned shapes {} and {}",
+        len(few),
+        np.shape(sums),
+        np.shape(squares),
+    )
     for arm in subject.arms:
         here = few == arm
         # Deviations of the sums from their expectations average to 0.
@@ -151,7 +182,14 @@ def check_pull_order(subject: Subject) -> Finding:
         tests += 1
     shown = place.sample(few[:1].copy(), 3, np.random.default_rng(1))
     good = np.array_equal(shown.arms, few[:1]) and shown.pulls is not None and shown.pulls[0] == 3
-    require(good, "pull order", "sample of arm {} with 3 pulls returned arms {} with pulls {}", few[0], shown.arms, shown.pulls)
+    require(
+        good,
+        "pull order",
+        "sample of arm {} with 3 pulls returned arms {} with pulls {}",
+        few[0],
+        shown.arms,
+        shown.pulls,
+    )
     return Finding(f"{len(asked)} pulls and {len(few)} sums in mixed order", tests * MEAN_LEVEL)
 
 
@@ -190,7 +228,10 @@ def check_laws(subject: Subject) -> Finding:
         if len(here) < 200:
             continue
         chance = ks_2samp(here[:4000], sample[:4000], method="asymp").pvalue
-        text = "outcomes of arm {} in rounds (mean {:.4g}, deviation {:.4g}) and pulls ({:.4g}, {:.4g}) have other laws"
+        text = (
+            "outcomes of arm {} in rounds (mean {:.4g}, deviation {:.4g}) and pulls ({:.4g}, {:.4g})"
+            " have other laws"
+        )
         told = (arm, here.mean(), here.std(), sample.mean(), sample.std())
         require(chance > _LEVEL, "laws", text, *told)
         tests += 1
@@ -203,7 +244,10 @@ def check_agreement(subject: Subject) -> Finding:
     if not isinstance(oracle, Oracle) or not oracle.is_linear or place.context is not None:
         return Finding("not tried: there is no oracle of sums")
     for super_arm in subject.super_arms:
-        here, there = place.expected_reward(super_arm), oracle.expected_reward(super_arm, np.array(place.means))
+        here, there = (
+            place.expected_reward(super_arm),
+            oracle.expected_reward(super_arm, np.array(place.means)),
+        )
         text = "the expected reward of {} is {:.6g}, but its oracle computes {:.6g} from the true means"
         require(abs(here - there) <= _SLACK * (1 + abs(there)), "agreement", text, super_arm, here, there)
     return Finding(f"{len(subject.super_arms)} super arms")
@@ -219,7 +263,10 @@ def check_replay(subject: Subject) -> Finding:
         again = subject.more(super_arm, len(rounds), rng)
         for number, (one, two) in enumerate(zip(rounds, again, strict=True)):
             same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
-            text = "round {} of {} showed outcomes {} of arms {}, and in a second run with the same seed {} of {}"
+            text = (
+                "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
+                " seed {} of {}"
+            )
             told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
             require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
             played += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +13,13 @@ from cmab.feedback import Feedback
 from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, Stopwatch, require
-from cmab.testing._explorer_answers import _identify
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._statistics import binomial_tail
+from cmab.testing._trials import prepared
 
 _GAP = 0.04
-_RUNS, _BATCH = 200, 20
-_SAMPLES = 2000
-_REQUESTS = 120
+_RUNS, _AT_LEAST = 200, 3
+_REQUESTS = 300
 _UNKNOWN = 0.5
 _TOLERANCE = 1e-9
 
@@ -57,13 +56,12 @@ class Close(Environment):
 class Run(NamedTuple):
     """The state of a session after a request, and the problem."""
 
-    number: int
     state: Any
     place: Close
 
 
 def hard(subject: Subject, number: int) -> Close:
-    """Return a problem with close means in a random order, which satisfies the assumptions of the explorer."""
+    """Return a problem with close means in random order that satisfies the assumptions of the explorer."""
     explorer, environment = subject.explorer, subject.environment
     support = explorer.support or ((-np.inf, np.inf) if explorer.sigma is not None else environment.support)
     sigma = explorer.sigma if explorer.sigma is not None else environment.sigma
@@ -78,17 +76,28 @@ def _delta(subject: Subject) -> float:
     return float(declared) if is_rate and declared is not None else _UNKNOWN
 
 
-def _states(subject: Subject, runs: int) -> Iterator[Run]:
-    for number in range(runs):
-        place = hard(subject, number)
-        session: Session[Any] = Session(subject.explorer, rng=number)
-        coins = np.random.default_rng((subject.rng, 42, number))
+def _runs(subject: Subject, look: Callable[[Run], bool]) -> tuple[int, int]:
+    """Run sessions on close means until `look` returns true. Return the number of such runs, and of all.
+
+    The runs are repeated while time is left, and longer if some of them show a fault.
+    """
+    watch, bad, runs = Stopwatch(), 0, 0
+    while runs < _RUNS:
+        place, session = hard(subject, runs), Session[Any](subject.explorer, rng=runs)
+        coins = np.random.default_rng((subject.rng, 42, runs))
         for _ in range(_REQUESTS):
             if session.is_done:
                 break
             ticket = session.ask()
             session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
-            yield Run(number, session.state, place)
+            if look(Run(session.state, place)):
+                bad += 1
+                break
+        runs += 1
+        share = 0.15 if bad == 0 else 3.0
+        if runs >= _AT_LEAST and watch.seconds() > share * subject.seconds:
+            break
+    return bad, runs
 
 
 def check_certificates(subject: Subject) -> Finding:
@@ -99,58 +108,41 @@ def check_certificates(subject: Subject) -> Finding:
     require(not explorer.is_certified(fresh), "certificates", text)
     if goal is None:
         return Finding("not tried: the explorer declares no goal")
-    watch, wrong, runs = Stopwatch(), set(), 0
-    for run in _states(subject, 60):
-        if run.number not in wrong and explorer.is_certified(run.state):
-            arms = np.array(explorer.recommend(run.state), np.int64)
-            if not goal.is_correct(arms, run.place.means):
-                wrong.add(run.number)
-        runs = run.number + 1
-        if runs > 20 and watch.seconds() > 0.1 * subject.seconds:
-            break
+
+    def is_wrong(run: Run) -> bool:
+        if not explorer.is_certified(run.state):
+            return False
+        return not goal.is_correct(np.array(explorer.recommend(run.state), np.int64), run.place.means)
+
+    wrong, runs = _runs(subject, is_wrong)
     text = "{} of {} runs on close means certified a wrong answer, which contradicts the error rate {:g}"
-    require(binomial_tail(len(wrong), runs, delta) >= LEVEL, "certificates", text, len(wrong), runs, delta)
-    if not explorer.is_proven:
-        return Finding(f"{runs} short runs; nothing is proven", LEVEL)
-    errors, tried = _stopped(subject, delta)
-    return Finding(f"{runs} short and {tried} long runs on close means, {errors} wrong", (1 + tried / _BATCH) * LEVEL)
-
-
-def _stopped(subject: Subject, delta: float) -> tuple[int, int]:
-    """Count runs that stop with a wrong answer. A run that does not stop in time is no error."""
-    goal, errors, runs, watch = subject.explorer.goal, 0, 0, Stopwatch()
-    assert goal is not None
-    while runs < _RUNS and (runs < 2 * _BATCH or watch.seconds() < 0.15 * subject.seconds):
-        place = hard(subject, runs)
-        found = _identify(subject, place, _BATCH, _SAMPLES, (4, runs))
-        errors += int((~found.correct & found.stopped).sum())
-        runs += _BATCH
-        text = "{} of {} runs on close means ({}) stopped with a wrong answer, which contradicts delta={:g}"
-        good = binomial_tail(errors, runs, delta) >= LEVEL
-        require(good, "certificates", text, errors, runs, np.sort(place.means), delta)
-    return errors, runs
+    require(binomial_tail(wrong, runs, delta) >= LEVEL, "certificates", text, wrong, runs, delta)
+    return Finding(f"{runs} runs of {_REQUESTS} requests on close means, {wrong} wrong", LEVEL)
 
 
 def check_intervals(subject: Subject) -> Finding:
     """Check that intervals are ordered numbers, and contain all means with probability ``1 - delta``."""
     explorer, delta = subject.explorer, _delta(subject)
-    outside, runs, watch = set(), 0, Stopwatch()
-    for run in _states(subject, 60):
+
+    def misses(run: Run) -> bool:
         ends = explorer.intervals(run.state)
         if ends is None:
-            return Finding("no intervals are declared")
+            return False
         lower, upper = (np.asarray(end) for end in ends)
         n = explorer.n_arms
         text = "intervals must be two arrays of {} numbers with lower <= upper, got {} and {}"
         good = lower.shape == upper.shape == (n,) and bool((lower <= upper + _TOLERANCE).all())
         require(good, "intervals", text, n, lower, upper)
         slack = _TOLERANCE * (1 + np.abs(run.place.means))
-        if ((run.place.means < lower - slack) | (run.place.means > upper + slack)).any():
-            outside.add(run.number)
-        runs = run.number + 1
-        if runs > 20 and watch.seconds() > 0.15 * subject.seconds:
-            break
-    text = "in {} of {} runs an interval missed the true mean of its arm, which contradicts the error rate {:g}"
+        return bool(((run.place.means < lower - slack) | (run.place.means > upper + slack)).any())
+
+    # Intervals need not exist before the first outcomes.
+    if all(len(told) < 5 or not told[4] for _, told in prepared(subject).answers):
+        return Finding("no intervals are declared")
+    outside, runs = _runs(subject, misses)
+    text = (
+        "in {} of {} runs an interval missed the true mean of its arm, which contradicts the error rate {:g}"
+    )
     if explorer.is_proven:
-        require(binomial_tail(len(outside), runs, delta) >= LEVEL, "intervals", text, len(outside), runs, delta)
-    return Finding(f"{runs} runs, {len(outside)} of them with a mean outside", LEVEL)
+        require(binomial_tail(outside, runs, delta) >= LEVEL, "intervals", text, outside, runs, delta)
+    return Finding(f"{runs} runs, {outside} of them with a mean outside", LEVEL)

@@ -91,7 +91,7 @@ def check_conservation(subject: Subject) -> Finding:
             continue
         after = one.learned(subject, one.feedback)
         # Explorers of phases start again.
-        if not len(arms) or after.counters.sum() <= one.state.counters.sum() and not silent[-1]:
+        if not len(arms) or (after.counters.sum() <= one.state.counters.sum() and not silent[-1]):
             continue
         counts = one.state.counts.copy()
         counts[arms] += pulls
@@ -101,7 +101,10 @@ def check_conservation(subject: Subject) -> Finding:
         sums = one.state.counts * one.state.means
         sums[arms] += one.feedback.outcomes
         wrong = np.flatnonzero(np.abs(after.counts * after.means - sums) > 1e-7 * (1 + np.abs(sums)))
-        text = "a report of arms {} with outcomes {} changed the sums of the outcomes of arms {} to {} instead of {}"
+        text = (
+            "a report of arms {} with outcomes {} changed the sums of the outcomes of arms {} to {}"
+            " instead of {}"
+        )
         told = (arms, one.feedback.outcomes, wrong, (after.counts * after.means)[wrong], sums[wrong])
         require(not len(wrong), "conservation", text, *told)
         tried += 1
@@ -137,7 +140,10 @@ def check_report_order(subject: Subject) -> Finding:
         )
         states = [one.learned(subject, feedback) for feedback in (told, turned)]
         answers = [np.array(subject.explorer.recommend(state)) for state in states]
-        text = "the report of arms {} and outcomes {} has another effect than the same report in reverse order: {} and {}"
+        text = (
+            "the report of arms {} and outcomes {} has another effect than the same report in"
+            " reverse order: {} and {}"
+        )
         if isinstance(states[0], ArmStatistics):
             for name in ("counters", "means"):
                 first, second = (getattr(state, name) for state in states)
@@ -165,13 +171,15 @@ def check_constant_outcomes(subject: Subject) -> Finding:
                 asked.append((ticket.super_arm.tolist(), answer.tolist()))
             runs.append(asked)
         differs = next((n for n, (a, b) in enumerate(zip(*runs, strict=False)) if a != b), None)
-        text = "if all outcomes are {}, request {} and the answer differ for the same seed; break ties with rng"
+        text = (
+            "if all outcomes are {}, request {} and the answer differ for the same seed; break ties with rng"
+        )
         require(differs is None and len(runs[0]) == len(runs[1]), "constant outcomes", text, outcome, differs)
     return Finding(f"4 runs of {_REQUESTS} requests")
 
 
 def check_aliasing(subject: Subject) -> Finding:
-    """Check that answers may be overwritten, and that copies of the state and `step` give the same answers."""
+    """Check that answers may be overwritten, and that copies of the state and `step` answer alike."""
     explorer, tried = subject.explorer, 0
     for one in reports(subject):
         twin = pickle.loads(pickle.dumps(one.state))
@@ -183,7 +191,10 @@ def check_aliasing(subject: Subject) -> Finding:
                 answers.append(np.array(answer))
                 if isinstance(answer, np.ndarray) and answer.flags.writeable:
                     answer[...] = 0
-            text = "after the answer {} of {} was overwritten, the same call gave {}, and with a copy of the state {}"
+            text = (
+                "after the answer {} of {} was overwritten, the same call gave {}, and with a copy"
+                " of the state {}"
+            )
             same = np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
             require(same, "aliasing", text, answers[0], method, answers[1], answers[2])
             if method == "step":
@@ -206,7 +217,13 @@ def check_undo(subject: Subject) -> Finding:
         for name, part in vars(one.state).items():
             now = getattr(state, name)
             if isinstance(part, np.ndarray | int | float):
-                same = np.allclose(np.asarray(now, np.float64), np.asarray(part, np.float64), rtol=1e-9, atol=1e-9, equal_nan=True)
+                same = np.allclose(
+                    np.asarray(now, np.float64),
+                    np.asarray(part, np.float64),
+                    rtol=1e-9,
+                    atol=1e-9,
+                    equal_nan=True,
+                )
                 text = "after update and undo of a report of arms {}, {} of the state is {} instead of {}"
                 require(same, "undo", text, one.feedback.arms, name, now, part)
         tried += 1

@@ -17,8 +17,8 @@ from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._policy_runs import resumed
-from cmab.testing._trials import Trial, explorer_steps
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
+from cmab.testing._trials import Trial, explorer_steps
 
 _BUDGET_REQUESTS = 20_000
 

@@ -68,12 +68,15 @@ def check_conservation(subject: Subject) -> Finding:
         counts = one.state.counts.copy()
         counts[arms] += 1
         text = "a report of arms {} changed the counts from {} to {}; each observed arm must count once"
-        require(np.array_equal(counts, after.counts), "conservation", text, arms, one.state.counts, after.counts)
+        require(
+            np.array_equal(counts, after.counts), "conservation", text, arms, one.state.counts, after.counts
+        )
         sums = one.state.counts * one.state.means
         sums[arms] += outcomes
         wrong = np.flatnonzero(np.abs(after.counts * after.means - sums) > 1e-7 * (1 + np.abs(sums)))
         text = (
-            "a report of arms {} with outcomes {} changed the sums of the outcomes of arms {} to {} instead of"
+            "a report of arms {} with outcomes {} changed the sums of the outcomes of arms {} to {}"
+            " instead of"
             " {}; add each outcome as it is to the arm in the same place of the report"
         )
         told = (arms, outcomes, wrong, (after.counts * after.means)[wrong], sums[wrong])
@@ -92,7 +95,10 @@ def check_report_order(subject: Subject) -> Finding:
         states = [_learned(subject, one.state, one, told) for told in (one.feedback, turned)]
         if any(state is None for state in states):
             continue  # draws random numbers, perhaps one for each arm
-        text = "the report of arms {} and outcomes {} has another effect than the same report in reverse order: {}"
+        text = (
+            "the report of arms {} and outcomes {} has another effect than the same report in"
+            " reverse order: {}"
+        )
         what = _difference(subject, *states)
         require(not what, "report order", text, one.feedback.arms, one.feedback.outcomes, what)
         tried += n > 1
@@ -111,7 +117,10 @@ def check_missing_reward(subject: Subject) -> Finding:
         if state is None:
             continue
         spoiled = _with_nan(state)
-        text = "after a round without a reward (nan), {} of the state contains nan; not every environment shows rewards"
+        text = (
+            "after a round without a reward (nan), {} of the state contains nan; not every"
+            " environment shows rewards"
+        )
         require(not spoiled, "missing reward", text, spoiled)
         super_arm = subject.select(subject.policy, state, np.random.default_rng(0))
         require(subject.is_super_arm(super_arm), "missing reward", "{} is not feasible", super_arm)

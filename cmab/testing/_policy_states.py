@@ -70,7 +70,9 @@ def _rare(subject: Subject) -> Iterator[ArmStatistics]:
     n, rng = subject.policy.oracle.n_arms, np.random.default_rng((34, subject.rng))
     for number in range(_STATES):
         top = (1, 2, 10, 1000, 10**6, 10**9, 2**40)[number % 7]
-        counts = rng.integers(0, top, n, endpoint=True) if number % 2 else rng.choice(np.array([0, 1, top]), n)
+        counts = (
+            rng.integers(0, top, n, endpoint=True) if number % 2 else rng.choice(np.array([0, 1, top]), n)
+        )
         ends = rng.choice(np.array([0.0, 0.5, 1.0]), n)
         fractions = ends if number % 3 else np.where(rng.random(n) < 0.5, ends, rng.random(n))
         yield written(subject, counts, fractions, spread=float(number % 4 != 0))
@@ -78,7 +80,9 @@ def _rare(subject: Subject) -> Iterator[ArmStatistics]:
 
 def _check_indices(subject: Subject, state: ArmStatistics, told: tuple[Any, ...]) -> None:
     indices: Any = subject.policy.indices(copy.deepcopy(state), np.random.default_rng(1))
-    text = "for counts {}, means {} and deviations {}, `indices` returned {}; it must return {} numbers, not nan"
+    text = (
+        "for counts {}, means {} and deviations {}, `indices` returned {}; it must return {} numbers, not nan"
+    )
     n = len(state.means)
     good = isinstance(indices, np.ndarray) and indices.shape == (n,) and indices.dtype.kind in "fiu"
     require(good and not np.isnan(indices).any(), "rare states", text, *told, indices, n)
@@ -92,7 +96,10 @@ def check_late_rounds(subject: Subject) -> Finding:
     if shares[0] < 0.9:
         return Finding("not tried: the policy does not prefer clearly better arms")
     for t, share in zip(_LATE, shares, strict=True):
-        text = "after {} rounds, the policy selects the best super arm in {:.0%} of the draws, after {} in {:.0%}"
+        text = (
+            "after {} rounds, the policy selects the best super arm in {:.0%} of the draws, after {}"
+            " in {:.0%}"
+        )
         require(share >= 0.5, "late rounds", text, t, share, _LATE[0], shares[0])
     return Finding(f"rounds up to {_LATE[-1]}")
 
@@ -145,7 +152,10 @@ def check_relabelling(subject: Subject) -> Finding:
         if np.array_equal(draws[0], draws[1]):
             first, apart = draws[0][0], np.abs(draws[0] - draws[0][0])
             slack = 1e-6 * (1 + abs(first))
-            text = "arms with {} outcomes of mean {:.3g} each have indices {}; they must not depend on the number of the arm"
+            text = (
+                "arms with {} outcomes of mean {:.3g} each have indices {}; they must not depend on"
+                " the number of the arm"
+            )
             same = bool((apart <= slack).all()) or np.isinf(draws[0]).all()
             require(same, "relabelling", text, count, fraction, draws[0])
             continue
@@ -245,7 +255,10 @@ def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
     if set(names) != set(drawn):
         return len(names)
     # Super arms of the first half have a total probability, which the second half tests.
-    text = "in round {}, the propensities of {} super arms sum to {:.6g}, but {} of {} further draws were of them"
+    text = (
+        "in round {}, the propensities of {} super arms sum to {:.6g}, but {} of {} further draws"
+        " were of them"
+    )
     again = sum(arm in first for arm in drawn[half:])
     told = (number, len(first), mass, again, n - half)
     good = mass <= 1.0 + 1e-9 and binomtest(again, n - half, min(mass, 1.0)).pvalue > _LEVEL

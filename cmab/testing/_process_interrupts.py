@@ -53,7 +53,9 @@ def _files(thing: Any) -> set[str]:
     for cls in type(thing).__mro__:
         for part in vars(cls).values():
             inner = getattr(part, "unguarded", part)
-            code = getattr(getattr(inner, "fget", None) or getattr(inner, "__wrapped__", inner), "__code__", None)
+            code = getattr(
+                getattr(inner, "fget", None) or getattr(inner, "__wrapped__", inner), "__code__", None
+            )
             if code is not None and cls.__module__.split(".")[0] not in ("cmab", "abc", "typing", "enum"):
                 found.add(code.co_filename)
     return found

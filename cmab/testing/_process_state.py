@@ -43,7 +43,12 @@ def settings() -> dict[str, Any]:
         "the thread switch interval": sys.getswitchinterval(),
         "the garbage collector": (gc.isenabled(), gc.get_threshold(), gc.get_debug()),
         "the standard streams": (id(sys.stdin), id(sys.stdout), id(sys.stderr)),
-        "the hooks of the interpreter": (sys.excepthook, sys.displayhook, threading.excepthook, sys.gettrace()),
+        "the hooks of the interpreter": (
+            sys.excepthook,
+            sys.displayhook,
+            threading.excepthook,
+            sys.gettrace(),
+        ),
         "the root logger": (logging.root.level, list(logging.root.handlers), logging.root.manager.disable),
         "the decimal context": (decimal.getcontext().prec, decimal.getcontext().rounding),
         "the locale": _locale(),
@@ -99,7 +104,7 @@ def kept_settings() -> Iterator[None]:
         yield
     finally:
         restore(before)
-        np.set_printoptions(**options)  # type: ignore[arg-type]
+        np.set_printoptions(**options)
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
@@ -124,7 +129,10 @@ def _equal(one: Any, other: Any) -> bool:
 def _difference(one: Any, other: Any) -> str:
     if isinstance(one, dict) and isinstance(other, dict):
         names = [key for key in {**one, **other} if not _equal(one.get(key), other.get(key))]
-        named = [getattr(name[0], "__name__", "") + "." + name[1] if isinstance(name, tuple) else str(name) for name in names]
+        named = [
+            getattr(name[0], "__name__", "") + "." + name[1] if isinstance(name, tuple) else str(name)
+            for name in names
+        ]
         return ", ".join(sorted(named)[:5])
     return f"{str(one)[:80]} became {str(other)[:80]}"
 
@@ -141,7 +149,7 @@ def resources() -> dict[str, int]:
 
 def _count(folder: str) -> int:
     try:
-        return len(os.listdir(folder))
+        return sum(1 for _ in Path(folder).iterdir())
     except OSError:
         return 0
 

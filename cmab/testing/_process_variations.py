@@ -20,8 +20,33 @@ from cmab.testing._trials import Answer, Trial, prepared
 
 _SHARE = 0.15
 #: Variables that the system and libraries need. Their effect is known.
-_NEEDED = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG", "LANGUAGE", "SHELL", "TERM", "TZ")
-_LIBRARIES = ("NUMBA_", "CMAB_", "OMP_", "MKL_", "OPENBLAS_", "PYTHON", "PYTEST_", "LC_", "LD_", "XDG_", "MPL")
+_NEEDED = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "SHELL",
+    "TERM",
+    "TZ",
+)
+_LIBRARIES = (
+    "NUMBA_",
+    "CMAB_",
+    "OMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "PYTHON",
+    "PYTEST_",
+    "LC_",
+    "LD_",
+    "XDG_",
+    "MPL",
+)
 _VALUES = ("1", "0", "true", "other")
 
 

@@ -27,7 +27,9 @@ def later(*subjects: object) -> Iterator[None]:
     They are also replaced in the modules of the classes of `subjects`, which may have imported them by name.
     All clocks continue at their own pace.
     """
-    false = [(getattr(time, name), _shifted(getattr(time, name), name.endswith("_ns"))) for name in _NAMES]
+    false: list[tuple[Any, Any]] = [
+        (getattr(time, name), _shifted(getattr(time, name), name.endswith("_ns"))) for name in _NAMES
+    ]
     false += [(getattr(time, name), _dated(getattr(time, name))) for name in _DATES]
     false += [(datetime.datetime, _LaterTime), (datetime.date, _LaterDate)]
     places = [vars(time), vars(datetime)]
@@ -71,7 +73,7 @@ class _LaterTime(datetime.datetime):
 
     @classmethod
     def utcnow(cls) -> Any:
-        return _TIME.now(datetime.timezone.utc).replace(tzinfo=None) + datetime.timedelta(seconds=_LATER)
+        return _TIME.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=_LATER)
 
     @classmethod
     def today(cls) -> Any:

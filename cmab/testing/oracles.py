@@ -15,6 +15,7 @@ from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
+from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
@@ -47,6 +48,12 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_neighbours,
     guarantees.check_scale,
     answers.check_membership,
+    relations.check_rewards,
+    relations.check_zeros,
+    relations.check_labels,
+    relations.check_constancy,
+    relations.check_generator,
+    relations.check_triggered,
     rewards.check_monotonicity,
     rewards.check_triggering,
     rewards.check_smoothness,

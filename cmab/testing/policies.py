@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _policy_learning as learning
-from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_reports as reports
+from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing import _policy_states as states
 from cmab.testing import _process_checks as process
@@ -131,7 +131,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    17
+    32
     """
     return POLICIES.check(
         policy, environment, rounds=rounds, seconds=seconds, expected_failures=expected_failures, rng=rng

@@ -437,7 +437,9 @@ class ShowsItsMeans(Links):
         return Feedback(super_arm, self.means[super_arm], reward=float(self.means[super_arm].sum()))
 
     def pull(self, arms, rng):
-        self.last = self.means[arms] if not hasattr(self, "last") or len(self.last) != len(arms) else self.last
+        self.last = (
+            self.means[arms] if not hasattr(self, "last") or len(self.last) != len(arms) else self.last
+        )
         return self.last
 
 

@@ -209,7 +209,11 @@ class IgnoresFirst(Sound):
 
 class SortsArms(Sound):
     def update(self, state, feedback):
-        state.update(Feedback(np.sort(feedback.arms), feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares))
+        state.update(
+            Feedback(
+                np.sort(feedback.arms), feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares
+            )
+        )
 
 
 @dataclass
@@ -270,10 +274,14 @@ class WithUndo(Sound):
     def undo(self, state, feedback):
         counts = state.counters[feedback.arms] - feedback.pulls
         sums = state.counters[feedback.arms] * state.means[feedback.arms] - feedback.outcomes
-        squares = state.deviations[feedback.arms] + state.counters[feedback.arms] * state.means[feedback.arms] ** 2
+        squares = (
+            state.deviations[feedback.arms] + state.counters[feedback.arms] * state.means[feedback.arms] ** 2
+        )
         state.means[feedback.arms] = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0)
         state.counters[feedback.arms] = counts
-        state.deviations[feedback.arms] = np.maximum(squares - feedback.squares - counts * state.means[feedback.arms] ** 2, 0)
+        state.deviations[feedback.arms] = np.maximum(
+            squares - feedback.squares - counts * state.means[feedback.arms] ** 2, 0
+        )
         state.rounds -= 1
 
 
@@ -297,12 +305,11 @@ class StopsEarly(Sound):
 
 
 class Narrow(UGapEc):
-    """Its intervals have a third of the width that its level needs."""
+    """Its intervals have a hundredth of the outcomes as width, whatever its level."""
 
     def intervals(self, state):
         lower, upper = super().intervals(state)
-        middle, half = (lower + upper) / 2, (upper - lower) / 20
-        return middle - half, middle + half
+        return np.maximum(lower, state.means - 0.01), np.minimum(upper, state.means + 0.01)
 
 
 def narrow():

@@ -408,7 +408,9 @@ class Overflows(UCB):
 
     def indices(self, stats, rng):
         with np.errstate(all="ignore"):
-            return np.where(stats.counts == 0, 9.0, stats.means * np.sign(stats.counts**4) + 1 / (1 + stats.counts))
+            return np.where(
+                stats.counts == 0, 9.0, stats.means * np.sign(stats.counts**4) + 1 / (1 + stats.counts)
+            )
 
 
 class TiesByItself(UCB):
@@ -455,7 +457,9 @@ class WrongPropensity(UCB):
         return super().select(state, rng)
 
     def propensity(self, state, super_arm, context):
-        best = np.array_equal(np.sort(super_arm), np.sort(UCB(ORACLE).select(state, np.random.default_rng(0))))
+        best = np.array_equal(
+            np.sort(super_arm), np.sort(UCB(ORACLE).select(state, np.random.default_rng(0)))
+        )
         return 0.5 if best else 0.05
 
 

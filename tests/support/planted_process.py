@@ -35,6 +35,7 @@ BASES = {
     "environment": (planted_environments.Links, "play"),
     "explorer": (planted_explorers.Sound, "select"),
 }
+HERE, STARTED = os.getpid(), datetime.datetime.now()
 _left = []
 
 
@@ -96,7 +97,7 @@ def child():
 
 
 def prints():
-    print("solving")  # noqa: T201
+    print("solving")
 
 
 def writes():
@@ -112,7 +113,10 @@ def logs():
 
 
 def forked():
-    return multiprocessing.parent_process() is not None or multiprocessing.current_process().name != "MainProcess"
+    return (
+        multiprocessing.parent_process() is not None
+        or multiprocessing.current_process().name != "MainProcess"
+    )
 
 
 def invalid():
@@ -151,7 +155,12 @@ EFFECTS = {
     "search_path": (lambda: sys.path.append("/planted"), "process"),
     "collector": (gc.disable, "process"),
     "root_logger": (lambda: logging.basicConfig(level=logging.DEBUG, force=True), "process"),
-    "locale": (lambda: locale.setlocale(locale.LC_ALL, "C" if "UTF" in locale.setlocale(locale.LC_ALL) else "C.UTF-8"), "process"),
+    "locale": (
+        lambda: locale.setlocale(
+            locale.LC_ALL, "C" if "UTF" in locale.setlocale(locale.LC_ALL) else "C.UTF-8"
+        ),
+        "process",
+    ),
     "mask": (lambda: os.umask(0o77), "process"),
     "patched": (lambda: setattr(random, "planted", 1) or setattr(random, "shuffle", len), "process"),
     "thread": (thread, "process"),
@@ -176,9 +185,9 @@ CONDITIONS = {
     "reads_filters": (as_error, "surroundings"),
     "reads_thread": (lambda: threading.current_thread() is not threading.main_thread(), "surroundings"),
     "worker": (forked, "worker"),
-    "process": (lambda pid=os.getpid(): os.getpid() != pid, "worker"),
+    "process": (lambda: os.getpid() != HERE, "worker"),
     "under_test": (lambda: "pytest" in sys.modules, "worker"),
-    "calendar": (lambda at=datetime.datetime.now(): (datetime.datetime.now() - at).days > 1, "clock"),  # noqa: DTZ005
+    "calendar": (lambda: (datetime.datetime.now() - STARTED).days > 1, "clock"),
 }
 
 
@@ -198,7 +207,6 @@ def swallows(kind):
 def shares(kind):
     """Return a class of this kind whose copies share a counter with the original."""
     base, method = BASES[kind]
-    calls = {}
 
     def __init__(self, *arguments):
         base.__init__(self, *arguments)
@@ -224,7 +232,6 @@ def faults(kind):
     """Return the faults of one kind."""
     made = [Fault(with_effect(kind, name, effect), check) for name, (effect, check) in EFFECTS.items()]
     made += [
-        Fault(with_condition(kind, name, condition), check)
-        for name, (condition, check) in CONDITIONS.items()
+        Fault(with_condition(kind, name, condition), check) for name, (condition, check) in CONDITIONS.items()
     ]
     return [*made, Fault(swallows(kind), "interrupts"), Fault(shares(kind), "copies")]
