@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ _SLACK = 1e-9
 def check_declaration(subject: Subject) -> None:
     """Check that the numbers of arms, the means, the support and the scale are valid and fit each other."""
     place = subject.environment
-    n, means = place.n_arms, np.asarray(place.means)
+    n: Any = place.n_arms
+    means = np.asarray(place.means)
     is_count = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1
     require(is_count, "declaration", "n_arms must be a positive integer, got {!r}", n)
     numbers = means.shape == (n,) and means.dtype.kind in "fiu" and np.isfinite(means).all()
@@ -122,7 +124,7 @@ def check_input(subject: Subject) -> Finding:
         return Finding("rounds only")
     arms = np.resize(subject.arms[::-1], 2 * len(subject.arms))
     given = arms.copy()
-    outcomes = place.pull(given, np.random.default_rng(3))
+    outcomes: Any = place.pull(given, np.random.default_rng(3))
     require(
         np.array_equal(given, arms),
         "input",

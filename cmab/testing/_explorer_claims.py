@@ -140,9 +140,7 @@ def check_intervals(subject: Subject) -> Finding:
     if all(len(told) < 5 or not told[4] for _, told in prepared(subject).answers):
         return Finding("no intervals are declared")
     outside, runs = _runs(subject, misses)
-    text = (
-        "in {} of {} runs an interval missed the true mean of its arm, which contradicts the error rate {:g}"
-    )
+    text = "in {} of {} runs an interval missed the mean of its arm, which contradicts the error rate {:g}"
     if explorer.is_proven:
         require(binomial_tail(outside, runs, delta) >= LEVEL, "intervals", text, outside, runs, delta)
     return Finding(f"{runs} runs, {outside} of them with a mean outside", LEVEL)

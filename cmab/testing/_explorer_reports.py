@@ -149,7 +149,9 @@ def check_report_order(subject: Subject) -> Finding:
                 first, second = (getattr(state, name) for state in states)
                 same = np.allclose(first, second, rtol=1e-9, atol=1e-12)
                 require(same, "report order", text, told.arms, told.outcomes, first, second)
-        require(np.array_equal(*answers), "report order", text, told.arms, told.outcomes, *answers)
+        require(
+            np.array_equal(answers[0], answers[1]), "report order", text, told.arms, told.outcomes, *answers
+        )
         tried += len(told.arms) > 1
     return Finding(f"{tried} reports of several arms")
 

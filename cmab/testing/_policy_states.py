@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import FloatArray
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
@@ -53,7 +53,7 @@ def check_rare_states(subject: Subject) -> Finding:
         told = (state.counters, state.means, state.deviations)
         try:
             if isinstance(subject.policy, IndexPolicy):
-                _check_indices(subject, state, told)
+                _check_indices(subject.policy, state, told)
             super_arm = subject.select(subject.policy, state, np.random.default_rng(tried))
         except AssertionError:
             raise
@@ -78,8 +78,8 @@ def _rare(subject: Subject) -> Iterator[ArmStatistics]:
         yield written(subject, counts, fractions, spread=float(number % 4 != 0))
 
 
-def _check_indices(subject: Subject, state: ArmStatistics, told: tuple[Any, ...]) -> None:
-    indices: Any = subject.policy.indices(copy.deepcopy(state), np.random.default_rng(1))
+def _check_indices(policy: Any, state: ArmStatistics, told: tuple[Any, ...]) -> None:
+    indices: Any = policy.indices(copy.deepcopy(state), np.random.default_rng(1))
     text = (
         "for counts {}, means {} and deviations {}, `indices` returned {}; it must return {} numbers, not nan"
     )
@@ -173,7 +173,7 @@ def _check_laws(policy: Any, state: ArmStatistics, count: int) -> int:
         text = "arms 0 and {} have the same {} outcomes, but other laws of the index: means {:.4g} and {:.4g}"
         told = (arm, count, draws[:, 0].mean(), others[:, arm].mean())
         require(chance > _LEVEL, "relabelling", text, *told)
-    return draws.shape[1] - 1
+    return int(draws.shape[1]) - 1
 
 
 def _indices(policy: Any, state: ArmStatistics, seed: int) -> FloatArray:
@@ -201,7 +201,7 @@ def check_aliasing(subject: Subject) -> Finding:
     state = policy.initial_state(rng)
     for number in range(20):
         context = subject.place.context
-        chosen: IntArray = policy.select(state, np.random.default_rng(number), context)
+        chosen: Any = policy.select(state, np.random.default_rng(number), context)
         kept = np.array(chosen)
         twin = pickle.loads(pickle.dumps(state))
         if isinstance(chosen, np.ndarray) and chosen.flags.writeable and chosen.size:
@@ -237,8 +237,8 @@ def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
     policy, context = subject.policy, subject.place.context
     drawn: list[tuple[int, ...]] = []
     for seed in subject.timed(range(_MANY_DRAWS), 0.1):
-        arm = subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed)))
-        drawn.append(tuple(arm.tolist()))
+        chosen = subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed)))
+        drawn.append(tuple(chosen.tolist()))
     n, mass = len(drawn), 0.0
     half, names = n // 2, list(dict.fromkeys(drawn))[:_MOST_NAMES]
     first = set(drawn[:half])
@@ -260,7 +260,7 @@ def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
         " were of them"
     )
     again = sum(arm in first for arm in drawn[half:])
-    told = (number, len(first), mass, again, n - half)
+    found = (number, len(first), mass, again, n - half)
     good = mass <= 1.0 + 1e-9 and binomtest(again, n - half, min(mass, 1.0)).pvalue > _LEVEL
-    require(good, "propensity", text, *told)
+    require(good, "propensity", text, *found)
     return len(names) + 1

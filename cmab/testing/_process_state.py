@@ -70,7 +70,9 @@ def restore(before: dict[str, Any]) -> None:
     os.umask(before["the file mode mask"])
     np.seterr(**before["numpy's error state"][0])
     np.seterrcall(before["numpy's error state"][1])
-    warnings.filters[:] = before["the warning filters"]  # type: ignore[index]
+    if list(warnings.filters) != before["the warning filters"]:
+        warnings.resetwarnings()  # tells the interpreter that the filters change
+        warnings.filters[:] = before["the warning filters"]  # type: ignore[index]
     sys.path[:] = before["the module search path"]
     sys.argv[:] = before["the arguments of the program"]
     sys.setrecursionlimit(before["the recursion limit"])

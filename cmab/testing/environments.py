@@ -102,31 +102,8 @@ def check_environment(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``determinism``: the same generator state gives different rounds or pulls.
-    - ``coins``: two super arms observe different outcomes of the same base arm for the same generator state.
-    - ``support``: an outcome is outside the support, or a base arm is not in ``range(n_arms)``.
-    - ``outcomes``: the average outcome of an arm is not its mean.
-    - ``triggers``: a round shows an arm that is not in `triggered_arms` of the oracle, or the frequency of an
-      observation is not that of `Environment.triggering_probabilities`.
-    - ``rewards``: the average reward is not the expected reward, or a reward that is a sum is not the sum of
-      the outcomes.
-    - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
-    - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
-      returns an instance that cannot be played.
-    - ``optima``: as ``optimum``, for the instances that `in_round` returns.
-    - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
-      instances.
-    - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.
-    - ``squares``: the sums of squares of `pull_many` do not agree with the sums, the support or the single
-      pulls.
-    - ``independence``: pulls of one arm or of two arms are correlated.
-    - ``stationarity``: rounds, pulls, means, expected rewards, the optimum or attributes change while the
-      environment is played.
-    - ``clock``: rounds or pulls depend on the time.
-    - ``global randomness``: rounds or pulls use or seed a global random generator.
-    - ``pickling``: the environment cannot be pickled, or a pickled copy gives other rounds or pulls.
+    A check fails under its title. ``properties("environment")`` lists the titles in the order of the checks,
+    with the property, the reason for it and the confidence of the check.
 
     Examples
     --------

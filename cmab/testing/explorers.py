@@ -97,18 +97,8 @@ def check_explorer(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``form``: the arms of `select` or `recommend`, or the number of `pulls`, are invalid.
-    - ``determinism``: the same seed gives different requests.
-    - ``state``: `select`, `is_done` or `recommend` changes the state, or a run changes the explorer.
-    - ``resuming``: a session that was saved and loaded requests other arms.
-    - ``memory``: the explorer depends on data outside the state.
-    - ``clock``: the requests depend on the time.
-    - ``global randomness``: the explorer uses or seeds a global random generator.
-    - ``budget``: the explorer requests more outcomes than its `budget`, or does not stop.
-    - ``errors``: the error rate is larger than `delta`.
-    - ``places``: the answers are wrong if the arms are permuted.
+    A check fails under its title. ``properties("explorer")`` lists the titles in the order of the checks,
+    with the property, the reason for it and the confidence of the check.
 
     Examples
     --------

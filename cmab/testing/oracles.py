@@ -158,35 +158,8 @@ def check_oracle(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``declaration``: `n_arms`, `n_choices`, `max_size`, `sense`, `alpha` or `beta` is invalid.
-    - ``ties``, ``errors``: `solve` raises an exception for tied means, or for other means in the range.
-    - ``form``: an answer is not a 1-D array of distinct integers in ``range(n_choices)``.
-    - ``feasibility``: an answer is not a feasible super arm.
-    - ``input``: `solve` or `expected_reward` modifies its arguments.
-    - ``global randomness``: `solve` uses or seeds a global random generator.
-    - ``determinism``: the same means and generator state give different answers or rewards.
-    - ``memory``: an answer depends on earlier calls.
-    - ``layout``: means that are strided, read-only or memory-mapped give another answer.
-    - ``clock``: an answer depends on the time.
-    - ``pickling``: the oracle cannot be pickled, or a pickled copy gives other answers.
-    - ``buffer``: an answer shares memory with a later answer or with the oracle.
-    - ``batch``, ``compiled``: `solve_batch` or `kernel` gives other answers than `solve`.
-    - ``guarantee``: the answers miss ``alpha`` and ``beta``. The fault is named ``sense`` if the oracle seems
-      to minimise rewards or maximise costs.
-    - ``neighbours``: a feasible super arm near an answer is better than ``alpha`` permits.
-    - ``scale``: a `LinearOracle` misses ``alpha`` for very small or very large means.
-    - ``membership``: `is_feasible` accepts other super arms than the given or enumerated ones.
-    - ``monotonicity``: the reward of a super arm (if `is_monotone` is False, of the best super arm) decreases
-      when means increase.
-    - ``triggering``: the reward depends on base arms that the super arm cannot trigger.
-    - ``smoothness``: the reward changes by more than `smoothness` permits.
-    - ``constraints``, ``root``, ``availability``: `solve_constrained`, `solve_root` or `solve_within` gives a
-      wrong answer.
-    - ``growth``: memory grows with the number of calls.
-    - ``hashing``: another process, in which strings have other hashes, gives other answers.
-    - ``threads``: threads that share the oracle get wrong answers.
+    A check fails under its title. ``properties("oracle")`` lists the titles in the order of the checks, with
+    the property, the reason for it and the confidence of the check.
 
     Examples
     --------

@@ -101,26 +101,8 @@ def check_policy(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``determinism``: the same seed gives different runs, or a new state depends on an earlier run.
-    - ``feasibility``: a super arm is not feasible.
-    - ``state``: `select` changes the state, or a run changes the policy.
-    - ``resuming``: a session that was saved and loaded selects other super arms.
-    - ``late feedback``: feedback in another order than that of the tickets is rejected, or changes the state
-      in fewer rounds.
-    - ``memory``: the policy depends on data outside the state.
-    - ``clock``: the super arms depend on the time.
-    - ``global randomness``: the policy uses or seeds a global random generator.
-    - ``feedback``: `update` modifies the arrays of the feedback, or the state refers to them.
-    - ``empty feedback``: a round without observed arms causes an exception or an infeasible super arm.
-    - ``availability``: the policy selects entries that are not available according to the context.
-    - ``tickets``: `update` modifies the super arm or the context of the ticket, or the state refers to them.
-    - ``credit``: an outcome changes the statistics of another arm, or is ignored.
-    - ``learning``: the policy does not use the feedback to select better super arms.
-    - ``exploration``: some arms are never observed.
-    - ``optimism``: the policy always prefers arms with many observations to arms with few and the same mean.
-    - ``growth``: memory grows with the number of rounds.
+    A check fails under its title. ``properties("policy")`` lists the titles in the order of the checks, with
+    the property, the reason for it and the confidence of the check.
 
     Examples
     --------
