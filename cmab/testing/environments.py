@@ -77,7 +77,7 @@ def check_environment(
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
     draws : int
-        Number of rounds for each super arm. A base arm whose average outcome is two standard errors from its
+        Number of rounds for each super arm. A base arm with an average outcome two standard errors from its
         mean gets more rounds.
     seconds : float
         Approximate limit of the time of everything else.
