@@ -7,13 +7,13 @@ of the checks, and `parametrize_with_checks` makes one pytest item of each.
 """
 
 from cmab.testing._checks import Check, Finding, parametrize_with_checks
+from cmab.testing._properties import Property, properties
 from cmab.testing._results import CheckResult, ConformanceError, Report
 from cmab.testing.environments import check_environment
 from cmab.testing.explorers import check_explorer
 from cmab.testing.kinds import check, checks
 from cmab.testing.oracles import OracleReport, check_oracle
 from cmab.testing.policies import check_policy
-from cmab.testing.properties import Property, properties
 
 # The former names of `checks`, one for each kind of object.
 oracle_checks = policy_checks = explorer_checks = environment_checks = checks

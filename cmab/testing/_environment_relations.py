@@ -16,6 +16,7 @@ from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
 _SEEDS = 20
+_REPLAYED = 1500
 _PULLS = 20_000
 _LEVEL = 1e-10
 _SLACK = 1e-9
@@ -263,7 +264,8 @@ def check_replay(subject: Subject) -> Finding:
     rng, played = np.random.default_rng((11, subject.rng)), 0
     for super_arm, rounds in zip(subject.super_arms, first, strict=True):
         again = subject.more(super_arm, len(rounds), rng)
-        for number, (one, two) in enumerate(zip(rounds, again, strict=True)):
+        pairs = zip(rounds, again, strict=True)
+        for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
             same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
             text = (
                 "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
@@ -14,10 +15,12 @@ from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._environment_subject import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "draws": 20_000}
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
     process.check_process,
@@ -60,8 +63,10 @@ def check_environment(
     environment: Environment,
     super_arms: Iterable[ArrayLike],
     *,
-    draws: int = 4000,
-    seconds: float = 2.0,
+    draws: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -76,10 +81,14 @@ def check_environment(
         The environment to check.
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
-    draws : int
-        Number of rounds for each super arm. A base arm with an average outcome two standard errors from its
-        mean gets more rounds.
-    seconds : float
+    draws : int, optional
+        Number of rounds for each super arm, by default 4000. A base arm with an average outcome two standard
+        errors from its mean gets more rounds.
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the time of everything else.
     expected_failures : mapping of str to str, optional
         Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
@@ -114,8 +123,9 @@ def check_environment(
     >>> check_environment(environment, [[0, 1], [1, 2]]).false_alarm < 1e-6
     True
     """
-    settings = {"draws": draws, "seconds": seconds, "rng": rng}
+    settings: dict[str, Any] = {"draws": draws, "level": level, "progress": progress}
+    settings |= {"seconds": seconds, "rng": rng}
     return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 
-ENVIRONMENTS = Kind(Environment, Subject, _CHECKS)
+ENVIRONMENTS = Kind(Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH)

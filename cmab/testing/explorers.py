@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
@@ -14,10 +15,12 @@ from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "replications": 100}
 _CHECKS: tuple[CheckFunction, ...] = (
     process.check_process,
     runs_.check_form,
@@ -50,9 +53,11 @@ def check_explorer(
     environment: Environment,
     *,
     delta: float | None = None,
-    replications: int = 30,
+    replications: int | None = None,
     max_samples: int = 100_000,
-    seconds: float = 3.0,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -69,11 +74,16 @@ def check_explorer(
         Base arms with gaps so large that the explorer stops within `max_samples` samples.
     delta : float, optional
         Error probability that the explorer guarantees. If omitted, its error rate is not tested.
-    replications : int
-        Minimal number of runs for the error rate, unless these runs take longer than ``4 * seconds``.
+    replications : int, optional
+        Minimal number of runs for the error rate, by default 30, unless these runs take longer than
+        ``4 * seconds``.
     max_samples : int
         Maximal number of samples of a run. A run that reaches it counts as an error.
-    seconds : float
+    level : {"quick", "thorough"}
+        Effort: about 3 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the time of all checks beyond these runs. The report shows which error rate would
         have been detected.
     expected_failures : mapping of str to str, optional
@@ -109,8 +119,9 @@ def check_explorer(
     >>> check_explorer(LUCBPlusPlus(4, 1, delta=0.1), arms, delta=0.1).false_alarm < 1e-6
     True
     """
-    settings = {"delta": delta, "replications": replications, "max_samples": max_samples, "seconds": seconds}
+    settings: dict[str, Any] = {"delta": delta, "replications": replications, "max_samples": max_samples}
+    settings |= {"level": level, "progress": progress, "seconds": seconds}
     return EXPLORERS.check(explorer, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-EXPLORERS = Kind(Explorer, Subject, _CHECKS)
+EXPLORERS = Kind(Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH)

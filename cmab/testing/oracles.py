@@ -23,10 +23,12 @@ from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._oracle_subject import Subject, subject_of
-from cmab.testing._results import CheckResult, Kind, Report
+from cmab.testing._results import CheckResult, Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "trials": 200}
 _CHECKS: tuple[CheckFunction, ...] = (
     process.check_process,
     answers.check_declaration,
@@ -77,7 +79,7 @@ class OracleReport(Report):
 
     Attributes
     ----------
-    subject, results
+    subject, results, level
         As in `Report`.
     seconds_per_call : float
         Median duration of a call of `solve`, in wall-clock seconds.
@@ -94,9 +96,9 @@ class OracleReport(Report):
     True
     """
 
-    seconds_per_call: float
-    bytes_per_call: int
-    exhaustive: bool
+    seconds_per_call: float = 0.0
+    bytes_per_call: int = 0
+    exhaustive: bool = False
 
 
 def check_oracle(
@@ -107,8 +109,10 @@ def check_oracle(
     low: float = 0.0,
     high: float = 1.0,
     smoothness: Smoothness | None = None,
-    trials: int = 50,
-    seconds: float = 2.0,
+    trials: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
@@ -133,7 +137,11 @@ def check_oracle(
         only searches for jumps of the reward.
     trials : int
         Number of random means with many ties, and of random means with at most a few ties.
-    seconds : float
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the total time. Each check takes at most about a tenth of it, and the two checks
         that search for rare faults take a fifth. A slow oracle is tried on fewer problems; the report shows
         their number.
@@ -172,10 +180,11 @@ def check_oracle(
     settings: dict[str, Any] = {}
     settings |= {"is_feasible": is_feasible, "smoothness": smoothness, "low": low, "high": high}
     settings |= {"trials": trials, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
+    settings |= {"level": level, "progress": progress}
     return cast(OracleReport, ORACLES.check(oracle, super_arms, **settings))
 
 
-def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> OracleReport:
+def _report(name: str, results: tuple[CheckResult, ...], subject: Subject, level: str) -> OracleReport:
     seconds = []
     # Time and memory are measured separately, because tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
@@ -187,7 +196,7 @@ def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> Or
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     exhaustive = subject.family is not None
-    return OracleReport(name, results, float(np.median(seconds)), peak, exhaustive)
+    return OracleReport(name, results, level, float(np.median(seconds)), peak, exhaustive)
 
 
-ORACLES = Kind(Oracle, subject_of, _CHECKS, _report)
+ORACLES = Kind(Oracle, subject_of, _CHECKS, _report, rows.ORACLE, _THOROUGH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
@@ -15,10 +16,12 @@ from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "rounds": 200}
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
     process.check_process,
@@ -60,8 +63,10 @@ def check_policy(
     policy: AnyPolicy,
     environment: Environment,
     *,
-    rounds: int = 50,
-    seconds: float = 2.0,
+    rounds: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -77,9 +82,13 @@ def check_policy(
         The policy to check.
     environment : Environment
         An environment in which the policy can be run.
-    rounds : int
-        Number of rounds of each run in a `Session`. Other runs are longer.
-    seconds : float
+    rounds : int, optional
+        Number of rounds of each run in a `Session`, by default 50. Other runs are longer.
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the total time. The first 150 rounds of each run do not count.
     expected_failures : mapping of str to str, optional
         Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
@@ -115,9 +124,8 @@ def check_policy(
     >>> len(report.results)
     32
     """
-    return POLICIES.check(
-        policy, environment, rounds=rounds, seconds=seconds, expected_failures=expected_failures, rng=rng
-    )
+    settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
+    return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-POLICIES = Kind(Policy, Subject, _CHECKS)
+POLICIES = Kind(Policy, Subject, _CHECKS, rows=rows.POLICY, thorough=_THOROUGH)
