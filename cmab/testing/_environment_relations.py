@@ -264,7 +264,7 @@ def check_replay(subject: Subject) -> Finding:
     rng, played = np.random.default_rng((11, subject.rng)), 0
     for super_arm, rounds in zip(subject.super_arms, first, strict=True):
         again = subject.more(super_arm, len(rounds), rng)
-        pairs = zip(rounds, again, strict=True)
+        pairs, number = zip(rounds, again, strict=False), -1
         for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
             same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
             text = (
@@ -274,6 +274,8 @@ def check_replay(subject: Subject) -> Finding:
             told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
             require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
             played += 1
+        if number + 1 < len(rounds):
+            break  # the time is over, and the generator is not where the next super arm began
     return Finding(f"{played} rounds")
 
 

@@ -112,19 +112,10 @@ def mutants(file):
         if not hasattr(node, "lineno") or node.lineno != node.end_lineno:
             continue
         for change, other in changes(node):
-            line = lines[node.lineno - 1].encode()
-            new = (
-                line[: node.col_offset] + ast.unparse(other).encode() + line[node.end_col_offset :]
-            ).decode()
-            # An operand may need parentheses: compare the tree of the new line with that of the change.
+            line, written = lines[node.lineno - 1].encode(), ast.unparse(other).encode()
             if isinstance(other, ast.BinOp | ast.BoolOp | ast.Compare):
-                new = (
-                    line[: node.col_offset]
-                    + b"("
-                    + ast.unparse(other).encode()
-                    + b")"
-                    + line[node.end_col_offset :]
-                ).decode()
+                written = b"(" + written + b")"  # as an operand
+            new = (line[: node.col_offset] + written + line[node.end_col_offset :]).decode()
             changed = "".join([*lines[: node.lineno - 1], new, *lines[node.lineno :]])
             if changed == text or changed in seen:
                 continue
