@@ -207,6 +207,28 @@ def check_aliasing(subject: Subject) -> Finding:
     return Finding(f"{tried} requests")
 
 
+def check_feedback(subject: Subject) -> Finding:
+    """Check that `update` does not modify the feedback, and that the state does not refer to its arrays."""
+    tried = 0
+    for one in reports(subject):
+        told = one.feedback
+        parts = {name: part for name, part in vars(told).items() if isinstance(part, np.ndarray)}
+        kept = {name: part.copy() for name, part in parts.items()}
+        state = one.learned(subject, told)
+        for name, part in parts.items():
+            text = "update must not modify the feedback, but changed its {} from {} to {}"
+            require(np.array_equal(part, kept[name]), "feedback", text, name, kept[name], part)
+        before = content(state)
+        for part in parts.values():
+            part[...] = part[::-1].copy() if len(part) > 1 else part + 1
+        text = "the state refers to the arrays of the feedback; update must copy them"
+        require(content(state) == before, "feedback", text)
+        for name, part in parts.items():
+            part[...] = kept[name]
+        tried += 1
+    return Finding(f"{tried} reports")
+
+
 def check_undo(subject: Subject) -> Finding:
     """Check that `undo`, if the class defines it, restores the state before the report."""
     undo, tried = getattr(subject.explorer, "undo", None), 0

@@ -16,7 +16,7 @@ from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch
-from cmab.testing._trials import Trial, oracle_steps
+from cmab.testing._trials import Calls, Trial, oracle_steps
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
@@ -130,6 +130,11 @@ class Subject:
         problems = self.problems[: 2 * _TRIED : 2] + self.problems[1 : 2 * _TRIED : 2]
         few = max(2, min(2 * _TRIED, int(0.01 * self.seconds / max(self.cost, 1e-9))))
         return Trial(self.oracle, oracle_steps, (problems[-few:],))
+
+    def drawing(self, rng: np.random.Generator) -> Calls:
+        """Yield the calls that take a generator."""
+        for means in self.some(0.005)[:_TRIED]:
+            yield f"solve for means {means}", partial(self.oracle.solve, means.copy())
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
         """Return the answer of the oracle for a generator with seed `state`."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Feedback
+from cmab.saving._digest import content
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
@@ -19,7 +20,6 @@ from cmab.testing._trials import alike
 
 _ROUNDS = 40
 _SEEDS = 5
-_OTHER_STATE = Finding("not tried: the state is not an ArmStatistics")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def check_conservation(subject: Subject) -> Finding:
     tried = 0
     for one in reports(subject):
         if not isinstance(one.state, ArmStatistics):
-            return _OTHER_STATE
+            return _check_own_state(subject)
         after = _learned(subject, one.state, one, one.feedback)
         arms, outcomes = one.feedback.arms, one.feedback.outcomes
         if not len(arms) or after.counters.sum() <= one.state.counters.sum():
@@ -83,6 +83,35 @@ def check_conservation(subject: Subject) -> Finding:
         require(not len(wrong), "conservation", text, *told)
         tried += 1
     return Finding(f"{tried} reports, some of them incomplete, with outcomes inside the support")
+
+
+def _check_own_state(subject: Subject) -> Finding:
+    """Check that a state of another class depends on every outcome, also on 0 and on numbers between."""
+    same: dict[str, int] = {"an outcome of 0 and none": 0, "an outcome and a rounded one": 0}
+    tried = 0
+    (low, high), ended = subject.support, 0
+    for one in reports(subject):
+        arms = one.feedback.arms
+        if len(arms) < 2 or not np.isin(arms, one.super_arm).all():
+            continue
+        states = []
+        for shown, first in ((arms, 0.0), (arms[1:], 0.0), (arms, 0.2), (arms, 0.4), (arms, 1.0)):
+            outcomes = np.full(len(shown), low + 0.62 * (high - low))
+            if len(shown) == len(arms):
+                outcomes[0] = low + first * (high - low)
+            state = _learned(subject, one.state, one, Feedback(shown, outcomes, reward=0.5))
+            if state is None:
+                return Finding("not tried: the policy draws random numbers to learn")
+            states.append(content(state))
+        zero, none, fifth, two_fifths, best = states
+        ended += zero == best  # the policy has stopped learning
+        same["an outcome of 0 and none"] += zero == none
+        same["an outcome and a rounded one"] += zero in (fifth, two_fifths) or fifth == two_fifths
+        tried += 1
+    for what, number in same.items():
+        text = "in {} of {} reports, {} have the same effect on the state; learn every outcome as it is"
+        require(ended > 0 or number < 0.8 * tried or not tried, "conservation", text, number, tried, what)
+    return Finding(f"{tried} reports to a state of another class than ArmStatistics")
 
 
 def check_report_order(subject: Subject) -> Finding:

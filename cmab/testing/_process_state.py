@@ -12,9 +12,11 @@ import math
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -53,7 +55,17 @@ def settings() -> dict[str, Any]:
         "the decimal context": (decimal.getcontext().prec, decimal.getcontext().rounding),
         "the locale": _locale(),
         "the time zone": time.tzname,
+        "the pending alarm and blocked signals": _alarms(),
+        "tracing of memory and profiling": (
+            tracemalloc.is_tracing(),
+            sys.getprofile(),
+            faulthandler.is_enabled(),
+        ),
+        "handlers of loggers": _log_handlers(),
+        "the import system": (list(sys.meta_path), list(sys.path_hooks), sys.dont_write_bytecode),
+        "other limits": (socket.getdefaulttimeout(), sys.get_int_max_str_digits(), _limits()),
         "functions of shared modules": _functions(),
+        "classes of this package": _classes(),
         "the processors and the priority": _processors(),
     }
     return found
@@ -87,6 +99,15 @@ def restore(before: dict[str, Any]) -> None:
     for (module, name), value in before["functions of shared modules"].items():
         if getattr(module, name, None) is not value:
             setattr(module, name, value)
+    for (cls, name), value in before["classes of this package"].items():
+        if vars(cls).get(name) is not value:
+            setattr(cls, name, value)
+    sys.meta_path[:], sys.path_hooks[:], sys.dont_write_bytecode = before["the import system"]
+    socket.setdefaulttimeout(before["other limits"][0])
+    if tracemalloc.is_tracing() and not before["tracing of memory and profiling"][0]:
+        tracemalloc.stop()
+    if now["the pending alarm and blocked signals"][0] > before["the pending alarm and blocked signals"][0]:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
     for number, handler in before["the signal handlers"].items():
         if now["the signal handlers"].get(number) is not handler:
             with suppress(OSError, ValueError, TypeError):
@@ -111,10 +132,10 @@ def kept_settings() -> Iterator[None]:
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
     """Return a description of each setting that differs."""
-    known = before["functions of shared modules"]
-    # Some modules load functions when they are first used.
-    later = {key: value for key, value in after["functions of shared modules"].items() if key in known}
-    after = {**after, "functions of shared modules": later}
+    after = dict(after)
+    for part in ("functions of shared modules", "handlers of loggers"):
+        # Some modules load functions, or make loggers, when they are first used.
+        after[part] = {key: value for key, value in after[part].items() if key in before[part]}
     return {
         name: _difference(before[name], after[name])
         for name in before
@@ -146,6 +167,44 @@ def resources() -> dict[str, int]:
         "open files": _count("/proc/self/fd"),
         "child processes": _children(),
         "functions that run at exit": getattr(atexit, "_ncallbacks", int)(),
+    }
+
+
+def _alarms() -> tuple[bool, set[int]]:
+    try:
+        return signal.getitimer(signal.ITIMER_REAL)[0] > 0, set(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    except (AttributeError, OSError):
+        return False, set()
+
+
+def _log_handlers() -> dict[str, int]:
+    loggers = dict(logging.root.manager.loggerDict)
+    return {name: len(each.handlers) for name, each in loggers.items() if getattr(each, "handlers", None)}
+
+
+def _limits() -> list[tuple[int, int]]:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    names = (resource.RLIMIT_AS, resource.RLIMIT_NOFILE, resource.RLIMIT_STACK, resource.RLIMIT_CPU)
+    return [resource.getrlimit(name) for name in names]
+
+
+def _classes() -> dict[Any, Any]:
+    from cmab.environment import Environment
+    from cmab.explorer import Explorer
+    from cmab.feedback import Feedback
+    from cmab.oracle import LinearOracle, Oracle
+    from cmab.policy import IndexPolicy, Policy
+    from cmab.statistics import ArmStatistics
+
+    classes = (Oracle, LinearOracle, Policy, IndexPolicy, Explorer, Environment, Feedback, ArmStatistics)
+    return {
+        (cls, name): value
+        for cls in classes
+        for name, value in vars(cls).items()
+        if not name.startswith(("__", "_abc"))
     }
 
 

@@ -23,6 +23,7 @@ SHARED = (
         EXACT,
         "environ, cwd, errstate",
     ),
+    ("generator", "Other code continues with the same generator.", EXACT, "bit_generator.state"),
     ("interrupts", "Ctrl-C must end a long run.", EXACT, "except clauses without a class, BaseException"),
     ("copies", "Replications run on copies.", EXACT, "__deepcopy__, __getstate__, attributes of the class"),
     (
@@ -80,7 +81,7 @@ ORACLE = (
     ("zeros", "-0.0 and 0.0 are equal numbers.", EXACT, "signbit, division by means"),
     ("labels", "Reports identify arms by their names.", EXACT, "labels, arm_labels"),
     ("constancy", "A run reads declarations once.", EXACT, "attributes written in calls"),
-    ("generator", "Other code continues with the same generator.", EXACT, "bit_generator.state"),
+    ("streams", "Only draws may depend on the generator.", EXACT, "bit_generator"),
     (
         "triggered",
         "Credit and bounds rely on triggered_arms.",
@@ -98,7 +99,6 @@ ORACLE = (
 
 POLICY = (
     ("late feedback", "Feedback arrives late and in any order.", EXACT, "ticket numbers"),
-    ("feedback", "Callers keep using their arrays.", EXACT, "update: copies"),
     ("empty feedback", "Some rounds show nothing.", EXACT, "reductions of empty arrays"),
     ("tickets", "Tickets belong to the session.", EXACT, "update: copies"),
     ("credit", "An outcome belongs to its arm.", EXACT, "update"),

@@ -20,6 +20,8 @@ from cmab.testing._process_state import kept_settings
 #: The name of a call, and its result: an array, a number, a text, or a tuple or list of these.
 Answer = tuple[str, Any]
 Steps = Callable[..., Iterator[Answer]]
+#: The names of calls that take a generator, and the calls.
+Calls = Iterator[tuple[str, Callable[[np.random.Generator], object]]]
 
 _ROUNDS = 30
 _REQUESTS = 40

@@ -11,6 +11,7 @@ from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
@@ -52,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     process.check_output,
+    generators.check_generator,
     variations.check_surroundings,
     interrupts.check_interrupts,
     copies.check_copies,

@@ -11,6 +11,7 @@ from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_claims as claims
 from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
+from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
@@ -35,12 +36,14 @@ _CHECKS: tuple[CheckFunction, ...] = (
     reports.check_report_order,
     reports.check_constant_outcomes,
     reports.check_aliasing,
+    reports.check_feedback,
     reports.check_undo,
     claims.check_certificates,
     claims.check_intervals,
     answers.check_errors,
     answers.check_places,
     process.check_output,
+    generators.check_generator,
     variations.check_surroundings,
     interrupts.check_interrupts,
     copies.check_copies,

@@ -13,6 +13,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
+from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_relations as relations
@@ -54,7 +55,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     relations.check_zeros,
     relations.check_labels,
     relations.check_constancy,
-    relations.check_generator,
+    relations.check_streams,
     relations.check_triggered,
     rewards.check_monotonicity,
     rewards.check_triggering,
@@ -66,6 +67,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
     process.check_output,
+    generators.check_generator,
     variations.check_surroundings,
     interrupts.check_interrupts,
     copies.check_copies,

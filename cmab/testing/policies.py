@@ -7,6 +7,7 @@ from typing import Any
 
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
+from cmab.testing import _generators as generators
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
@@ -52,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     states.check_propensity,
     runs.check_growth,
     process.check_output,
+    generators.check_generator,
     variations.check_surroundings,
     interrupts.check_interrupts,
     copies.check_copies,

@@ -268,6 +268,14 @@ class ReturnsItsState(Sound):
         return state.arms
 
 
+class WritesFeedback(Sound):
+    """Turns the sums of the report into means, in place."""
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        feedback.outcomes[:] /= feedback.pulls
+
+
 class WithUndo(Sound):
     """Sound: takes back a report."""
 
@@ -328,6 +336,7 @@ FAULTS = [
     Fault(TiesByItself, "constant outcomes"),
     Fault(ReturnsItsState, "aliasing"),
     Fault(IncompleteUndo, "undo"),
+    Fault(WritesFeedback, "feedback"),
     Fault(CertifiesAlways, "certificates"),
     Fault(StopsEarly, "certificates"),
     Fault(narrow, "intervals"),

@@ -377,6 +377,32 @@ class WholeSuperArm(UCB):
 
 
 @dataclass
+class Wins:
+    """Integer sums."""
+
+    counts: np.ndarray
+    wins: np.ndarray
+
+
+class IntegerSums(Policy[Any]):
+    """Adds outcomes to integers, so that it cuts them."""
+
+    oracle = ORACLE
+
+    def initial_state(self):
+        return Wins(np.zeros(N, np.int64), np.zeros(N, np.int64))
+
+    def select(self, state, rng):
+        tried = np.maximum(state.counts, 1)
+        bonus = np.sqrt(np.log(state.counts.sum() + 2) / tried)
+        return ORACLE.solve(np.where(state.counts == 0, 2.0, state.wins / tried + bonus), rng)
+
+    def update(self, state, feedback):
+        state.counts[feedback.arms] += 1
+        state.wins[feedback.arms] += feedback.outcomes.astype(np.int64)
+
+
+@dataclass
 class Rewarded(ArmStatistics):
     """Statistics, and the sum of the rewards."""
 
@@ -475,6 +501,7 @@ FAULTS = [
     Fault(Rounds, "conservation"),
     Fault(Forgetful, "conservation"),
     Fault(WholeSuperArm, "conservation"),
+    Fault(IntegerSums, "conservation"),
     Fault(SortsArms, "report order"),
     Fault(NeedsReward, "missing reward"),
     Fault(NoVariance, "rare states"),

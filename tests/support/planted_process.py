@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -154,6 +155,12 @@ EFFECTS = {
     "recursion_limit": (lambda: sys.setrecursionlimit(54_321), "process"),
     "search_path": (lambda: sys.path.append("/planted"), "process"),
     "collector": (gc.disable, "process"),
+    "alarm": (lambda: signal.alarm(3600), "process"),
+    "memory_trace": (tracemalloc.start, "process"),
+    "patched_class": (
+        lambda: setattr(Feedback, "unchecked", len),
+        "process",
+    ),
     "root_logger": (lambda: logging.basicConfig(level=logging.DEBUG, force=True), "process"),
     "locale": (
         lambda: locale.setlocale(
@@ -228,10 +235,29 @@ def shares(kind):
     return type("Shares", (base,), names)
 
 
+def reseeds(kind):
+    """Return a class of this kind that seeds the generator that it is given."""
+    base, method = BASES[kind]
+
+    def changed(self, first, rng):
+        answer = getattr(base, method)(self, first, rng)
+        rng.bit_generator.state = np.random.default_rng(
+            len(answer.arms if kind == "environment" else answer)
+        ).bit_generator.state
+        return answer
+
+    return type("Reseeds", (base,), {method: changed, "__module__": __name__})
+
+
 def faults(kind):
     """Return the faults of one kind."""
     made = [Fault(with_effect(kind, name, effect), check) for name, (effect, check) in EFFECTS.items()]
     made += [
         Fault(with_condition(kind, name, condition), check) for name, (condition, check) in CONDITIONS.items()
     ]
-    return [*made, Fault(swallows(kind), "interrupts"), Fault(shares(kind), "copies")]
+    return [
+        *made,
+        Fault(swallows(kind), "interrupts"),
+        Fault(shares(kind), "copies"),
+        Fault(reseeds(kind), "generator"),
+    ]

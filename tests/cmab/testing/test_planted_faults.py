@@ -53,8 +53,11 @@ ITEMS = [
 ]
 
 
+OWN_ORACLE = (planted_policies.KeepsFeedback, planted_policies.IntegerSums)
+
+
 def made(kind, fault):
-    takes_oracle = kind == "policy" and fault.make is not planted_policies.KeepsFeedback
+    takes_oracle = kind == "policy" and fault.make not in OWN_ORACLE
     return fault.make(planted_policies.ORACLE) if takes_oracle else fault.make()
 
 
