@@ -60,7 +60,7 @@ class Subject:
         arms = self.arms[:_TRIED] if self.first_pulls else self.arms[:0]
         return Trial(self.environment, environment_steps, (self.super_arms[:_TRIED], arms))
 
-    def drawing(self, rng: np.random.Generator) -> Calls:
+    def drawing(self, rng: np.random.Generator) -> Calls:  # noqa: ARG002
         """Yield the calls that take a generator."""
         yield "play", partial(self.environment.play, self.super_arms[0].copy())
         if self.first_pulls:

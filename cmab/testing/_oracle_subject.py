@@ -131,7 +131,7 @@ class Subject:
         few = max(2, min(2 * _TRIED, int(0.01 * self.seconds / max(self.cost, 1e-9))))
         return Trial(self.oracle, oracle_steps, (problems[-few:],))
 
-    def drawing(self, rng: np.random.Generator) -> Calls:
+    def drawing(self, rng: np.random.Generator) -> Calls:  # noqa: ARG002
         """Yield the calls that take a generator."""
         for means in self.some(0.005)[:_TRIED]:
             yield f"solve for means {means}", partial(self.oracle.solve, means.copy())

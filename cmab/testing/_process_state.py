@@ -59,7 +59,6 @@ def settings() -> dict[str, Any]:
         "tracing of memory and profiling": (
             tracemalloc.is_tracing(),
             sys.getprofile(),
-            faulthandler.is_enabled(),
         ),
         "handlers of loggers": _log_handlers(),
         "the import system": (list(sys.meta_path), list(sys.path_hooks), sys.dont_write_bytecode),

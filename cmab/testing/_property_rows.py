@@ -53,6 +53,7 @@ SHARED = (
         EXACT,
         "update: arms, outcomes",
     ),
+    ("feedback", "Callers keep using their arrays.", EXACT, "update: copies"),
     ("report order", "A report is a set of observations.", EXACT, "sorted arms, positions in the report"),
     ("constant outcomes", "Ties occur in every first round.", EXACT, "tie-breaking, division by a range"),
     ("state", "Only `update` may change the state.", EXACT, "assignments in select and recommend"),
