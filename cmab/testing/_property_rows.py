@@ -54,6 +54,7 @@ SHARED = (
         "update: arms, outcomes",
     ),
     ("feedback", "Callers keep using their arrays.", EXACT, "update: copies"),
+    ("sequences", "Campaigns mix all calls in any order.", EXACT, "parts of the state that are not saved"),
     ("report order", "A report is a set of observations.", EXACT, "sorted arms, positions in the report"),
     ("constant outcomes", "Ties occur in every first round.", EXACT, "tie-breaking, division by a range"),
     ("state", "Only `update` may change the state.", EXACT, "assignments in select and recommend"),
@@ -70,6 +71,7 @@ ORACLE = (
     ("batch", "Batched runs must equal single runs.", EXACT, "solve_batch"),
     ("compiled", "Compiled runs must equal Python runs.", EXACT, "kernel"),
     ("guarantee", "Regret bounds rely on alpha and beta.", RATE, "the means in the message"),
+    ("generated", "Rare means occur in long runs.", EXACT, "the means in the message"),
     (
         "neighbours",
         "A better super arm near the answer refutes alpha.",

@@ -11,6 +11,7 @@ from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_claims as claims
 from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
+from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
@@ -28,6 +29,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_determinism,
     runs_.check_state,
     runs_.check_resuming,
+    generated.check_sequences,
     runs_.check_memory,
     runs_.check_clock,
     runs_.check_global_randomness,

@@ -13,6 +13,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
+from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
@@ -49,6 +50,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_compiled,
     guarantees.check_guarantee,
     guarantees.check_neighbours,
+    generated.check_generated,
     guarantees.check_scale,
     answers.check_membership,
     relations.check_rewards,

@@ -7,6 +7,7 @@ from typing import Any
 
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
+from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_reports as reports
@@ -31,6 +32,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_state,
     runs.check_resuming,
     runs.check_late_feedback,
+    generated.check_sequences,
     runs.check_memory,
     runs.check_clock,
     runs.check_global_randomness,

@@ -327,6 +327,19 @@ def narrow():
 narrow.__name__ = "Narrow"
 
 
+class Rewinds(Sound):
+    """Its pickled states have forgotten the number of rounds."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(4)
+        return Amnesiac(empty.counters, empty.means, empty.deviations)
+
+
+class Amnesiac(ArmStatistics):
+    def __getstate__(self):
+        return {**self.__dict__, "rounds": 0}
+
+
 FAULTS = [
     Fault(CountsTwice, "conservation"),
     Fault(IgnoresFirst, "conservation"),
@@ -360,6 +373,7 @@ FAULTS = [
     Fault(GlobalSeed, "global randomness"),
     Fault(SharedMemory, "memory"),
     Fault(NotSaved, "resuming"),
+    Fault(Rewinds, "sequences"),
 ]
 
 SOUND = [Sound, WithUndo]

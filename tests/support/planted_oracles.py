@@ -542,6 +542,13 @@ class BatchOfOneStream(Best):
 NO_FAMILY = "neither super_arms nor is_feasible says that those arms are in any super arm"
 
 
+class AboveHalf(Best):
+    """Is wrong if two means are exactly one half."""
+
+    def solve(self, means, rng):
+        return worst(means) if np.count_nonzero(means == 0.5) >= 2 and means.max() > 0.5 else best(means)
+
+
 class NegativeZero(Best):
     def expected_reward(self, super_arm, means):
         return -float((-means[super_arm]).sum())
@@ -587,6 +594,7 @@ class StrayTriggers(Best):
 
 
 FAULTS = [
+    Fault(AboveHalf, "generated"),
     Fault(NegativeZero, "rewards"),
     Fault(BySign, "zeros"),
     Fault(SameLabels, "labels"),

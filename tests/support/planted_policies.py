@@ -496,6 +496,19 @@ class RightPropensity(WrongPropensity):
         return 0.5 * (super().propensity(state, super_arm, context) == 0.5) + 0.05
 
 
+class Rewinds(UCB):
+    """Its pickled states have forgotten the number of rounds."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Amnesiac(empty.counters, empty.means, empty.deviations)
+
+
+class Amnesiac(ArmStatistics):
+    def __getstate__(self):
+        return {**self.__dict__, "rounds": 0}
+
+
 FAULTS = [
     Fault(SortsArms, "conservation"),
     Fault(Rounds, "conservation"),
@@ -533,6 +546,7 @@ FAULTS = [
     Fault(OneAtATime, "late feedback"),
     Fault(DropsLate, "late feedback"),
     Fault(NotSaved, "resuming"),
+    Fault(Rewinds, "sequences"),
     Fault(IgnoresAvailable, "availability"),
     Fault(OneAvailable, "availability"),
     Fault(WritesContext, "tickets"),
