@@ -159,14 +159,29 @@ def _difference(one: Any, other: Any) -> str:
     return f"{str(one)[:80]} became {str(other)[:80]}"
 
 
-def resources() -> dict[str, int]:
-    """Return the number of threads, child processes, open files and exit functions of this process."""
+def resources() -> dict[str, set[Any]]:
+    """Return the threads, child processes, open files and exit functions of this process."""
     return {
-        "threads": max(threading.active_count(), _count("/proc/self/task")),
-        "open files": _count("/proc/self/fd"),
+        "threads": _names("/proc/self/task") or {thread.ident for thread in threading.enumerate()},
+        "open files": _names("/proc/self/fd"),
         "child processes": _children(),
-        "functions that run at exit": getattr(atexit, "_ncallbacks", int)(),
+        "functions that run at exit": set(range(getattr(atexit, "_ncallbacks", int)())),
     }
+
+
+def _names(folder: str) -> set[Any]:
+    try:
+        return {path.name for path in Path(folder).iterdir()}
+    except OSError:
+        return set()
+
+
+def _children() -> set[Any]:
+    found: set[Any] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            found.update(file.read_text(encoding="ascii").split())
+    return found
 
 
 def _alarms() -> tuple[bool, set[int]]:
@@ -205,21 +220,6 @@ def _classes() -> dict[Any, Any]:
         for name, value in vars(cls).items()
         if not name.startswith(("__", "_abc"))
     }
-
-
-def _count(folder: str) -> int:
-    try:
-        return sum(1 for _ in Path(folder).iterdir())
-    except OSError:
-        return 0
-
-
-def _children() -> int:
-    found = 0
-    for file in Path("/proc/self/task").glob("*/children"):
-        with suppress(OSError):
-            found += len(file.read_text(encoding="ascii").split())
-    return found
 
 
 def _folder() -> str:

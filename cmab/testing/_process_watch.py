@@ -64,13 +64,13 @@ def watch(trial: Trial, thing: Any = None) -> Watched:
     return seen
 
 
-def _more(held: dict[str, int]) -> dict[str, int]:
-    """Return by how much each resource grew, after unreachable objects are collected."""
-    if all(count <= held[name] for name, count in state.resources().items()):
+def _more(held: dict[str, set[Any]]) -> dict[str, int]:
+    """Return the number of new resources of each kind, after unreachable objects are collected."""
+    if all(parts <= held[name] for name, parts in state.resources().items()):
         return {}
     gc.collect()
-    now = state.resources()
-    return {name: now[name] - held[name] for name in held if now[name] > held[name]}
+    left = {name: len(parts - held[name]) for name, parts in state.resources().items()}
+    return {name: number for name, number in left.items() if number}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -97,6 +98,13 @@ def child():
         os._exit(0)
 
 
+def running_child():
+    """Start a program and forget it; it ends by itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _left[:] = [subprocess.Popen(["sleep", "0.3"])]
+
+
 def prints():
     print("solving")
 
@@ -175,6 +183,7 @@ EFFECTS = {
     "file": (writes_here, "process"),
     "temporary": (temporary, "process"),
     "child": (child, "process"),
+    "running_child": (running_child, "process"),
     "exit": (lambda: atexit.register(len, ()), "process"),
     "prints": (prints, "output"),
     "writes": (writes, "output"),
