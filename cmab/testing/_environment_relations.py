@@ -17,6 +17,7 @@ from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
 _SEEDS = 20
 _REPLAYED = 1500
+_FEW = 12
 _PULLS = 20_000
 _LEVEL = 1e-10
 _SLACK = 1e-9
@@ -183,6 +184,7 @@ def check_pull_order(subject: Subject) -> Finding:
         deviations = np.asarray(sums)[here] - pulls[here] * means[arm]
         require_mean("pull order", f"deviations of sums of pulls of arm {arm}", deviations, 0.0, 6 * rare)
         tests += 1
+    tests += _check_few(subject, rare)
     shown = place.sample(few[:1].copy(), 3, np.random.default_rng(1))
     good = np.array_equal(shown.arms, few[:1]) and shown.pulls is not None and shown.pulls[0] == 3
     require(
@@ -194,6 +196,32 @@ def check_pull_order(subject: Subject) -> Finding:
         shown.pulls,
     )
     return Finding(f"{len(asked)} pulls and {len(few)} sums in mixed order", tests * MEAN_LEVEL)
+
+
+def _check_few(subject: Subject, rare: float) -> int:
+    """Check the means of requests of two arms, one by one and as samples of three pulls."""
+    place, rng = subject.environment, np.random.default_rng((16, subject.rng))
+    arms = subject.arms[:_FEW]
+    if len(arms) < 2:
+        return 0
+    single: dict[int, list[float]] = {int(arm): [] for arm in arms}
+    summed: dict[int, list[float]] = {int(arm): [] for arm in arms}
+    for _ in subject.timed(range(100 * len(arms)), 0.05, 40 * len(arms)):
+        pair = rng.choice(arms, 2, replace=False)
+        for arm, outcome in zip(
+            pair.tolist(), np.asarray(place.pull(pair.copy(), rng)).tolist(), strict=True
+        ):
+            single[arm].append(outcome)
+        sample = place.sample(pair.copy(), 3, rng)
+        for arm, outcome in zip(sample.arms.tolist(), sample.outcomes.tolist(), strict=True):
+            summed[arm].append(outcome / 3)
+    for told, what in ((single, "pulls"), (summed, "samples of 3 pulls")):
+        for arm, outcomes in told.items():
+            mean = float(place.means[arm])
+            require_mean(
+                "pull order", f"{what} of arm {arm} in requests of two arms", np.array(outcomes), mean, rare
+            )
+    return 2 * len(arms)
 
 
 def _spread(support: tuple[float, float]) -> float:

@@ -129,7 +129,9 @@ def _campaigns(subject: Any) -> int:
         learner = _learner(subject)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "journal.jsonl"
-            campaign, waiting, closed = Campaign(learner.thing, path, rng=learner.seed), [], []
+            campaign = Campaign(learner.thing, path, rng=learner.seed)
+            waiting: list[Any] = []
+            closed: list[Any] = []
             for number, call in enumerate(calls):
                 if call == "ask" and not waiting and not campaign.is_done:
                     waiting.append(campaign.ask().ticket)
@@ -161,7 +163,7 @@ def _campaigns(subject: Any) -> int:
 def _without_sync() -> Iterator[None]:
     """Let files be written without waiting for the disk, because no test here ends the process."""
     kept = os.fsync
-    os.fsync = lambda _: None
+    os.fsync = lambda fd: None  # noqa: ARG005
     try:
         yield
     finally:

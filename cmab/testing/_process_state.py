@@ -192,7 +192,7 @@ def _alarms() -> tuple[bool, set[int]]:
 
 
 def _log_handlers() -> dict[str, int]:
-    loggers = dict(logging.root.manager.loggerDict)
+    loggers: dict[str, Any] = dict(logging.root.manager.loggerDict)
     return {name: len(each.handlers) for name, each in loggers.items() if getattr(each, "handlers", None)}
 
 

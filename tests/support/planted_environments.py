@@ -448,6 +448,23 @@ class SortsPulls(Links):
         return super().pull(np.sort(arms), rng)
 
 
+class SwapsPairs(Links):
+    """Swaps the outcomes of requests of two arms."""
+
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        return outcomes[::-1].copy() if len(arms) == 2 else outcomes
+
+
+class LowSamples(Links):
+    """Its samples of several pulls lack a part."""
+
+    def sample(self, arms, pulls, rng):
+        told = super().sample(arms, pulls, rng)
+        part = 1.0 if pulls == 1 else 0.5
+        return Feedback(told.arms, part * told.outcomes, pulls=told.pulls, squares=told.squares)
+
+
 class NarrowScale(SemiBandit):
     sigma = 0.3
 
@@ -501,6 +518,8 @@ FAULTS = [
     Fault(SortsInPlace, "input"),
     Fault(ShowsItsMeans, "input"),
     Fault(SortsPulls, "pull order"),
+    Fault(SwapsPairs, "pull order"),
+    Fault(LowSamples, "pull order"),
     Fault(NarrowScale, "scale"),
     Fault(OtherNoise, "laws"),
     Fault(SumOfSquares, "agreement"),

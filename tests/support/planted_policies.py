@@ -360,6 +360,14 @@ class Rounds(UCB):
         state.update(Feedback(feedback.arms, np.round(feedback.outcomes)))
 
 
+class FastClock(UCB):
+    """Counts each round twice."""
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.rounds += 1
+
+
 class Forgetful(UCB):
     """Ignores outcomes that are 0."""
 
@@ -513,6 +521,7 @@ FAULTS = [
     Fault(SortsArms, "conservation"),
     Fault(Rounds, "conservation"),
     Fault(Forgetful, "conservation"),
+    Fault(FastClock, "conservation"),
     Fault(WholeSuperArm, "conservation"),
     Fault(IntegerSums, "conservation"),
     Fault(SortsArms, "report order"),
