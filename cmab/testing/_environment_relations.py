@@ -17,7 +17,7 @@ from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
 _SEEDS = 20
 _REPLAYED = 1500
-_FEW = 12
+_FEW = 600
 _PULLS = 20_000
 _LEVEL = 1e-10
 _SLACK = 1e-9
@@ -199,29 +199,22 @@ def check_pull_order(subject: Subject) -> Finding:
 
 
 def _check_few(subject: Subject, rare: float) -> int:
-    """Check the means of requests of two arms, one by one and as samples of three pulls."""
+    """Check the means of requests of two arms, in both orders, one by one and as samples of three pulls."""
     place, rng = subject.environment, np.random.default_rng((16, subject.rng))
-    arms = subject.arms[:_FEW]
-    if len(arms) < 2:
+    means = np.array(place.means, np.float64)
+    pair = subject.arms[[np.argmin(means[subject.arms]), np.argmax(means[subject.arms])]]
+    if pair[0] == pair[1]:
         return 0
-    single: dict[int, list[float]] = {int(arm): [] for arm in arms}
-    summed: dict[int, list[float]] = {int(arm): [] for arm in arms}
-    for _ in subject.timed(range(100 * len(arms)), 0.05, 40 * len(arms)):
-        pair = rng.choice(arms, 2, replace=False)
-        for arm, outcome in zip(
-            pair.tolist(), np.asarray(place.pull(pair.copy(), rng)).tolist(), strict=True
-        ):
-            single[arm].append(outcome)
-        sample = place.sample(pair.copy(), 3, rng)
-        for arm, outcome in zip(sample.arms.tolist(), sample.outcomes.tolist(), strict=True):
-            summed[arm].append(outcome / 3)
-    for told, what in ((single, "pulls"), (summed, "samples of 3 pulls")):
-        for arm, outcomes in told.items():
-            mean = float(place.means[arm])
-            require_mean(
-                "pull order", f"{what} of arm {arm} in requests of two arms", np.array(outcomes), mean, rare
-            )
-    return 2 * len(arms)
+    pulled, sampled = [], []
+    for _ in subject.timed(range(_FEW), 0.05, _FEW // 3):
+        pulled.append(np.asarray(place.pull(pair.copy(), rng)))
+        sample = place.sample(pair[::-1].copy(), 3, rng)
+        sampled.append(sample.outcomes[::-1] / 3)
+    for told, what in ((pulled, "pulls"), (sampled, "samples of 3 pulls")):
+        for arm, outcomes in zip(pair.tolist(), np.array(told).T, strict=True):
+            where = f"{what} of arm {arm} in requests of two arms"
+            require_mean("pull order", where, outcomes, float(means[arm]), rare)
+    return 4
 
 
 def _spread(support: tuple[float, float]) -> float:

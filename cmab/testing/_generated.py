@@ -85,7 +85,8 @@ def _session(subject: Any, calls: list[str]) -> tuple[Any, ...]:
     """Return all super arms of a session and its statistics after the calls."""
     learner = _learner(subject)
     session: Session[Any] = Session(learner.thing, rng=learner.seed)
-    asked, waiting = [], []
+    asked: list[Any] = []
+    waiting: list[Any] = []
     for call in calls:
         if (
             call == "ask"

@@ -24,6 +24,7 @@ _LEVEL = 1e-10
 _KNOWN = ("oracle", "forms", "stale_forms", "_abc_impl", "_takes", "memory_parameters", "understood")
 _MANY_DRAWS, _MOST_NAMES = 2000, 100
 _LATE = (10**4, 10**6, 10**9, 10**12, 2**52)
+_GROWING = tuple(3 * 10**power + 7 for power in range(3, 15))
 _PLAIN = Finding("not tried: the state is not a plain ArmStatistics")
 
 
@@ -101,7 +102,33 @@ def check_late_rounds(subject: Subject) -> Finding:
             " in {:.0%}"
         )
         require(share >= 0.5, "late rounds", text, t, share, _LATE[0], shares[0])
+    _check_bounds(subject)
     return Finding(f"rounds up to {_LATE[-1]}")
+
+
+def _check_bounds(subject: Subject) -> None:
+    """Check that the index of an arm with fixed statistics only rises, or only falls, with the rounds."""
+    policy: Any = subject.policy
+    if not isinstance(policy, IndexPolicy):
+        return
+    n, rises = policy.oracle.n_arms, []
+    for t in _GROWING:
+        counts = np.full(n, t // n)
+        counts[0] = 100
+        fractions = np.full(n, 0.5)
+        fractions[0] = 0.1 if policy.oracle.sense == "max" else 0.9
+        drawn = [_indices(policy, written(subject, counts, fractions), seed)[0] for seed in range(2)]
+        if drawn[0] != drawn[1] or not np.isfinite(drawn[0]):
+            return  # random indices, or forced exploration
+        rises.append(drawn[0])
+    steps = np.diff(rises)
+    slack = 1e-9 * (1 + np.abs(rises).max())
+    text = (
+        "after {} rounds, the index of an arm with 100 outcomes is {}; it rises and falls, perhaps"
+        " by overflow"
+    )
+    good = bool((steps >= -slack).all() or (steps <= slack).all())
+    require(good, "late rounds", text, _GROWING, np.array(rises))
 
 
 def _share_of_best(subject: Subject, t: int) -> float:

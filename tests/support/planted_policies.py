@@ -447,6 +447,15 @@ class Overflows(UCB):
             )
 
 
+class ShortClock(UCB):
+    """Squares the number of rounds in 32 bits."""
+
+    def indices(self, stats, rng):
+        t = np.array(stats.rounds).astype(np.int32)
+        radius = np.sqrt(np.log(np.maximum(t * t, 1)) / np.maximum(stats.counts, 1))
+        return np.where(stats.counts == 0, 9.0, stats.means + radius)
+
+
 class TiesByItself(UCB):
     """Breaks ties at random, without its generator."""
 
@@ -528,6 +537,7 @@ FAULTS = [
     Fault(NeedsReward, "missing reward"),
     Fault(NoVariance, "rare states"),
     Fault(Overflows, "late rounds"),
+    Fault(ShortClock, "late rounds"),
     Fault(TiesByItself, "constant outcomes"),
     Fault(FirstArm, "relabelling"),
     Fault(ReturnsItsState, "aliasing"),
