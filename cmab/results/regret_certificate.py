@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 
 from cmab.arrays import IntArray
 from cmab.oracle import Sense
@@ -125,7 +127,9 @@ class RegretCertificate:
         verb, relation = (
             ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
         )
-        return f"{self._confidence}, {best} would {verb} at most {self.exact_gap:.3g} {relation} {named}."
+        return (
+            f"{self._confidence}, {best} would {verb} at most {_raised(self.exact_gap)} {relation} {named}."
+        )
 
     def regret_in_words(self, best: str = "the best super arm") -> str:
         """Return a sentence on the regret against the optimum; `best` is the words for it."""
@@ -135,13 +139,28 @@ class RegretCertificate:
         relation = "less" if self.sense == "max" else "more"
         unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
-            f"{self._confidence}, the {self.rounds:,} rounds so far {verb} at most {self.exact_regret:.3g}"
-            f" {relation} than {best} would have.{unseen}"
+            f"{self._confidence}, the {_counted(self.rounds)} so far {verb} at most"
+            f" {_raised(self.exact_regret)} {relation} than {best} would have.{unseen}"
         )
 
     @property
     def _confidence(self) -> str:
-        return f"With {100.0 * (1.0 - self.delta):.6g} % confidence"
+        if self.delta < 1e-6:
+            return f"With confidence 1 - {self.delta:g}"
+        return f"With {100.0 * (1.0 - self.delta):.10g} % confidence"
+
+
+def _raised(bound: float) -> str:
+    """Return `bound` rounded up to three digits or to a whole number; a smaller number would not be a bound."""
+    if bound <= 0.0 or 100.0 <= bound < 1e15:
+        return f"{math.ceil(bound):,}"
+    exact = Decimal(repr(float(bound)))
+    step = Decimal(1).scaleb(exact.adjusted() - 2)
+    return f"{float(exact.quantize(step, ROUND_CEILING)):.3g}"
+
+
+def _counted(rounds: int) -> str:
+    return "round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def _listed(names: tuple[Hashable, ...], most: int = 10) -> str:
