@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pulp
 import pytest
+from models import LeastSquares
 
 import cmab
 from cmab import (
@@ -51,6 +52,7 @@ from cmab import (
     HybridFTRL,
     LogisticTS,
     MemoisedOracle,
+    ModelPolicy,
     OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
@@ -793,6 +795,11 @@ POLICIES = [
     PolicyCase(
         "logisticts",
         lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
+        slow="runs",
+    ),
+    PolicyCase(
+        "modelpolicy",
+        lambda oracle: ModelPolicy(oracle, LeastSquares(), np.eye(oracle.n_arms), members=3),
         slow="runs",
     ),
     PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),

@@ -1,4 +1,5 @@
 from cmab.confidence.radii import LogRadius as LogRadius
+from cmab.models.policy import ModelPolicy as ModelPolicy
 from cmab.policies._compiled import CompiledIndexPolicy as CompiledIndexPolicy
 from cmab.policies.baselines import Clairvoyant as Clairvoyant
 from cmab.policies.baselines import EpsilonGreedy as EpsilonGreedy
