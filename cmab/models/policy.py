@@ -20,10 +20,12 @@ from cmab.models.history import History
 from cmab.models.state import ModelState
 from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, fits, refuse_parts
+from cmab.propensities import available_in, chance_within, uniform_chance
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
 _EXPLORATIONS = ("history", "bootstrap", "deviation", "epsilon", "none")
+_ENSEMBLES = ("history", "bootstrap")
 _KNOWN = ("available", "features", "values", "costs")
 #: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
 _TIE = 1e-9
@@ -38,10 +40,10 @@ class ModelPolicy(Policy[ModelState]):
     for each base arm.
 
     The state contains the data, and the models are a function of the data and of recorded seeds. The models
-    are fitted again when the number of observed rows has grown by the fraction `growth`, so n rows cause about
-    ``log(n) / growth`` fits, whose total work is about ``1 / growth`` times that of one fit to n rows. If the estimator
-    has ``partial_fit``, the models also learn each round between two fits. Before the first fit, the policy
-    plays the oracle's answer to uniformly random means.
+    are fitted again when the number of observed rows has grown by the fraction `growth`. All fits together
+    therefore use about ``(1 + 1 / growth) n`` rows to learn from n rows. If the estimator has
+    ``partial_fit``, the models also learn each round between two fits. Before the first fit, the policy plays
+    the oracle's answer to uniformly random means.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ class ModelPolicy(Policy[ModelState]):
     exploration: Literal["history", "bootstrap", "deviation", "epsilon", "none"] = field(
         default="history", metadata=declared.one_of(*_EXPLORATIONS)
     )
-    members: int = field(default=10, metadata=declared.integer(1))
+    members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
     forget: Literal["oldest", "random"] = field(
@@ -168,7 +170,7 @@ class ModelPolicy(Policy[ModelState]):
 
     @property
     def _models(self) -> int:
-        return self.members if self.exploration in ("history", "bootstrap") else 1
+        return self.members if self.exploration in _ENSEMBLES else 1
 
     @property
     def _history(self) -> History | None:
@@ -247,17 +249,57 @@ class ModelPolicy(Policy[ModelState]):
 
     def _without_ties(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return the values, clipped to the support, with ties broken at random."""
+        rounded = self._clipped(values)
         noise: FloatArray = rng.random(len(values))
+        noise *= self._tie(rounded)
+        noise += rounded
+        return noise
+
+    def _clipped(self, values: FloatArray) -> FloatArray:
         low, high = self.support or (0.0, 0.0)
         # A model without outcomes predicts nan.
         values[np.isnan(values)] = (low + high) / 2.0
+        # Differences of the size of the random numbers are ties.
+        tie = self._tie(values)
+        if tie > 0.0:
+            np.divide(values, tie, out=values)
+            np.rint(values, out=values)
+            values *= tie
+        if self.support is not None:
+            np.clip(values, low, high - tie, out=values)
+        return values
+
+    def _tie(self, values: FloatArray) -> float:
         if self.support is None:
-            noise *= _TIE * float(np.abs(values).max(initial=0.0))
-        else:
-            noise *= _TIE * (high - low)
-            np.clip(values, low, high - _TIE * (high - low), out=values)
-        noise += values
-        return noise
+            return _TIE * float(np.abs(values).max(initial=0.0))
+        return _TIE * (self.support[1] - self.support[0])
+
+    def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:
+        """Return the probability of a super arm, or None if it is unknown.
+
+        It is known if the super arms are all sets of k base arms, the exploration is not ``"deviation"``, and
+        the context has neither values nor costs. It needs the predictions of all members.
+        """
+        uniform = uniform_chance(self.oracle, super_arm, context)
+        models = state.models(self.estimator, self._history)
+        if uniform is None or not models:
+            return uniform
+        if self.exploration == "deviation":
+            return None
+        rows, free = self._features_in(state, context), available_in(self.oracle, context)
+        unused = np.random.default_rng(0)
+        chances = [
+            chance_within(
+                self._clipped(self._drawn(model, rows, context, unused)),
+                len(super_arm),
+                super_arm,
+                free,
+                self.oracle.sign,
+            )
+            for model in models
+        ]
+        epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
+        return epsilon * uniform + (1.0 - epsilon) * float(np.mean(chances))
 
     @verb
     def update(

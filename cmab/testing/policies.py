@@ -10,6 +10,7 @@ from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing._checks import CheckFunction
+from cmab.testing._policy_propensity import check_propensity
 from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Report
 
@@ -27,6 +28,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_empty_feedback,
     differing.check_availability,
     differing.check_tickets,
+    check_propensity,
     learning.check_credit,
     learning.check_learning,
     learning.check_exploration,
@@ -95,6 +97,7 @@ def check_policy(
     - ``empty feedback``: a round without observed arms causes an exception or an infeasible super arm.
     - ``availability``: the policy selects entries that are not available according to the context.
     - ``tickets``: `update` modifies the super arm or the context of the ticket, or the state refers to them.
+    - ``propensity``: `propensity` differs from the frequency with which `select` chooses a super arm.
     - ``credit``: an outcome changes the statistics of another arm, or is ignored.
     - ``learning``: the policy does not use the feedback to select better super arms.
     - ``exploration``: some arms are never observed.
@@ -110,7 +113,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    17
+    18
     """
     return POLICIES.check(
         policy, environment, rounds=rounds, seconds=seconds, expected_failures=expected_failures, rng=rng

@@ -35,7 +35,7 @@ FLOORS = [
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
     {"policy", "goals", "confidence", "linear", "saving"},
-    {"plotting"},
+    {"plotting", "propensities"},
     {"explorer", "models", "results", "theory"},
     {"policies"},
     {"_ask_tell", "exploration"},
