@@ -109,8 +109,8 @@ def estimate_propensity(
     first = np.asarray(policy.select(state, generator, context))
     if pickle.dumps(position_of(generator)) == before:
         # Without random numbers, every call returns this super arm.
-        at, among, is_same = _compared(given, first)
-        return Propensity(float(is_same), 0.0, at.astype(float), among.astype(float), 0)
+        here, anywhere, is_same = _compared(given, first)
+        return Propensity(float(is_same), 0.0, here.astype(np.float64), anywhere.astype(np.float64), 0)
     hits, at, among = 0, np.ones(len(given)), np.ones(len(given))
     drawn = first
     for number in range(n):
