@@ -11,6 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Sense
 from cmab.results.regret import cumulative_regret
+from cmab.results.regret_certificate import RegretCertificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Simulation:
     path : str
         The loop that ran: ``"compiled"`` (policy, oracle and environment are compiled), ``"mixed"`` (a Python
         oracle between a compiled policy and a compiled environment), ``"batch"`` (like ``"mixed"``, with all
-        replications side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random
+        replications side by side, if the oracle overrides `Oracle.solve_batch` and draws no random
         numbers) or ``"python"``. All loops return the same numbers.
     states : list
         Final state of the policy in each replication.
@@ -59,6 +60,8 @@ class Simulation:
     budgets_left : list of FloatArray
         For each replication, a lower bound on the rest of each budget: a round without feedback so far counts
         with its largest consumption. Empty for policies without budgets.
+    certificates : list of list of RegretCertificate
+        For each replication, the certificate at each checkpoint. Empty unless `simulate` received `certify`.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Simulation:
     optima: FloatArray | None = field(default=None, repr=False)
     change_points: list[IntArray] = field(default_factory=list, repr=False)
     budgets_left: list[FloatArray] = field(default_factory=list, repr=False)
+    certificates: list[list[RegretCertificate]] = field(default_factory=list, repr=False)
 
     @property
     def regret(self) -> FloatArray:
@@ -98,6 +102,25 @@ class Simulation:
     def exact_regret(self) -> FloatArray:
         """Cumulative regret against the optimum itself, shape (R, C)."""
         return self._regret(1.0)
+
+    @property
+    def regret_bounds(self) -> FloatArray | None:
+        """Certified upper bounds on `regret`, shape (R, C), or None without certificates."""
+        return self._bounds("regret")
+
+    @property
+    def exact_regret_bounds(self) -> FloatArray | None:
+        """Certified upper bounds on `exact_regret`, shape (R, C), or None without certificates."""
+        return self._bounds("exact_regret")
+
+    def _bounds(self, name: str) -> FloatArray | None:
+        if not self.certificates:
+            return None
+        # After Ctrl-C, the last checkpoints have no certificate.
+        bounds = np.full(self.rewards.shape, np.nan)
+        for row, each in zip(bounds, self.certificates, strict=True):
+            row[: len(each)] = [getattr(one, name) for one in each]
+        return bounds
 
     def _regret(self, share: float) -> FloatArray:
         """Return the regret against `share` times the optimum."""

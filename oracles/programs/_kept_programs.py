@@ -69,7 +69,7 @@ class ProgramPool:
 
     @contextmanager
     def lent(self) -> Iterator[KeptProgram]:
-        """Lend a free program to one caller. A program whose call was interrupted is not lent again."""
+        """Lend a free program to one caller. After an interrupted call, a program is not lent again."""
         try:
             # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()

@@ -87,8 +87,8 @@ class PuLPOracle(LinearOracle):
     variables : sequence of pulp.LpVariable
         The binary variables of the base arms; arm i is ``variables[i]``. A variable without a constraint is
         free. Other variables of the model may have any type and have cost 0. A variable of another model is
-        rejected, except in PuLP 3, where a variable whose name is not in the model counts as free. In both
-        versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
+        rejected, except in PuLP 3, where a variable with a name that is not in the model counts as free. In
+        both versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
         ``pulp.LpVariable(name)`` is for PuLP 3 only.
     sense : {"max", "min"}, optional
         Whether to maximise or to minimise; by default as `problem` does.
@@ -234,6 +234,10 @@ class PuLPOracle(LinearOracle):
         bound = worse(outcome.bound, value_of(self.sign * np.maximum(self.sign * values, 0.0)))
         value = value_of(values[chosen])
         return SolverCertificate(chosen, value, better(value, bound), outcome.state == "optimal")
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the bound of `solve_certified`, which the solver proved up to its tolerances."""
+        return self.solve_certified(means, rng).bound
 
     def solve_constrained(
         self,

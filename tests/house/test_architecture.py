@@ -38,11 +38,12 @@ FLOORS = [
     {"plotting", "propensities"},
     {"explorer", "models", "results", "theory"},
     {"policies"},
-    {"_ask_tell", "exploration"},
+    {"_ask_tell", "certificates", "exploration"},
     {"session"},
     {"running", "campaigns"},
     {"studies", "testing", "logs"},
     {"reports", "offline"},
+    {"arena"},
     {"cli"},
     {"__main__"},
 ]
