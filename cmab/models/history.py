@@ -13,14 +13,16 @@ class History(NamedTuple):
     """Artificial rows with random outcomes, different for each member of an ensemble.
 
     Each feature of an artificial row is drawn from the observed values of this feature. Its outcome is one of
-    the two ends of the support, with equal probability.
+    two values, with equal probability.
 
     Attributes
     ----------
     size : int
         The number of artificial rows.
-    low, high : float
-        The two outcomes.
+    ends : tuple of float or None
+        The two outcomes; None for the smallest and the largest observed outcome.
+    first : int
+        The number of the first member that has artificial rows.
 
     References
     ----------
@@ -29,8 +31,8 @@ class History(NamedTuple):
     """
 
     size: int
-    low: float
-    high: float
+    ends: tuple[float, float] | None
+    first: int = 0
 
     def added(
         self, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int
@@ -38,7 +40,8 @@ class History(NamedTuple):
         """Return rows, outcomes and weights with the artificial rows of this seed added."""
         rng, (n, d) = np.random.default_rng(seed), rows.shape
         drawn = rows[rng.integers(n, size=(self.size, d)), np.arange(d)]
-        ends = np.where(rng.random(self.size) < 0.5, self.low, self.high)
+        low, high = self.ends or (float(outcomes.min()), float(outcomes.max()))
+        ends = np.where(rng.random(self.size) < 0.5, low, high)
         return (
             np.concatenate([rows, drawn]),
             np.concatenate([outcomes, ends]),

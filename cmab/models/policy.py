@@ -24,8 +24,9 @@ from cmab.propensities import available_in, chance_within, uniform_chance
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
-_EXPLORATIONS = ("history", "bootstrap", "deviation", "epsilon", "none")
-_ENSEMBLES = ("history", "bootstrap")
+_EXPLORATIONS = ("mixture", "history", "bootstrap", "deviation", "epsilon", "none")
+_ENSEMBLES = ("mixture", "history", "bootstrap")
+_ARTIFICIAL = ("mixture", "history")
 _KNOWN = ("available", "features", "values", "costs")
 #: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
 _TIE = 1e-9
@@ -56,10 +57,10 @@ class ModelPolicy(Policy[ModelState]):
         `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
         Features of the arms, for all rounds whose context has no features.
-    exploration : {"history", "bootstrap", "deviation", "epsilon", "none"}
+    exploration : {"mixture", "history", "bootstrap", "deviation", "epsilon", "none"}
         How the policy explores; see Notes. The default was chosen by measurement.
     members : int
-        The number of models of ``"history"`` and ``"bootstrap"``.
+        The number of models of the ensemble (``"mixture"``, ``"history"`` and ``"bootstrap"``).
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
     max_rows : int
@@ -94,8 +95,11 @@ class ModelPolicy(Policy[ModelState]):
     - ``"bootstrap"``: Thompson sampling from an ensemble. Each row counts Poisson(1) times for each member.
       Each round uses the predictions of one member, which is drawn uniformly (Eckles and Kaptein 2014; Oza
       and Russell 2001 for the weights).
-    - ``"history"``: the same, and each member also has artificial rows with random outcomes at the ends of
-      the support, so that members differ where little was observed (Osband and Van Roy 2015).
+    - ``"history"``: the same, and each member also has artificial rows with random outcomes, so that members
+      differ where little was observed (Osband and Van Roy 2015). The outcomes are the ends of the support,
+      or if it is None, the extremes of the observed outcomes.
+    - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
+      they are, and otherwise ``"history"`` (ours).
     - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and standard
       deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
@@ -130,8 +134,8 @@ class ModelPolicy(Policy[ModelState]):
     estimator: Any
     features: ArrayLike | None = None
     _: KW_ONLY
-    exploration: Literal["history", "bootstrap", "deviation", "epsilon", "none"] = field(
-        default="history", metadata=declared.one_of(*_EXPLORATIONS)
+    exploration: Literal["mixture", "history", "bootstrap", "deviation", "epsilon", "none"] = field(
+        default="mixture", metadata=declared.one_of(*_EXPLORATIONS)
     )
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
@@ -151,12 +155,7 @@ class ModelPolicy(Policy[ModelState]):
         if self.exploration == "deviation" and not estimators.takes(self.estimator.predict, "return_std"):
             raise TypeError(
                 "estimator must have predict(X, return_std=True) for exploration='deviation', got"
-                f" {shown(self.estimator)}; use exploration='history'"
-            )
-        if self.exploration == "history" and self.support is None:
-            raise ValueError(
-                "exploration must not be 'history' if support is None, because the artificial outcomes are"
-                " the ends of the support; use 'bootstrap'"
+                f" {shown(self.estimator)}; use exploration='mixture'"
             )
         if self.features is not None:
             own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
@@ -170,13 +169,23 @@ class ModelPolicy(Policy[ModelState]):
 
     @property
     def _models(self) -> int:
+        """The number of fitted models."""
+        if self.exploration == "mixture":
+            return 1 + self.members
         return self.members if self.exploration in _ENSEMBLES else 1
 
     @property
+    def _shares(self) -> FloatArray:
+        """The probability with which a round uses each model."""
+        if self.exploration == "mixture":
+            return np.array([0.5, *[0.5 / self.members] * self.members])
+        return np.full(self._models, 1.0 / self._models)
+
+    @property
     def _history(self) -> History | None:
-        if self.exploration != "history" or self.support is None:
+        if self.exploration not in _ARTIFICIAL:
             return None
-        return History(self._artificial, *self.support)
+        return History(self._artificial, self.support, first=int(self.exploration == "mixture"))
 
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
@@ -226,7 +235,7 @@ class ModelPolicy(Policy[ModelState]):
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
             return low + (high - low) * rng.random(len(rows))
-        model = models[int(rng.integers(len(models)))] if len(models) > 1 else models[0]
+        model = models[int(rng.choice(len(models), p=self._shares))] if len(models) > 1 else models[0]
         return self._without_ties(self._drawn(model, rows, context, rng), rng)
 
     def _drawn(
@@ -299,7 +308,7 @@ class ModelPolicy(Policy[ModelState]):
             for model in models
         ]
         epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
-        return epsilon * uniform + (1.0 - epsilon) * float(np.mean(chances))
+        return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
 
     @verb
     def update(
@@ -329,6 +338,8 @@ class ModelPolicy(Policy[ModelState]):
         rows = self._features_in(state, None if ticket is None else ticket.context)[arms]
         is_many = self._models > 1
         counts = rng.poisson(1.0, (len(rows), self._models)) if is_many else np.ones((len(rows), 1), np.int64)
+        if self.exploration == "mixture":
+            counts[:, 0] = 1
         state.append(rows, feedback.outcomes, counts.astype(np.int64), rng.random(len(rows)))
         if state.seen >= state.due:
             self._refit(state, rng)

@@ -140,7 +140,7 @@ class ModelState:
         models = []
         for j, seed in enumerate(seeds.tolist()):
             rows, outcomes, weights = self.rows[:n], self.outcomes[:n], self.weights[:n, j]
-            if history is not None:
+            if history is not None and j >= history.first:
                 rows, outcomes, weights = history.added(rows, outcomes, weights, seed)
             models.append(fit(estimator, rows, outcomes, weights, seed))
         return models

@@ -25,7 +25,7 @@ def played(policy, rounds, seed=0, mean=lambda rows: rows[:, 0], session=None):
     return session, np.array(rewards)
 
 
-@pytest.mark.parametrize("exploration", ["history", "bootstrap", "epsilon", "none", "deviation"])
+@pytest.mark.parametrize("exploration", ["mixture", "history", "bootstrap", "epsilon", "none", "deviation"])
 def test_every_exploration_learns(exploration):
     """Random play has mean 1/2 and deviation below 0.21 / sqrt(200): 0.6 is 7 deviations above it."""
     policy = ModelPolicy(ORACLE, Doubtful(), exploration=exploration, members=4)
