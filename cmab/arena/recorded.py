@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arena.standings import Curves, Played, Standings
+from cmab.arena.curves import Curves, Played
+from cmab.arena.standings import Standings
 from cmab.arrays import FloatArray
 from cmab.saving._atomic import write_bytes
 

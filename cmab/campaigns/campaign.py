@@ -47,7 +47,8 @@ class Campaign:
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
-        The learner. For an oracle, the campaign uses Thompson sampling (`CTS`).
+        The learner. For an oracle, a new campaign uses `AdaptiveCTS` with the bounded interval `support`, or
+        with [0, 1]. Journals of version 0.1, whose default was `CTS`, continue with `CTS`.
     path : str or path-like
         The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
         the current folder once, when the campaign is constructed.
@@ -108,7 +109,7 @@ class Campaign:
         accept_changes: bool = False,
         propensity_draws: int = 0,
     ) -> None:
-        self.policy = learner_of(learner)
+        self.policy = learner_of(learner, path, support)
         self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.

@@ -5,7 +5,10 @@ import textwrap
 
 import pytest
 
+from cmab.arena import Arena
+from cmab.arena.recorded import read_recorded
 from cmab.cli import main
+from instances.arena import RECORDED
 
 MODULE = """
     import numpy as np
@@ -84,6 +87,40 @@ def test_errors_in_words(package, capsys, given, text):
     shown = capsys.readouterr().err
     assert text in shown
     assert "Traceback" not in shown
+
+
+def test_a_policy_is_compared_with_recorded_results(package, capsys):
+    """Only matches of the user's policy are played; the others have the numbers of the recorded file."""
+    only = ["--only", "top 5 of 20", "--only", "CTS", "--only", "CUCB"]
+    out = ["--replications", "2", "--jobs", "1", "--out", "found"]
+    assert main(["arena", "--policy", "mypackage:short", *only, *out]) == 0
+    assert "2 of 2 pieces to do" in capsys.readouterr().out
+    with (package / "found" / "matches.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    recorded = read_recorded(RECORDED).curves["top 5 of 20", "CTS"]
+    assert {row["entry"] for row in rows} == {"short", "CTS", "CUCB"}
+    found = [float(row["regret"]) for row in rows if row["entry"] == "CTS"]
+    assert found == pytest.approx(recorded.regret[:2, recorded.ends].mean(axis=0).tolist())
+
+
+def test_an_interrupted_run_shows_its_results_and_continues(package, capsys, monkeypatch):
+    kept = Arena._keep
+
+    def keep_and_stop(self, store, outcome):
+        kept(self, store, outcome)
+        if (outcome.piece.replication, outcome.piece.learner) == (0, "CTS"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Arena, "_keep", keep_and_stop)
+    assert main(arguments("--out", "found")) == 130
+    shown = capsys.readouterr()
+    assert "interrupted; run the same command to continue" in shown.err
+    assert "CTS" in shown.out
+    assert "2 pieces are missing, so the scores are preliminary" in shown.out
+    monkeypatch.undo()
+    monkeypatch.chdir(package)
+    assert main(arguments("--out", "found")) == 0
+    assert "2 of 4 pieces to do" in capsys.readouterr().out
 
 
 def test_the_list_has_all_problems_and_entries(capsys):
