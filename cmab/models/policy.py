@@ -403,7 +403,7 @@ class ModelPolicy(Policy[ModelState]):
         last = f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
         estimators.warn(
             f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed rows."
-            " All observations are kept"
+            " The observations are kept"
         )
 
     def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:

@@ -1,8 +1,8 @@
 """The explorations of ModelPolicy on four problems with three estimators.
 
-Run: OMP_NUM_THREADS=1 python tests/benchmarks/explorations.py [SEEDS] [ROUNDS]. It needs scikit-learn, and takes
-about an hour for 8 seeds. The table has the mean reward of a round, its paired standard error against the
-default, and the least ratio to the default in one run.
+Run: OMP_NUM_THREADS=1 python tests/benchmarks/explorations.py [SEEDS] [ROUNDS]. It needs scikit-learn, and
+takes about an hour for 8 seeds. The table has the mean reward of a round, its paired standard error against
+the default, and the least ratio to the default in one run.
 """
 
 from __future__ import annotations
