@@ -174,7 +174,8 @@ class Slate(LinearOracle):
         gone = np.isneginf(worth)
         is_whole = (gone.all(axis=1) | ~gone.any(axis=1)).all()
         least = int(places.max(initial=-1)) + 1
-        most = min(self.positions, len(items) + self._longest(~gone.all(axis=1), quota))
+        left: BoolArray = np.logical_not(gone.all(axis=1))
+        most = min(self.positions, len(items) + self._longest(left, quota))
         best: IntArray | None = None
         value = -np.inf
         for length in range(most, max(least, 1) - 1, -1):
@@ -232,7 +233,7 @@ class Slate(LinearOracle):
 
 
 def _names(items: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
-    if isinstance(items, int | np.integer) and not isinstance(items, bool):
+    if isinstance(items, int | np.integer):
         return tuple(range(integer("items", items, 1)))
     names = tuple(listed("items", items, "items, or their number"))
     try:
