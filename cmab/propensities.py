@@ -41,6 +41,16 @@ class Propensity:
     draws : int
         The number of calls of `select`; 0 if the policy chooses this super arm with certainty.
 
+    Examples
+    --------
+    >>> from cmab import CUCB
+    >>> from cmab.logs import estimate_propensity
+    >>> from oracles import TopK
+    >>> policy = CUCB(TopK(3, k=1))
+    >>> found = estimate_propensity(policy, policy.initial_state(), [0], rng=0)
+    >>> found.chance, found.error, found.draws
+    (1.0, 0.0, 0)
+
     References
     ----------
     Ours, by summation of the binomial series of ``(n + 1) / (h + 1)``.

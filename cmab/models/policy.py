@@ -32,7 +32,7 @@ _KNOWN = ("available", "features", "values", "costs")
 _TIE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelPolicy(Policy[ModelState]):
     """A policy that predicts the mean of each base arm by a model of the user, and explores.
 
