@@ -2,13 +2,16 @@
 
 import csv
 import textwrap
+from importlib.metadata import EntryPoint
 
 import pytest
 
 from cmab.arena import Arena
 from cmab.arena.recorded import read_recorded
+from cmab.arena.registered import entries_of_plugins, problems_of_plugins
 from cmab.cli import main
-from instances.arena import RECORDED
+from cmab.studies import _registry
+from instances.arena import PROBLEMS, RECORDED
 
 MODULE = """
     import numpy as np
@@ -128,3 +131,16 @@ def test_the_list_has_all_problems_and_entries(capsys):
     shown = capsys.readouterr().out
     assert "top 5 of 20 (top-k, 10,000 rounds)" in shown
     assert "MNLTS (assortment)" in shown
+
+
+def test_installed_packages_take_part(package, monkeypatch):
+    """A plug-in adds the problems and entries of its module ``arena``."""
+    (package / "shop").mkdir()
+    (package / "shop" / "__init__.py").write_text("", encoding="utf-8")
+    code = "from cmab import CUCB\nfrom cmab.arena import Entry\nfrom mypackage import problem\n"
+    code += "PROBLEMS = {'ads': problem}\nENTRIES = [Entry.of(CUCB, 'CUCB of the shop', radius_factor=0.5)]\n"
+    (package / "shop" / "arena.py").write_text(code, encoding="utf-8")
+    installed = [*_registry.plugins(), EntryPoint("shop", "shop", "cmab.plugins")]
+    monkeypatch.setattr(_registry, "plugins", lambda: installed)
+    assert [problem.name for problem in problems_of_plugins()] == [*PROBLEMS, "my ads"]
+    assert [entry.name for entry in entries_of_plugins()][-1] == "CUCB of the shop"
