@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pulp
 import pytest
+from models import LeastSquares
 
 import cmab
 from cmab import (
@@ -52,6 +53,7 @@ from cmab import (
     HybridFTRL,
     LogisticTS,
     MemoisedOracle,
+    ModelPolicy,
     OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
@@ -117,6 +119,7 @@ from oracles import (
     RepairedInfluence,
     SetCover,
     ShortestPath,
+    Slate,
     SteinerTree,
     SubmodularOracle,
     TopK,
@@ -319,6 +322,14 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
 
     subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(len(edges) + 1))
     return [arms for arms in subsets if fits(arms)]
+
+
+def slates(
+    n: int, k: int, fits: Callable[[tuple[int, ...]], bool] = lambda items: True
+) -> list[tuple[int, ...]]:
+    """Return the slates of n items at up to k positions, by enumeration."""
+    lists = chain.from_iterable(permutations(range(n), length) for length in range(1, k + 1))
+    return [tuple(item * k + place for place, item in enumerate(items)) for items in lists if fits(items)]
 
 
 # Four parts in four sets; the edges at each of `FRIENDS`.
@@ -679,6 +690,12 @@ ORACLES = [
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
     ),
+    OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
+    OracleCase(
+        "slate_quotas",
+        lambda: Slate(4, 3, groups=["a", "a", "a", "b"], quotas={"a": 1}),
+        lambda: slates(4, 3, lambda items: sum(item < 3 for item in items) <= 1),
+    ),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
     OracleCase(
@@ -798,6 +815,11 @@ POLICIES = [
     PolicyCase(
         "logisticts",
         lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
+        slow="runs",
+    ),
+    PolicyCase(
+        "modelpolicy",
+        lambda oracle: ModelPolicy(oracle, LeastSquares(), np.eye(oracle.n_arms), members=3),
         slow="runs",
     ),
     PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),
