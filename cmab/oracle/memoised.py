@@ -14,7 +14,7 @@ from cmab._metering import metered
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.oracle.base import Oracle, require_oracle
-from cmab.oracle.certificate import report_ratio
+from cmab.oracle.certificate import Certified, report_ratio
 from cmab.oracle.linear import LinearOracle
 from cmab.validation import integer
 
@@ -132,6 +132,10 @@ class MemoisedOracle(Oracle):
                 # Remove the least recently used answer: each use moves an answer to the end.
                 self._answers.popitem(last=False)
         return answer.copy()
+
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certified:
+        """Return the result of the wrapped oracle, without the cache."""
+        return self.oracle.solve_certified(means, rng)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return the cached answer if all entries are available, otherwise the uncached one."""

@@ -219,13 +219,17 @@ class PuLPOracle(AnytimeOracle):
         """Return a super arm without a search; it is the answer with ``time_limit=0``."""
         return self._largest
 
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return a bound on the value of every super arm without a search: the sum of the positive means."""
+        return value_of(self.sign * np.maximum(self.sign * values, 0.0))
+
     def _searched(
         self, values: FloatArray, known: IntArray, seconds: float | None = None
     ) -> SolverCertificate:
         """Return the certificate of the program, or of `known` if the search finds nothing better."""
         better, worse = (max, min) if self.sense == "max" else (min, max)
-        # The sum of the positive means is always a bound; a stopped search may not have a better one.
-        bound = value_of(self.sign * np.maximum(self.sign * values, 0.0))
+        # A stopped search may not have a better bound.
+        bound = self._easy_bound(values)
         limit = self.time_limit if seconds is None else seconds
         if limit == 0.0:
             return self._certificate(known, value_of(values[known]), bound)
