@@ -17,7 +17,6 @@ from oracles.packing.multidimensional import scaled_row
 from oracles.programs._mixed_integer import rows_of
 from oracles.programs.linear_program import PuLPOracle, value_of
 
-
 # Prices of the capacities that the greedy assignment tries, relative to the mean of the means.
 _PRICES = (0.0, 0.25, 0.5, 1.0, 2.0)
 
