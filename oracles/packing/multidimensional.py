@@ -10,6 +10,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.validation import real_array, vector
 from oracles.anytime import OnLimit, checked_limits
+from oracles.packing._core import fractional_bound
 from oracles.programs._mixed_integer import INTEGRAL, rows_of
 from oracles.programs.linear_program import PuLPOracle
 
@@ -105,20 +106,6 @@ class MultidimensionalKnapsack(PuLPOracle):
         return min(
             fractional_bound(values, row, room) for row, room in zip(self._rows, self._room, strict=True)
         )
-
-
-def fractional_bound(values: FloatArray, weights: FloatArray, room: float) -> float:
-    """Return the value of the fractional knapsack with one row."""
-    good = values > 0.0
-    worth, weights = values[good], weights[good]
-    with np.errstate(divide="ignore", over="ignore"):
-        order = np.argsort(-worth / weights, kind="stable")
-    worth, weights = worth[order], weights[order]
-    filled = np.minimum(np.cumsum(weights), room)
-    taken = np.diff(filled, prepend=0.0)
-    shares = np.divide(taken, weights, out=np.ones_like(taken), where=weights > 0.0)
-    with np.errstate(over="ignore"):
-        return float((worth * shares).sum())
 
 
 def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
