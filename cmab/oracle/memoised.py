@@ -141,6 +141,10 @@ class MemoisedOracle(Oracle):
         """Return the cached answer if all entries are available, otherwise the uncached one."""
         return self.solve(means, rng) if available.all() else self.oracle.solve_within(means, available, rng)
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the result of the wrapped oracle."""
+        return self.oracle.optimum_bound(means, rng)
+
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the result of the wrapped oracle."""
         return self.oracle.expected_reward(super_arm, means)
@@ -199,7 +203,7 @@ class MemoisedOracle(Oracle):
         return self.oracle.labels(super_arm)
 
     def named(self, names: Iterable[Hashable]) -> Self:
-        """Return a copy with an empty cache whose wrapped oracle has these names for its base arms."""
+        """Return a copy with an empty cache and these names in the wrapped oracle for its base arms."""
         return type(self)(self.oracle.named(names), cache_size=self.cache_size)
 
     def arm_labels(self) -> list[Hashable]:

@@ -71,7 +71,7 @@ class Cover(PuLPOracle):
 
     @property
     def least_mean(self) -> float:
-        """0 for the greedy method, whose ratio is proved for nonnegative costs; otherwise minus infinity."""
+        """0 for the greedy method (its ratio is proved for nonnegative costs); otherwise minus infinity."""
         return 0.0 if self.method == "greedy" else -np.inf
 
     @property

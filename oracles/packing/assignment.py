@@ -130,7 +130,7 @@ class GeneralizedAssignment(PuLPOracle):
 
     @property
     def least_mean(self) -> float:
-        """0 for ``"local_ratio"``, whose ratio is proved for nonnegative means; otherwise minus infinity."""
+        """0 for ``"local_ratio"`` (its ratio is proved for nonnegative means); otherwise minus infinity."""
         return 0.0 if self.method == "local_ratio" else -np.inf
 
     def labels(self, super_arm: IntArray) -> list[Any]:

@@ -24,7 +24,7 @@ _FIRST, _MOST, _KEPT = 512, 512 * 8**5, 2**18
 
 
 class Knapsack(AnytimeOracle):
-    """The sets of arms whose total weight is at most `capacity`, including the empty set.
+    """The sets of arms with a total weight of at most `capacity`, including the empty set.
 
     Exact for all weights and capacities, by dynamic programming over the undominated sets. An upper bound
     removes further sets, so the lists are short for typical estimates. Small problems have a compiled rule.
@@ -43,7 +43,7 @@ class Knapsack(AnytimeOracle):
     epsilon : float
         The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least
         ``alpha = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means
-        and weights. Use it in the hard case, with hundreds of arms whose means are approximately proportional
+        and weights. Use it in the hard case, with hundreds of arms with means approximately proportional
         to their weights. No limit applies to it.
     gap : float
         The relative gap, in [0, 1), at which a call may stop.
@@ -213,7 +213,7 @@ class Knapsack(AnytimeOracle):
 
 
 def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
-    """Return weights and capacity in units whose sums are exact."""
+    """Return weights and capacity in units with exact sums."""
     if (weights == np.floor(weights)).all() and capacity < 2.0**53:
         room = math.floor(capacity)
         return np.minimum(weights, room + 1.0).astype(np.int64), room

@@ -72,7 +72,7 @@ class ProgramPool:
 
     @contextmanager
     def lent(self) -> Iterator[KeptProgram]:
-        """Lend a free program to one caller. A program whose call was interrupted is not lent again."""
+        """Lend a free program to one caller. After an interrupted call, a program is not lent again."""
         try:
             # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()
@@ -195,14 +195,15 @@ class KeptProgram:
         whole = relaxed.values[self._set.integral]
         if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all():
             return relaxed
-        start = None
-        if self._between is not None:
+        if self._between is None:
+            found = self._integers(None)
+        else:
             started = time.perf_counter()
             start = self._between(relaxed._replace(bound=float(np.ldexp(relaxed.bound, -self._exponent))))
             if isinstance(start, Outcome):
                 return start._replace(bound=float(np.ldexp(start.bound, self._exponent)))
             self._deadline -= time.perf_counter() - started
-        found = self._integers(start)
+            found = self._integers(start)
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
 
     def _integers(self, start: FloatArray | None) -> Outcome:

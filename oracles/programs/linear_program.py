@@ -50,8 +50,8 @@ class PuLPOracle(AnytimeOracle):
     variables : sequence of pulp.LpVariable
         The binary variables of the base arms; arm i is ``variables[i]``. A variable without a constraint is
         free. Other variables of the model may have any type and have cost 0. A variable of another model is
-        rejected, except in PuLP 3, where a variable whose name is not in the model counts as free. In both
-        versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
+        rejected, except in PuLP 3, where a variable with a name that is not in the model counts as free. In
+        both versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
         ``pulp.LpVariable(name)`` is for PuLP 3 only.
     sense : {"max", "min"}, optional
         Whether to maximise or to minimise; by default as `problem` does.
@@ -71,8 +71,8 @@ class PuLPOracle(AnytimeOracle):
     on_limit : {"raise", "best"}
         The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
         given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
-        its own ratio: `solve_certified` returns it, and `Simulation.certified_regret` uses it. With a time
-        limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
+        its own ratio, which `solve_certified` returns and `Simulation.regret_at_proved_ratios` uses. With a
+        time limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
         ``"incumbent"``.
 
     Raises
@@ -243,6 +243,10 @@ class PuLPOracle(AnytimeOracle):
                 chosen, value = found, value_of(values[found])
         bound = better(value, worse(outcome.bound, bound))
         return SolverCertificate(chosen, value, bound, outcome.state == "optimal")
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the bound of `solve_certified`, which the solver proved up to its tolerances."""
+        return self.solve_certified(means, rng).bound
 
     def solve_constrained(
         self,
