@@ -119,8 +119,8 @@ class Assortment(Oracle):
             # Python shows a warning of the same text once for each place of a call.
             warnings.warn(
                 f"means contain attractions above max_attraction={self.max_attraction:g}, to which the "
-                "oracle reduces them; write Assortment(..., max_attraction=...) with the largest attraction, unless "
-                "the means are confidence bounds",
+                "oracle reduces them; write Assortment(..., max_attraction=...) with the largest attraction, "
+                "unless the means are confidence bounds",
                 RuntimeWarning,
                 stacklevel=3,
             )
