@@ -37,9 +37,17 @@ class SetCover(Cover):
         The elements of each set, as a mapping from names or as a sequence. The sets together give the
         elements.
     method : {"program", "greedy"}
-        The algorithm. ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` repeatedly chooses the set of
+        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` repeatedly chooses the set of
         least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d is
         the size of the largest set (Chvátal 1979). Calls with constraints always use the program.
+    gap : float
+        The relative gap, in [0, 1), at which a call may stop.
+    time_limit : float, optional
+        The time limit of a call in seconds. With 0, a call returns the greedy answer.
+    node_limit : int, optional
+        The largest number of nodes of the program's branch and bound in a call.
+    on_limit : {"raise", "best"}
+        Whether `solve` raises an error at a limit, or returns the best cover found. See `PuLPOracle`.
 
     Raises
     ------
@@ -110,9 +118,17 @@ class VertexCover(Cover):
     graph : networkx.Graph or networkx.MultiGraph
         An undirected graph with at least one edge. The node of a self-loop is in every cover.
     method : {"program", "greedy"}
-        The algorithm. ``"program"`` is exact, see `PuLPOracle`. ``"greedy"`` reduces, for each edge, the
+        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` reduces, for each edge, the
         remaining costs of both ends by the smaller of the two (local ratio, Bar-Yehuda and Even 1985). Its
         ``alpha`` is 2 for nonnegative costs. Calls with constraints always use the program.
+    gap : float
+        The relative gap, in [0, 1), at which a call may stop.
+    time_limit : float, optional
+        The time limit of a call in seconds. With 0, a call returns the greedy answer.
+    node_limit : int, optional
+        The largest number of nodes of the program's branch and bound in a call.
+    on_limit : {"raise", "best"}
+        Whether `solve` raises an error at a limit, or returns the best cover found. See `PuLPOracle`.
 
     Raises
     ------
