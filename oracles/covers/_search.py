@@ -69,8 +69,8 @@ def independent(
 ) -> tuple[BoolArray, float, bool]:
     """Return the independent set of largest weight found, an upper bound on all, and whether it is optimal.
 
-    `apart` returns, for an order of the nodes, the matrix of pairs that are not adjacent. `costs_of` is the
-    cost of a cover of all nodes and of what is outside, for the progress.
+    `apart` returns the matrix of pairs that are not adjacent, in a given order of the nodes. `costs_of`
+    is the cost of all nodes and of the rest of the cover; it converts weights to costs when progress is shown.
     """
     n = len(weights)
     order = _order(apart(np.arange(n)), weights)

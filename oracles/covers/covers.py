@@ -37,8 +37,8 @@ class SetCover(Cover):
         The elements of each set, as a mapping from names or as a sequence. The sets together give the
         elements.
     method : {"program", "greedy"}
-        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` repeatedly chooses the set of
-        least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d is
+        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` repeatedly chooses the set
+        of least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d is
         the size of the largest set (Chvátal 1979). Calls with constraints always use the program.
     gap : float
         The relative gap, in [0, 1), at which a call may stop.

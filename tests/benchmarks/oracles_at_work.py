@@ -3,8 +3,8 @@
 Run: python tests/benchmarks/oracles_at_work.py [--seconds 20] [--folder FOLDER] [NAME ...]. It prints a table
 in Markdown. NAME selects rows by a part of their name. Without a folder, the instances are generated from
 seeds. With a folder of public instances (see `read` below), those are also solved. Each row runs in a process
-of its own, so the memory is that of one oracle. The peer is HiGHS by itself (its own options, the same time) on
-the same program.
+of its own, so the memory is that of one oracle. The peer is HiGHS by itself (its own options, the same time)
+on the same program.
 """
 
 from __future__ import annotations
