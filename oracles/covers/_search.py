@@ -70,7 +70,7 @@ def independent(
     """Return the independent set of largest weight found, an upper bound on all, and whether it is optimal.
 
     `apart` returns the matrix of pairs that are not adjacent, in a given order of the nodes. `costs_of`
-    is the cost of all nodes and of the rest of the cover; it converts weights to costs when progress is shown.
+    is the cost of all nodes and of the rest of the cover, which converts weights to costs for the display.
     """
     n = len(weights)
     order = _order(apart(np.arange(n)), weights)

@@ -38,8 +38,8 @@ class SetCover(Cover):
         elements.
     method : {"program", "greedy"}
         The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` repeatedly chooses the set
-        of least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d is
-        the size of the largest set (Chvátal 1979). Calls with constraints always use the program.
+        of least cost per new element. Its ``alpha`` is ``1 + 1/2 + ... + 1/d`` for nonnegative costs, where d
+        is the size of the largest set (Chvátal 1979). Calls with constraints always use the program.
     gap : float
         The relative gap, in [0, 1), at which a call may stop.
     time_limit : float, optional
@@ -118,7 +118,7 @@ class VertexCover(Cover):
     graph : networkx.Graph or networkx.MultiGraph
         An undirected graph with at least one edge. The node of a self-loop is in every cover.
     method : {"program", "greedy"}
-        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` reduces, for each edge, the
+        The algorithm. ``"program"`` is exact unless a limit ends it. ``"greedy"`` reduces at each edge the
         remaining costs of both ends by the smaller of the two (local ratio, Bar-Yehuda and Even 1985). Its
         ``alpha`` is 2 for nonnegative costs. Calls with constraints always use the program.
     gap : float
