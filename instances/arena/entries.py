@@ -19,6 +19,7 @@ from cmab import (
     MNLUCB,
     OLSUCB,
     PBMUCB,
+    AdaptiveCTS,
     BanditOverBandit,
     BayesUCB,
     CombLinTS,
@@ -49,7 +50,7 @@ def hopeful_greedy(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
 
 
 def hopeful_cts(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
-    """Return `CTS` with a prior whose mean is close to the best end of the support."""
+    """Return `CTS` with a prior mean close to the best end of the support."""
     low, high = facts.support
     share = 0.9 if facts.sense == "max" else 0.1
     return CTS(oracle, prior_mean=low + share * (high - low), prior_weight=weight, support=facts.support)
@@ -113,6 +114,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(CTS, "CTS shared", coupling="shared"),
     Entry.of(CTS, "CTS, weak prior", prior_weight=0.5, tuned=True),
     Entry.of(hopeful_cts, "CTS, hopeful prior", weight=2.0, tuned=True),
+    Entry.of(AdaptiveCTS),
     Entry.of(HierarchicalCTS),
     Entry.of(GaussianCTS),
     Entry.of(GaussianCTS, "GaussianCTS boosted", coupling="boosted"),
