@@ -574,6 +574,18 @@ ORACLES = [
         lambda: BruteForce(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
         lambda: [(0, 1), (2,)],
     ),
+    OracleCase("knapsack_core", lambda: Knapsack([3e9, 2e9, 2e9, 1e9], 5e9), knapsack_sets, -1.0, 1.0),
+    OracleCase(
+        "knapsack_best", lambda: Knapsack([0.3, 0.2, 0.2, 0.1], 0.5, time_limit=0), knapsack_sets, -1.0, 1.0
+    ),
+    OracleCase("set_cover_program", lambda: SetCover(PARTS), lambda: covering(PARTS, 4), -1.0, 1.0),
+    OracleCase(
+        "vertex_cover_limit",
+        lambda: VertexCover(FRIENDS, node_limit=1000, on_limit="best"),
+        lambda: covering(ENDS, 4),
+        -1.0,
+        1.0,
+    ),
     OracleCase("set_cover", lambda: SetCover(PARTS, method="greedy"), lambda: covering(PARTS, 4)),
     OracleCase("vertex_cover", lambda: VertexCover(FRIENDS), lambda: covering(ENDS, 4), -1.0, 1.0),
     OracleCase(

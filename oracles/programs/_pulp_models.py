@@ -11,7 +11,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Sense
 from cmab.validation import shown
-from oracles.programs._mixed_integer import FeasibleSet, Outcome, SolverError, scaled
+from oracles.anytime import SolverError
+from oracles.programs._mixed_integer import FeasibleSet, Outcome, scaled
 
 # A PuLP solver is the user's object and keeps state while it runs. Several oracles may share it.
 _ONE_AT_A_TIME = threading.RLock()

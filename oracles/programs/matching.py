@@ -10,12 +10,13 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
+from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import network_of
 from oracles.programs._assignment import TwoSides
 from oracles.programs._blossom import best_matching
 from oracles.programs._pulp_models import degree_model
-from oracles.programs.linear_program import PuLPOracle, SolverCertificate, value_of
+from oracles.programs.linear_program import PuLPOracle, value_of
 
 if TYPE_CHECKING:
     import networkx as nx
