@@ -34,7 +34,9 @@ def network_of(graph: nx.Graph[Any], *, undirected: bool = False) -> Network:
     if undirected and not edges:
         raise ValueError(f"graph must have an edge, got {graph}")
     number = {node: i for i, node in enumerate(graph)}
-    tails, heads = (np.array([number[edge[end]] for edge in edges], np.int64) for end in (0, 1))
+    tails, heads = (
+        np.fromiter((number[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1)
+    )
     return Network(number, edges, tails, heads)
 
 
