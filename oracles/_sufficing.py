@@ -48,12 +48,17 @@ class Sufficing(LinearOracle):
         return self._best(costs, *self._check_constraints(include, exclude))
 
     def _best(self, costs: FloatArray, required: IntArray, banned: IntArray) -> IntArray | None:
+        is_had, rest = self._split(costs, required, banned)
+        needed = self._cheapest(rest)
+        return None if needed is None else np.flatnonzero(needed | is_had)
+
+    def _split(self, costs: FloatArray, required: IntArray, banned: IntArray) -> tuple[BoolArray, FloatArray]:
+        """Return the arms that every answer contains as a mask, and the costs that remain."""
         is_had = costs < 0.0
         is_had[required], is_had[banned] = True, False
         rest = np.where(is_had, 0.0, costs)
         rest[banned] = np.inf
-        needed = self._cheapest(rest)
-        return None if needed is None else np.flatnonzero(needed | is_had)
+        return is_had, rest
 
     @abstractmethod
     def _cheapest(self, costs: FloatArray) -> BoolArray | None:

@@ -246,8 +246,10 @@ def _collect(
         **{name: getattr(policy.oracle, name) for name in ("alpha", "beta", "sense")},
         "path": ordered[0].path if ordered else "python",
     }
+    certified = [r.certified_optima for r in ordered if r.certified_optima is not None]
     return Simulation(
         policy=type(policy).__name__,
+        certified_optima=np.array(certified) if certified else None,
         states=[r.state for r in ordered],
         super_arms=[r.super_arm for r in ordered],
         **gathered(SIMULATED, list(map(vars, ordered)), **common),

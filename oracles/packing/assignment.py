@@ -40,7 +40,7 @@ class GeneralizedAssignment(PuLPOracle):
     gap : float
     time_limit : float, optional
     solver : a PuLP solver, optional
-    on_limit : {"raise", "incumbent"}
+    on_limit : {"raise", "best"}
         As in `PuLPOracle`.
 
     Raises
@@ -78,7 +78,7 @@ class GeneralizedAssignment(PuLPOracle):
         gap: float = 0.0,
         time_limit: float | None = None,
         solver: Any = None,
-        on_limit: Literal["raise", "incumbent"] = "raise",
+        on_limit: Literal["raise", "best", "incumbent"] = "raise",
     ) -> None:
         self.weights = np.array(real_array("weights", weights))
         if self.weights.ndim != 2 or 0 in self.weights.shape:

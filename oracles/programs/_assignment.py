@@ -24,15 +24,15 @@ class TwoSides:
     has_parallels: bool
 
     @classmethod
-    def of(cls, side: IntArray, tails: IntArray, heads: IntArray) -> TwoSides:
+    def of(cls, side: IntArray, tails: IntArray, heads: IntArray, may_repeat: bool) -> TwoSides:
         """Return the rows, the nodes of side 0, and the columns of the edges of a bipartite graph."""
         is_row = side == 0
         place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
         rows = np.where(is_row[tails], place[tails], place[heads])
         columns = np.where(is_row[tails], place[heads], place[tails])
         n_columns = int((~is_row).sum())
-        n_cells = len(np.unique(rows * n_columns + columns))
-        return cls(rows, columns, (int(is_row.sum()), n_columns), n_cells < len(rows))
+        has_parallels = may_repeat and len(np.unique(rows * n_columns + columns)) < len(rows)
+        return cls(rows, columns, (int(is_row.sum()), n_columns), has_parallels)
 
     def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
         """Return the edges of the best matching, in increasing order; None if there is no matching.

@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray
-from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, SolverError, scaled
+from oracles._watch import Watch
+from oracles.anytime import SolverError
+from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, scaled
 
 # Thresholds for reduced costs if the largest cost is at least 2^11: below the first a value counts as 0,
 # above the second as positive.
@@ -59,8 +61,8 @@ class ProgramPool:
     calls, i.e. one for a single thread. Threads that end leave no objects behind.
     """
 
-    def __init__(self, feasible: FeasibleSet, gap: float) -> None:
-        self._set, self._gap = feasible, gap
+    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
+        self._set, self._gap, self._nodes = feasible, gap, node_limit
         self._free: list[KeptProgram] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,7 +76,7 @@ class ProgramPool:
             # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()
         except IndexError:
-            program = KeptProgram(self._set, self._gap)
+            program = KeptProgram(self._set, self._gap, self._nodes)
         yield program
         self._free.append(program)
 
@@ -87,8 +89,9 @@ class KeptProgram:
     answer depends only on the costs, and not on earlier calls.
     """
 
-    def __init__(self, feasible: FeasibleSet, gap: float) -> None:
-        self._set = feasible
+    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
+        self._set, self._watch = feasible, Watch("HiGHS")
+        self._start: FloatArray | None = None
         self._hi = import_highs()
         self._highs = silent_highs()()
         options = {
@@ -98,11 +101,26 @@ class KeptProgram:
             "mip_rel_gap": gap,
             "mip_abs_gap": 0.0,
         }
+        if node_limit is not None:
+            options["mip_max_nodes"] = node_limit
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
         self._highs.passModel(self._model())
+        self._highs.cbMipInterrupt.subscribe(self._see_nodes)
+        self._highs.cbSimplexInterrupt.subscribe(self._see)
         self._all = np.arange(feasible.n_columns, dtype=np.int32)
-        self._deadline = np.inf
+        self._deadline, self._unit = np.inf, 1.0
+
+    def _see(self, event: Any) -> None:
+        """Stop the search after Ctrl-C."""
+        if self._watch.is_interrupted:
+            event.interrupt()
+
+    def _see_nodes(self, event: Any) -> None:
+        """Show the progress of branch and bound, and stop it after Ctrl-C."""
+        seen = event.data_out
+        self._watch.tell(seen.mip_primal_bound * self._unit, seen.mip_dual_bound * self._unit)
+        self._see(event)
 
     def _model(self) -> Any:
         lp, feasible = self._hi.HighsLp(), self._set
@@ -122,10 +140,13 @@ class KeptProgram:
         sense: Literal["max", "min"],
         fixed: Mapping[int, float] | None = None,
         seconds: float = np.inf,
+        watch: Watch | None = None,
+        start: FloatArray | None = None,
     ) -> Outcome:
         """Return optimal column values for `costs`, or the state of the search after `seconds`.
 
-        `fixed` gives values of columns for this call.
+        `fixed` gives values of columns for this call. `watch` shows the progress and stops the search.
+        `start` are feasible values with which branch and bound begins.
 
         Raises
         ------
@@ -133,8 +154,11 @@ class KeptProgram:
             If the solver stops for any reason other than a proof or the time limit.
         """
         highs, kinds = self._highs, self._hi.ObjSense
+        self._watch = Watch("HiGHS") if watch is None else watch
+        self._start = start
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
+        self._unit = float(np.ldexp(1.0, min(-exponent - _INTEGER_EXPONENT, 1000)))
         highs.changeColsCost(len(self._all), self._all, fitting)
         # The simplex method compares the limit with the total time of all runs of the object.
         self._deadline = highs.getRunTime() + seconds
@@ -181,6 +205,10 @@ class KeptProgram:
         self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
         # Branch and bound measures the time from its own start, so pass the time that is left for this call.
         self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
+        if self._start is not None:
+            known = self._hi.HighsSolution()
+            known.col_value = self._start
+            self._highs.setSolution(known)
         try:
             found = self._run()
             bound = self._highs.getInfo().mip_dual_bound
@@ -202,7 +230,7 @@ class KeptProgram:
             return Outcome("infeasible", None, np.inf)
         if status in (kinds.kOptimal, kinds.kModelEmpty):
             return Outcome("optimal", np.array(highs.getSolution().col_value), info.objective_function_value)
-        if status != kinds.kTimeLimit:
+        if status not in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
             raise SolverError(
                 f"HiGHS must prove an optimum, got status {highs.modelStatusToString(status)!r}"
             )

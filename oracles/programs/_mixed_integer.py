@@ -14,17 +14,6 @@ INTEGRAL = 1e-6
 _EXPONENT = 12
 
 
-class SolverError(RuntimeError):
-    """Error of a solver that is missing, ran out of time, or could not prove its answer optimal.
-
-    Examples
-    --------
-    >>> from oracles import SolverError
-    >>> issubclass(SolverError, RuntimeError)
-    True
-    """
-
-
 class Outcome(NamedTuple):
     """The result for one program: column values, if any were found, and a bound on the optimal value.
 

@@ -11,12 +11,15 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
+from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import network_of
+from oracles.anytime import Limits
 from oracles.programs._assignment import TwoSides
 from oracles.programs._blossom import best_matching
-from oracles.programs._pulp_models import check_solver, degree_model
-from oracles.programs.linear_program import PuLPOracle, SolverCertificate, value_of
+from oracles.programs._mixed_integer import FeasibleSet
+from oracles.programs._pulp_models import check_solver
+from oracles.programs.linear_program import PuLPOracle, value_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -95,22 +98,22 @@ class Matching(PuLPOracle):
         side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
         if side is not None:
             self._way = "assignment"
-            self._sides = TwoSides.of(side, self._tails, self._heads)
+            self._sides = TwoSides.of(side, self._tails, self._heads, graph.is_multigraph())
         elif self._way == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
+        no_matching = f"graph must have a perfect matching, got {graph} without one"
+        if is_plain and self.perfect and 2 * self._largest_size() < len(self._room):
+            raise ValueError(no_matching)
         if self._way != "pulp":
             self.n_arms, self.solver = len(self.edges), check_solver(solver)
-            self.gap, self.time_limit, self.on_limit = 0.0, None, "raise"
-            if self.perfect and 2 * self._largest_size() < len(self._room):
-                raise ValueError(f"graph must have a perfect matching, got {graph} without one")
+            self._set_limits(Limits())
             return
         try:
-            problem, variables = degree_model(self._tails, self._heads, self._room, self.perfect)
-            super().__init__(problem, variables, sense=self.sense, solver=solver)
+            self._begin(self._degrees(), self.sense, solver=solver)
         except ValueError as error:
-            if not self.perfect:
+            if not self.perfect or "feasible" not in str(error):
                 raise
-            raise ValueError(f"graph must have a perfect matching, got {graph} without one") from error
+            raise ValueError(no_matching) from error
 
     def __repr__(self) -> str:
         return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
@@ -119,6 +122,24 @@ class Matching(PuLPOracle):
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
         return super().max_size if self._way == "pulp" else self._most_edges
+
+    def _degrees(self) -> FeasibleSet:
+        """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
+        n_arms, ends = len(self.edges), np.concatenate([self._tails, self._heads])
+        by_node = np.argsort(ends, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
+        room = self._room.astype(np.float64)
+        return FeasibleSet(
+            np.arange(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms),
+            np.ones(n_arms, bool),
+            starts.astype(np.int64),
+            by_node % n_arms,
+            np.ones(2 * n_arms),
+            room if self.perfect else np.full(len(room), -np.inf),
+            room,
+        )
 
     @cached_property
     def _most_edges(self) -> int:

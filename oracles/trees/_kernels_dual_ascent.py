@@ -47,7 +47,9 @@ def dual_ascent(roads, slack, is_terminal, root, starts, cuts):
         stamp += 1
         inside[0], seen[terminal], first, last = terminal, stamp, 0, 1
         while True:
-            first, last, met = _spread(roads, slack, is_active, root, terminal, inside, seen, stamp, first, last)
+            first, last, met = _spread(
+                roads, slack, is_active, root, terminal, inside, seen, stamp, first, last
+            )
             if met:
                 # Another terminal, or the root, reaches this one without further cost.
                 is_active[terminal] = False

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
+from oracles.anytime import SolverError
 from oracles.programs._kept_programs import import_highs, silent_highs
-from oracles.programs._mixed_integer import SolverError, scaled
-from oracles.trees._steiner_search import Search
+from oracles.programs._mixed_integer import scaled
+from oracles.trees._steiner_search import Search, by_few_subsets
 
 # A cut is violated if its arcs have less than 1 minus the first number; the second favours cuts of few arcs.
 _VIOLATED, _CREEP = 1e-4, 1e-6
@@ -21,8 +21,8 @@ _EVERY = 5
 _PATIENCE, _PROGRESS = 40, 1e-5
 
 
-def close(search: Search, gap: float) -> None:
-    """Raise the bound and improve the tree until both agree within `gap`, or until the deadline.
+def close(search: Search) -> None:
+    """Raise the bound and improve the tree until both agree within the gap, or until a limit.
 
     Each arc is a binary variable. A tree, directed away from the root, contains an arc into every set of
     nodes that contains a terminal but not the root (Wong 1984; Koch, Martin 1998). The program starts with
@@ -31,21 +31,23 @@ def close(search: Search, gap: float) -> None:
     program = _CutProgram(search)
     bounds = [search.bound]
     while True:
-        if not program.relax() or search.is_closed(gap) or search.is_late:
+        if not program.relax() or search.is_over:
             return
         added = program.separate()
         if len(bounds) % _EVERY == 0 or not added:
             program.offer_trees()
         program.exclude()
-        if search.is_closed(gap) or search.is_late:
+        if search.is_over:
             return
         bounds.append(search.bound)
         is_slow = len(bounds) > _PATIENCE and bounds[-1] <= bounds[-_PATIENCE] + _PROGRESS * search.value
         if not added or is_slow:
             break
-    while program.solve_integers(gap):
+    if by_few_subsets(search):
+        return
+    while program.solve_integers():
         program.offer_trees()
-        if search.is_closed(gap) or search.is_late or not program.separate():
+        if search.is_over or program.is_stopped or not program.separate():
             return
 
 
@@ -65,15 +67,23 @@ class _CutProgram:
         costs, self._exponent = scaled(np.tile(search.costs[self.edges], 2))
         self.pipes = pipes_of(self.tails, self.heads, len(search.is_terminal))
         self.highs = silent_highs()()
-        for name, value in (("output_flag", False), ("threads", 1), ("mip_abs_gap", 0.0)):
+        options = {"output_flag": False, "threads": 1, "mip_abs_gap": 0.0, "mip_rel_gap": search.gap / 2}
+        if search.node_limit is not None:
+            options["mip_max_nodes"] = search.node_limit
+        for name, value in options.items():
             self.highs.setOptionValue(name, value)
+        self.highs.cbMipInterrupt.subscribe(self._see_nodes)
+        self.highs.cbSimplexInterrupt.subscribe(self._see)
         upper = np.where(self.heads == search.root, 0.0, 1.0)
         self.highs.addCols(len(costs), costs, np.zeros(len(costs)), upper, 0, [], [], [])
         self.y, self._prices = np.zeros(len(costs)), np.zeros(len(costs))
-        self._objective = 0.0
+        self._objective, self.is_stopped = 0.0, False
         self._add_degrees()
         self._add_cuts(
-            [search.cuts[first:last] for first, last in zip(search.starts[:-1], search.starts[1:], strict=True)]
+            [
+                search.cuts[first:last]
+                for first, last in zip(search.starts[:-1], search.starts[1:], strict=True)
+            ]
         )
 
     def _add_degrees(self) -> None:
@@ -101,7 +111,8 @@ class _CutProgram:
 
     def relax(self) -> bool:
         """Solve the relaxation; return whether it has a solution, with its values in `y`."""
-        if not self._run():
+        # The simplex method compares the limit with the total time of all runs of the object.
+        if not self._run(self.highs.getRunTime() + self.search.clock.left):
             return False
         solution = self.highs.getSolution()
         self.y = np.clip(np.array(solution.col_value), 0.0, 1.0)
@@ -112,24 +123,37 @@ class _CutProgram:
             self._keep_tree()
         return True
 
-    def _run(self) -> bool:
-        """Run HiGHS; return False if no better tree exists, or at the deadline."""
-        left = self.search.deadline - time.monotonic()
+    def _run(self, seconds: float) -> bool:
+        """Run HiGHS; return whether it solved the program. If no better tree exists, close the gap."""
         highs, kinds = self.highs, self._hi.HighsModelStatus
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(left, 0.0))
+        highs.setOptionValue("time_limit", seconds)
         highs.run()
+        if highs.getModelStatus() == kinds.kNotset:
+            # Other code started the scheduler of this thread with another number of threads: use that number.
+            highs.setOptionValue("threads", 0)
+            highs.run()
         status = highs.getModelStatus()
         if status == kinds.kInfeasible:
             # All trees that could be better were excluded.
             self.search.bound = self.search.value
-            return False
-        if status == kinds.kTimeLimit:
-            return False
-        if status != kinds.kOptimal:
+        elif status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
+            self.is_stopped = True
+        elif status != kinds.kOptimal:
             raise SolverError(
                 f"HiGHS must solve the cut program, got status {highs.modelStatusToString(status)!r}"
             )
-        return True
+        return bool(status == kinds.kOptimal)
+
+    def _see(self, event: Any) -> None:
+        """Stop HiGHS after Ctrl-C."""
+        if self.search.watch.is_interrupted:
+            event.interrupt()
+
+    def _see_nodes(self, event: Any) -> None:
+        """Show the progress of branch and bound, and stop it after Ctrl-C."""
+        bound = float(np.ldexp(event.data_out.mip_dual_bound, -self._exponent))
+        self.search.watch.tell(self.search.value, bound)
+        self._see(event)
 
     def _raise_bound(self, objective: float) -> None:
         bound = float(np.ldexp(objective, -self._exponent))
@@ -163,9 +187,7 @@ class _CutProgram:
         gone = (self._prices > spare).astype(bool)
         columns = np.flatnonzero(gone).astype(np.int32)
         if len(columns):
-            self.highs.changeColsBounds(
-                len(columns), columns, np.zeros(len(columns)), np.zeros(len(columns))
-            )
+            self.highs.changeColsBounds(len(columns), columns, np.zeros(len(columns)), np.zeros(len(columns)))
             search.weights[self.edges[gone.reshape(2, -1).all(axis=0)]] = np.inf
 
     def separate(self) -> int:
@@ -194,25 +216,17 @@ class _CutProgram:
                 break
         return len(seen)
 
-    def solve_integers(self, gap: float) -> bool:
+    def solve_integers(self) -> bool:
         """Solve the integer program with the present cuts; return whether it has a solution in `y`."""
         highs, search = self.highs, self.search
         whole = np.arange(len(self.y), dtype=np.int32)
         highs.changeColsIntegrality(len(whole), whole, [self._hi.HighsVarType.kInteger] * len(whole))
-        highs.setOptionValue("mip_rel_gap", gap / 2)
-        left = search.deadline - time.monotonic()
-        highs.setOptionValue("time_limit", max(left, 0.0))
-        highs.run()
-        status, kinds, info = highs.getModelStatus(), self._hi.HighsModelStatus, highs.getInfo()
-        if status == kinds.kInfeasible:
-            search.bound = search.value
+        is_solved = self._run(search.clock.left)
+        if not is_solved and not self.is_stopped:
             return False
+        info = highs.getInfo()
         if np.isfinite(info.mip_dual_bound):
             self._raise_bound(float(info.mip_dual_bound))
-        if status not in (kinds.kOptimal, kinds.kTimeLimit):
-            raise SolverError(
-                f"HiGHS must solve the cut program, got status {highs.modelStatusToString(status)!r}"
-            )
         if info.primal_solution_status != int(self._hi.SolutionStatus.kSolutionStatusFeasible):
             return False
         self.y = np.clip(np.rint(np.array(highs.getSolution().col_value)), 0.0, 1.0)

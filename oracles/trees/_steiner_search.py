@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from oracles.paths._kernels_paths import Roads
+from oracles._watch import Watch
+from oracles.anytime import Clock
 
-# Trials of the local search between two looks at the clock.
-_TRIALS = 200
+if TYPE_CHECKING:
+    from oracles.paths._kernels_paths import Roads
+
+# Nodes and edges that the local search visits between two looks at the clock.
+_VISITS = 500_000
+# The terminals from which dual ascents and trees start.
 _ROOTS, _STARTS = 6, 8
+# The dynamic program comes first if it has at most so many steps; it comes before the integer program if it
+# has at most so many steps (2 s) and so many entries, of 24 bytes each.
+_FEW_STEPS, _MOST_STEPS, _MOST_ENTRIES = 3e5, 1e9, 4e7
+_STEPS_PER_SECOND = 3e8
 # Values within this share of each other are equal; sums of 10^5 numbers are rounded by less.
 EQUAL = 1e-10
 
@@ -24,7 +33,10 @@ class Search:
     roads: Roads
     costs: FloatArray
     terminals: IntArray
-    deadline: float = np.inf
+    clock: Clock
+    watch: Watch
+    gap: float = 0.0
+    node_limit: int | None = None
 
     def __post_init__(self) -> None:
         from oracles.trees._kernels_steiner_search import tables_for
@@ -42,11 +54,23 @@ class Search:
 
     @property
     def is_late(self) -> bool:
-        return time.monotonic() >= self.deadline
+        """Whether the search must end."""
+        self.watch.tell(self.value, self.bound)
+        return self.clock.is_over or self.watch.is_interrupted
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search must end, or its gap is closed."""
+        return self.is_closed(self.gap) or self.is_late
 
     def is_closed(self, gap: float = 0.0) -> bool:
         """Return whether the tree is optimal within the relative `gap`."""
         return self.bound >= self.value * (1.0 - max(gap, EQUAL))
+
+    @property
+    def n_left(self) -> int:
+        """The number of edges that are not excluded."""
+        return int(np.count_nonzero(self.weights < np.inf))
 
     def raise_bound(self, bound: float) -> None:
         """Take over a lower bound on the trees that are not excluded. Integer costs have integer sums."""
@@ -64,7 +88,14 @@ class Search:
         return bool(
             np.isfinite(
                 grown_tree(
-                    self.roads, guide, guide, self.is_terminal, int(self.terminals[0]), nodes, edges, self.tables
+                    self.roads,
+                    guide,
+                    guide,
+                    self.is_terminal,
+                    int(self.terminals[0]),
+                    nodes,
+                    edges,
+                    self.tables,
                 )
             )
         )
@@ -75,10 +106,18 @@ class Search:
 
         if not value <= most * self.value:
             return
-        cursor = np.zeros(2, np.int64)
+        cursor, trials = np.zeros(2, np.int64), 1 + _VISITS // (len(is_node) + len(chosen))
         while cursor[1] < len(is_node):
             value = improved(
-                self.roads, self.weights, self.is_terminal, is_node, chosen, value, cursor, _TRIALS, self.tables
+                self.roads,
+                self.weights,
+                self.is_terminal,
+                is_node,
+                chosen,
+                value,
+                cursor,
+                trials,
+                self.tables,
             )
             if self.is_late:
                 break
@@ -109,7 +148,7 @@ class Search:
 
     def ascend(self, root: int) -> None:
         """Raise the bound by dual ascent from `root`, offer trees of its arcs, and exclude edges."""
-        from oracles.trees._kernels_dual_ascent import dual_ascent, exclude, prune_ends
+        from oracles.trees._kernels_dual_ascent import dual_ascent
 
         slack, m = np.repeat(self.weights, 2), len(self.costs)
         starts, cuts = np.zeros(4 * m + 16, np.int64), np.empty(64 * m + 1024, np.int64)
@@ -125,23 +164,61 @@ class Search:
         guide = np.where(self.weights < np.inf, best + 1e-3 * self.weights, np.inf)
         others = self.terminals[np.argsort(self.terminals != root, kind="stable")][:_STARTS]
         self.grow(guide, others)
+        self.exclude_by(slack, root, bound)
+
+    def exclude_by(self, slack: FloatArray, root: int, bound: float) -> None:
+        """Exclude the edges of no tree that is better, by the slacks of a dual ascent from `root`."""
+        from oracles.trees._kernels_dual_ascent import exclude, prune_ends
+
         spare = self.value * (1.0 + EQUAL) - bound
         exclude(self.roads, self.weights, slack, self.is_terminal, root, spare)
         prune_ends(self.roads, self.weights, self.is_terminal)
 
 
-def searched(roads: Roads, costs: FloatArray, terminals: IntArray, deadline: float, gap: float) -> Search:
-    """Return a search after shortest-path heuristics and dual ascent from several terminals."""
-    search = Search(roads, costs, terminals, deadline)
-    search.grow(costs, terminals[:_STARTS])
-    for root in _spread_out(terminals):
-        if search.is_late or search.is_closed(gap):
-            break
-        before = search.bound, search.value, int((search.weights < np.inf).sum())
+def best_tree(search: Search, known: BoolArray, is_exact: bool) -> None:
+    """Search for a cheapest tree. Unless `is_exact`, use only local search and one dual ascent."""
+    from oracles.trees._steiner_cuts import close
+
+    search.keep(known)
+    if is_exact and _steps(search) <= _FEW_STEPS:
+        _by_subsets(search)
+        return
+    search.grow(search.costs, search.terminals[:_STARTS])
+    for root in _spread_out(search.terminals)[: None if is_exact else 1]:
+        if search.is_over:
+            return
+        before = search.bound, search.value, search.n_left
         search.ascend(int(root))
-        if search.value == before[1] and int((search.weights < np.inf).sum()) > 0.95 * before[2]:
-            pass
-    return search
+        if search.bound <= before[0] and search.value >= before[1] and search.n_left > 0.98 * before[2]:
+            break
+    if is_exact and not search.is_over:
+        close(search)
+
+
+def by_few_subsets(search: Search) -> bool:
+    """Find the optimum by subsets of terminals, unless this takes too much time or memory."""
+    if _steps(search) > min(_MOST_STEPS, search.clock.left * _STEPS_PER_SECOND):
+        return False
+    _by_subsets(search)
+    return True
+
+
+def _steps(search: Search) -> float:
+    """Return the number of steps of the dynamic program, or infinity if it needs too much memory."""
+    n, t = len(search.is_terminal), len(search.terminals)
+    if t > 30 or n * 2.0 ** (t - 1) > _MOST_ENTRIES:
+        return np.inf
+    return float(n * 3.0 ** (t - 1) / 2 + 2.0 ** (t - 1) * 8 * (n + 2 * search.n_left))
+
+
+def _by_subsets(search: Search) -> None:
+    """Find the optimum by subsets of terminals."""
+    from oracles.trees._kernels_steiner import cheapest
+
+    chosen = np.empty(len(search.costs), bool)
+    if cheapest(search.roads, search.weights, search.terminals, chosen):
+        search.keep(chosen)
+    search.bound = search.value
 
 
 def _spread_out(terminals: IntArray) -> IntArray:
