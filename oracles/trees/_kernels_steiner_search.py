@@ -20,16 +20,21 @@ class Tables(NamedTuple):
     is_in: BoolArray
     heap: IntArray
     keys: FloatArray
-    joining: IntArray
-    lengths: FloatArray
 
 
 def tables_for(n: int, m: int) -> Tables:
     """Return the arrays for n nodes and m edges."""
-    size, whole, real = n + 2 * m + 1, np.int64, np.float64
-    by_node = [np.empty(n, kind) for kind in (real, whole, whole, whole, whole, whole, bool)]
+    size = n + 2 * m + 1
     return Tables(
-        *by_node, np.empty(size, whole), np.empty(size, real), np.empty(m, whole), np.empty(m, real)
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.bool_),
+        np.empty(size, np.int64),
+        np.empty(size),
     )
 
 

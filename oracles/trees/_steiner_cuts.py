@@ -10,48 +10,14 @@ from cmab.arrays import FloatArray, IntArray
 from oracles.anytime import SolverError
 from oracles.programs._kept_programs import import_highs, silent_highs
 from oracles.programs._mixed_integer import scaled
-from oracles.trees._steiner_search import Search, by_few_subsets
+from oracles.trees._steiner_search import Search
 
 # A cut is violated if its arcs have less than 1 minus the first number; the second favours cuts of few arcs.
 _VIOLATED, _CREEP = 1e-4, 1e-6
 _INTEGRAL = 1e-6
-# Trees are grown from the values of the program in every so many rounds.
-_EVERY = 5
-# The rounds without progress of this share after which the integer program takes over.
-_PATIENCE, _PROGRESS = 40, 1e-5
 
 
-def close(search: Search) -> None:
-    """Raise the bound and improve the tree until both agree within the gap, or until a limit.
-
-    Each arc is a binary variable. A tree, directed away from the root, contains an arc into every set of
-    nodes that contains a terminal but not the root (Wong 1984; Koch, Martin 1998). The program starts with
-    the sets of the dual ascent, and violated sets are found as minimum cuts.
-    """
-    program = _CutProgram(search)
-    bounds = [search.bound]
-    while True:
-        if not program.relax() or search.is_over:
-            return
-        added = program.separate()
-        if len(bounds) % _EVERY == 0 or not added:
-            program.offer_trees()
-        program.exclude()
-        if search.is_over:
-            return
-        bounds.append(search.bound)
-        is_slow = len(bounds) > _PATIENCE and bounds[-1] <= bounds[-_PATIENCE] + _PROGRESS * search.value
-        if not added or is_slow:
-            break
-    if by_few_subsets(search):
-        return
-    while program.solve_integers():
-        program.offer_trees()
-        if search.is_over or program.is_stopped or not program.separate():
-            return
-
-
-class _CutProgram:
+class CutProgram:
     """A HiGHS program with a column for each arc of an edge that is not excluded."""
 
     def __init__(self, search: Search) -> None:
@@ -171,7 +137,8 @@ class _CutProgram:
 
     def _shares(self) -> FloatArray:
         """Return the larger value of the two arcs of each edge."""
-        return self.y.reshape(2, -1).max(axis=0)
+        larger: FloatArray = self.y.reshape(2, -1).max(axis=0)
+        return larger
 
     def offer_trees(self) -> None:
         """Grow trees by weights that are small where the program's values are large."""

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 # Nodes and edges that the local search visits between two looks at the clock.
 _VISITS = 500_000
-# The terminals from which dual ascents and trees start.
-_ROOTS, _STARTS = 6, 8
-# The dynamic program comes first if it has at most so many steps; it comes before the integer program if it
-# has at most so many steps (2 s) and so many entries, of 24 bytes each.
-_FEW_STEPS, _MOST_STEPS, _MOST_ENTRIES = 3e5, 1e9, 4e7
-_STEPS_PER_SECOND = 3e8
+# The number of trees that grow from different terminals at a time.
+STARTS = 8
 # Values within this share of each other are equal; sums of 10^5 numbers are rounded by less.
 EQUAL = 1e-10
 
@@ -162,7 +158,7 @@ class Search:
             return
         best = slack.reshape(-1, 2).min(axis=1)
         guide = np.where(self.weights < np.inf, best + 1e-3 * self.weights, np.inf)
-        others = self.terminals[np.argsort(self.terminals != root, kind="stable")][:_STARTS]
+        others = self.terminals[np.argsort(self.terminals != root, kind="stable")][:STARTS]
         self.grow(guide, others)
         self.exclude_by(slack, root, bound)
 
@@ -173,53 +169,3 @@ class Search:
         spare = self.value * (1.0 + EQUAL) - bound
         exclude(self.roads, self.weights, slack, self.is_terminal, root, spare)
         prune_ends(self.roads, self.weights, self.is_terminal)
-
-
-def best_tree(search: Search, known: BoolArray, is_exact: bool) -> None:
-    """Search for a cheapest tree. Unless `is_exact`, use only local search and one dual ascent."""
-    from oracles.trees._steiner_cuts import close
-
-    search.keep(known)
-    if is_exact and _steps(search) <= _FEW_STEPS:
-        _by_subsets(search)
-        return
-    search.grow(search.costs, search.terminals[:_STARTS])
-    for root in _spread_out(search.terminals)[: None if is_exact else 1]:
-        if search.is_over:
-            return
-        before = search.bound, search.value, search.n_left
-        search.ascend(int(root))
-        if search.bound <= before[0] and search.value >= before[1] and search.n_left > 0.98 * before[2]:
-            break
-    if is_exact and not search.is_over:
-        close(search)
-
-
-def by_few_subsets(search: Search) -> bool:
-    """Find the optimum by subsets of terminals, unless this takes too much time or memory."""
-    if _steps(search) > min(_MOST_STEPS, search.clock.left * _STEPS_PER_SECOND):
-        return False
-    _by_subsets(search)
-    return True
-
-
-def _steps(search: Search) -> float:
-    """Return the number of steps of the dynamic program, or infinity if it needs too much memory."""
-    n, t = len(search.is_terminal), len(search.terminals)
-    if t > 30 or n * 2.0 ** (t - 1) > _MOST_ENTRIES:
-        return np.inf
-    return float(n * 3.0 ** (t - 1) / 2 + 2.0 ** (t - 1) * 8 * (n + 2 * search.n_left))
-
-
-def _by_subsets(search: Search) -> None:
-    """Find the optimum by subsets of terminals."""
-    from oracles.trees._kernels_steiner import cheapest
-
-    chosen = np.empty(len(search.costs), bool)
-    if cheapest(search.roads, search.weights, search.terminals, chosen):
-        search.keep(chosen)
-    search.bound = search.value
-
-
-def _spread_out(terminals: IntArray) -> IntArray:
-    return terminals[np.unique(np.linspace(0, len(terminals) - 1, _ROOTS).astype(np.int64))]

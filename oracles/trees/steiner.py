@@ -195,7 +195,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         """Return a tree, a lower bound, and whether the tree is optimal; None if no tree exists."""
         from oracles.paths._kernels_paths import shrink
         from oracles.trees._kernels_steiner import nearly_cheapest
-        from oracles.trees._steiner_search import best_tree
+        from oracles.trees._steiner_steps import best_tree
 
         weights, chosen = costs.copy(), np.empty(self.n_arms, bool)
         shrink(weights, 4 * self._n_nodes)

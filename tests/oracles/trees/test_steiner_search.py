@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from oracles import SolverError, SteinerTree
-from oracles.trees import _steiner_search
+from oracles.trees import _steiner_search, _steiner_steps
 
 RNG = np.random.default_rng
 
@@ -39,10 +39,10 @@ def instances(count, n=9):
 def test_values_and_bounds_by_enumeration(monkeypatch, way):
     """300 graphs, by dynamic programming, by cuts, and by integer programs from the dual ascent alone."""
     if way != "usual":
-        monkeypatch.setattr(_steiner_search, "_FEW_STEPS", 0.0)
-        monkeypatch.setattr(_steiner_search, "_MOST_STEPS", 0.0)
+        monkeypatch.setattr(_steiner_steps, "_FEW_STEPS", 0.0)
+        monkeypatch.setattr(_steiner_steps, "_MOST_STEPS", 0.0)
     if way == "integers":
-        monkeypatch.setattr(_steiner_search, "_ROOTS", 1)
+        monkeypatch.setattr(_steiner_steps, "_ROOTS", 1)
         monkeypatch.setattr(_steiner_search.Search, "exclude_by", lambda search, slack, root, bound: None)
         monkeypatch.setattr(_steiner_search.Search, "offer", lambda search, chosen, *_: search.keep(chosen))
     limits = {"gap": 0.1}, {"time_limit": 0.0}, {"method": "approximate"}
@@ -78,11 +78,11 @@ def test_larger_graphs_against_the_dynamic_program(monkeypatch):
         m = graph.number_of_edges()
         costs = np.ones(m) if seed < 6 else rng.integers(5, 8, m).astype(float)
         with monkeypatch.context() as patch:
-            patch.setattr(_steiner_search, "_FEW_STEPS", 1e12)
+            patch.setattr(_steiner_steps, "_FEW_STEPS", 1e12)
             best = SteinerTree(graph, terminals).solve_certified(costs, 0).value
         with monkeypatch.context() as patch:
-            patch.setattr(_steiner_search, "_FEW_STEPS", 0.0)
-            patch.setattr(_steiner_search, "_MOST_STEPS", 0.0)
+            patch.setattr(_steiner_steps, "_FEW_STEPS", 0.0)
+            patch.setattr(_steiner_steps, "_MOST_STEPS", 0.0)
             assert SteinerTree(graph, terminals).solve_certified(costs, 0).value == best
         near = SteinerTree(graph, terminals, method="approximate").solve_certified(costs, 0)
         assert near.bound <= best <= near.value <= 1.1 * best
@@ -105,7 +105,7 @@ def test_more_terminals_than_the_dynamic_program_takes():
 
 def test_a_limit_ends_the_search(monkeypatch):
     """Of half of a hypercube's nodes, whose optimum takes hours, with zero nodes of branch and bound."""
-    monkeypatch.setattr(_steiner_search, "_MOST_STEPS", 0.0)
+    monkeypatch.setattr(_steiner_steps, "_MOST_STEPS", 0.0)
     graph = nx.hypercube_graph(5)
     terminals = [node for node in graph if sum(node) % 2 == 0]
     costs = np.ones(graph.number_of_edges())
