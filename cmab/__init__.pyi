@@ -1,5 +1,6 @@
 import instances as instances
 import oracles as oracles
+from cmab import arena as arena
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -11,6 +12,8 @@ from cmab import states as states
 from cmab import testing as testing
 from cmab import theory as theory
 from cmab.campaigns import *
+from cmab.certificates.bound import Certify as Certify
+from cmab.certificates.bound import regret_bound as regret_bound
 from cmab.context import Context as Context
 from cmab.environment import Environment as Environment
 from cmab.environment import round_key as round_key

@@ -143,7 +143,7 @@ def support_of(policy: Policy[Any], declared: tuple[float, float] | None) -> tup
 
 
 def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
-    """Raise ``ValueError`` unless `support` lies in the interval for which the certificate is valid."""
+    """Raise ``ValueError`` unless `support` is within the interval for which the certificate is valid."""
     if (
         support is not None
         and widest is not None

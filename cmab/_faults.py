@@ -133,7 +133,9 @@ def _of_a_file(error: OSError) -> str:
         return str(error) or type(error).__name__
     # An error with a message of this package already contains a remedy.
     is_plain = error.strerror == os.strerror(error.errno or 0)
-    advice = _REMEDIES.get(error.errno or 0) if is_plain else None
+    advice = "; ".join(getattr(error, "__notes__", ())) or (
+        _REMEDIES.get(error.errno or 0) if is_plain else None
+    )
     told = error.strerror if error.filename is None else f"{printable(str(error.filename))}: {error.strerror}"
     if error.filename is None and error.errno == errno.ENOSPC:
         told += f" (on the disk of the output, in /dev/shm, or in {tempfile.gettempdir()})"
@@ -141,12 +143,18 @@ def _of_a_file(error: OSError) -> str:
 
 
 def in_words(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """Return an error of the same class with the path and a remedy."""
+    """Return an error of the same class with the path and, as a note, a remedy."""
     remedy = _REMEDIES.get(error.errno or 0)
     if remedy is None:
         return error
-    reason = os.strerror(error.errno or 0)
-    return OSError(error.errno, f"{reason}: {remedy}. Earlier saved data is not lost", str(path))
+    return noted(error.errno, path, f"{remedy}. Earlier saved data is not lost")
+
+
+def noted(number: int | None, path: str | os.PathLike[str], remedy: str) -> OSError:
+    """Return an error of a file with a remedy as a note, so that a traceback shows the path first."""
+    error = OSError(number, os.strerror(number or 0), str(path))
+    error.add_note(remedy)
+    return error
 
 
 @contextmanager

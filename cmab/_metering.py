@@ -30,7 +30,7 @@ class Meter:
         self._latest = math.nan
 
     def measure(self, solve: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Return what `solve` returns."""
+        """Return the result of `solve`."""
         # An oracle may call its own `solve`, or that of its base class: only the outermost call counts.
         if self._is_running:
             return solve(*arguments, **named)

@@ -1,4 +1,4 @@
-"""The command ``cmab``: list what is registered, run demos, experiments and studies, write reports."""
+"""The command ``cmab``: list the registered names, run demos, experiments and studies, write reports."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from cmab import _faults
 from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
 from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
+from cmab.arena.options import add_options as arena_options
 from cmab.plotting import Band
 from cmab.results import tables
 from cmab.studies import _registry
@@ -34,6 +35,7 @@ _EXAMPLES = """examples:
   cmab demo matching --help                           list the options of a demo
   cmab list oracles                                   list the oracles and their parameters
   cmab run study.toml --out results --jobs -1         run a study, or its missing pieces
+  cmab arena --policy mypackage:MyPolicy              compare a policy of your own with all others
   cmab report results                                 write the results of a study as a page"""
 
 
@@ -143,6 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     study.set_defaults(command=_run_study)
     _add_import(study)
+    playing = commands.add_parser("arena", help="compare all policies, and yours, on many problems")
+    playing.set_defaults(command=_arena)
+    arena_options(playing)
     merging = commands.add_parser("merge", help="merge the results of several folders into one folder")
     merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
     merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the result")
@@ -181,7 +186,7 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    """Add ``--import``, which names modules whose classes a file may use; files themselves import nothing."""
+    """Add ``--import``, the modules with the classes of a file; files themselves import nothing."""
     text = "module whose classes the file names as module:Class; the current folder is searched first"
     parser.add_argument("--import", action="append", default=[], metavar="MODULE", dest="modules", help=text)
 
@@ -194,6 +199,20 @@ def _import_all(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except Exception as error:  # any exception of a module of the user
             raise ImportError(f"--import {module}: {type(error).__name__}: {error}") from error
+
+
+def _arena(options: argparse.Namespace) -> int:
+    from cmab.arena.command import listed, run_command
+
+    if options.lists:
+        print(*listed(), sep="\n")
+        return 0
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_kept(options.out))
+        place = options.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for text in run_command(options, place):
+            print(text, flush=True)
+    return 0
 
 
 def _warm_up(_: argparse.Namespace) -> int:

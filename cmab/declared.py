@@ -101,7 +101,7 @@ def ranges(thing: Any) -> dict[str, Range]:
 
 
 class Declared:
-    """Base class of dataclasses whose parameters are checked against their declared ranges.
+    """Base class of dataclasses that check their parameters against their declared ranges.
 
     If a subclass defines ``__post_init__``, its first line must be ``super().__post_init__()``.
     """

@@ -44,7 +44,7 @@ class Environment(ABC):
         Information on the round for the policy; None by default.
     allowance : FloatArray or None, shape (n_resources,)
         The average amount of each resource that the budgets allow per round. If it is set, `optimum` is the
-        expected reward of the best mixture of super arms whose average use is within `allowance`. A single
+        expected reward of the best mixture of super arms with an average use within `allowance`. A single
         super arm of the mixture may use more.
 
     Examples
@@ -160,7 +160,7 @@ class Environment(ABC):
         return Feedback(arms, sums, pulls=times, squares=squares)
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `play` and `expected_reward`, or None (default) if there is none."""
+        """Return a compiled form of `play` and `expected_reward`, or None (default)."""
         return None
 
     def pull_kernel(self) -> Kernel | None:

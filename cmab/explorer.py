@@ -89,7 +89,7 @@ class Explorer(Policy[State]):
         return None
 
     def kernel(self) -> ExplorerKernel | None:
-        """Return a compiled form of the rule for the compiled loop, or None (default) if there is none."""
+        """Return a compiled form of the rule for the compiled loop, or None (default)."""
         return None
 
     def unseen(self, state: State) -> IntArray:  # noqa: ARG002

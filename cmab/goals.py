@@ -93,7 +93,7 @@ class Goal(ABC):
 
 @dataclass(frozen=True)
 class ExploreM(Goal):
-    """The goal of `k` arms whose means are all at least the k-th largest mean minus `epsilon`.
+    """The goal of `k` arms with means of at least the k-th largest mean minus `epsilon`.
 
     With ``epsilon=0`` this is exact identification: arms that tie with the k-th best are interchangeable. A
     mean at a distance of exactly `epsilon` is correct, whatever the rounding of the difference.
@@ -122,7 +122,7 @@ class ExploreM(Goal):
 
 @dataclass(frozen=True)
 class ExploreEach(Goal):
-    """The goal `ExploreM` in each of several bandits, whose arms are numbered one bandit after the other.
+    """The goal `ExploreM` in each of several bandits. Their arms are numbered one bandit after the other.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class ExploreEach(Goal):
 
 @dataclass(frozen=True)
 class AggregateTopK(Goal):
-    """The goal of `k` arms whose average mean is within `epsilon` of the largest possible average.
+    """The goal of `k` arms with an average mean within `epsilon` of the largest possible average.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class AggregateTopK(Goal):
 
 @dataclass(frozen=True, eq=False)
 class BestSuperArm(Goal):
-    """The goal of a feasible super arm whose value, a sum of means, is within `epsilon` of the optimum.
+    """The goal of a feasible super arm with a value (a sum of means) within `epsilon` of the optimum.
 
     The comparison allows for the rounding of the sums.
 

@@ -31,7 +31,7 @@ _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class Verb(NamedTuple):
-    """A method whose implementation in a subclass may omit trailing arguments that it does not need.
+    """A method; its implementation in a subclass may omit trailing arguments that it does not need.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ Band = Literal["t", "bootstrap"]
 
 
 def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the Clopper-Pearson interval, whose coverage is at least `level` for every proportion."""
+    """Return the Clopper-Pearson interval, with a coverage of at least `level` for every proportion."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

@@ -5,19 +5,19 @@ function, not in the module of the class.
 
 Each of these decorators compiles a function with a fixed signature:
 
-- ``solve_kernel``: ``(means, integers, reals, out) -> size``, for an oracle. Write a super arm to ``out`` and
+- ``solve_kernel``: ``(means, integers, reals, out) -> size`` of an oracle. Write a super arm to ``out`` and
   return its size.
-- ``index_kernel``: ``(counts, means, deviations, memory, t, reals, rng, out)``, for a policy. Write the index
+- ``index_kernel``: ``(counts, means, deviations, memory, t, reals, rng, out)`` of a policy. Write the index
   of every base arm in round ``t`` to ``out``. ``memory`` is the memory of the rule. Only random rules may use
   ``rng``.
-- ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)``, for a policy. Update the memory with the first
+- ``learn_kernel``: ``(arms, n, outcomes, t, reals, memory)`` of a policy. Update the memory with the first
   ``n`` outcomes.
-- ``play_kernel``: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n``, for an
+- ``play_kernel``: ``(super_arm, size, key, integers, reals, arms, outcomes, totals) -> n`` of an
   environment. Play the first ``size`` entries of ``super_arm``. Write the ``n`` triggered arms, their
   outcomes, and to ``totals`` the realised and the expected reward.
-- ``draw_kernel``: ``(arm, integers, reals, rng) -> outcome``, for an environment of explorers. Draw one
+- ``draw_kernel``: ``(arm, integers, reals, rng) -> outcome`` of an environment of explorers. Draw one
   outcome of a base arm.
-- ``decide_kernel``: ``(seen, coin, integers, reals, chosen) -> size``, for an explorer. Write the base arms
+- ``decide_kernel``: ``(seen, coin, integers, reals, chosen) -> size`` of an explorer. Write the base arms
   to sample next to ``chosen`` and return their number, as a negative number once the stopping rule holds.
   ``seen`` has ``counts``, ``means``, ``deviations`` and ``clock``, which starts with the number of rounds and
   the number of samples.
@@ -27,7 +27,7 @@ Each of these decorators compiles a function with a fixed signature:
 Two decorators compile functions that these call, with any signature, at the first call:
 
 - ``kernel``: compile a function and cache the code on disk.
-- ``lean_kernel``: do the same with less overhead, for a function that neither creates nor returns an array
+- ``lean_kernel``: do the same with less overhead, if the function neither creates nor returns an array
   and calls only such functions.
 
 Helpers:

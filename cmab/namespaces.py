@@ -82,7 +82,7 @@ def renamed(former: str, depth: int = 3) -> Any:
 
 
 def place_of_former(name: str) -> str:
-    """Return the location of a class of `REPLACED`: the module of the class whose parameter replaces it."""
+    """Return the location of a class of `REPLACED`: that of the class with the replacing parameter."""
     return f"{resolve_name(REPLACED[name]).__module__}:{name}"
 
 

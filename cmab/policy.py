@@ -57,8 +57,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     learns : bool
         Whether feedback changes the choices. True except for baselines, which set it to False.
     may_rest : bool
-        Whether the policy may return an empty super arm although the family contains none. Policies with
-        budgets return it when a budget is spent.
+        Whether the policy may return an empty super arm although the family does not contain it. Policies
+        with budgets return it when a budget is spent.
 
     Raises
     ------
@@ -191,7 +191,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
 
     @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
-        """Record in `state` that a ticket was issued whose feedback may be late.
+        """Record in `state` that a ticket was issued; its feedback may be late.
 
         `Session` calls this method with each ticket, and `simulate` calls it if feedback is delayed. The
         default does nothing. Policies with budgets reserve the amounts that a ticket may use until its
@@ -371,7 +371,7 @@ class IndexPolicy(Policy[ArmStatistics]):
         """Return one index for each base arm, shape (n_arms,). `stats` is not changed."""
 
     def kernel(self) -> Kernel | None:
-        """Return a compiled form of `indices` for the compiled loop, or None (default) if there is none."""
+        """Return a compiled form of `indices` for the compiled loop, or None (default)."""
         return None
 
     def memory(self) -> FloatArray:

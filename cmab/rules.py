@@ -18,7 +18,7 @@ def compiled_rule(kind: Kind, *helpers: str) -> Callable[[Function], Callable[[]
     """Return a decorator that compiles a rule when it is first needed.
 
     The decorators of `cmab.kernels` load numba when the module of the rule is imported. This decorator turns
-    the rule into a function without arguments, whose first call loads numba and compiles the rule. Each call
+    the rule into a function without arguments. Its first call loads numba and compiles the rule. Each call
     returns the compiled rule.
 
     Pass the names of the compiled functions that the rule calls as `helpers`, so that they are not imported

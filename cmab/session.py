@@ -25,12 +25,15 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.bound import certified, statistics_for, support_for
+from cmab.certificates.played import Played, note_round
 from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.results.certificate import Certificate
+from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned
@@ -59,11 +62,12 @@ class Session(Generic[State]):
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of the policy's own randomness.
     support : tuple of float, optional
-        The interval that reported outcomes must lie in. By default, it is the support of a policy that
-        learns, and unbounded for other policies. For unbounded outcomes, give a wider interval, such as
-        ``(-np.inf, np.inf)``. Confidence bounds then stay valid if the means lie in the policy's support and
-        the outcomes are sub-Gaussian with half the length of that support as their scale. The certificates of
-        explorers need more, so an explorer accepts only a narrower interval.
+        The interval of valid outcomes: `tell` rejects outcomes outside it. The default is the support of the
+        policy, or all numbers if the policy has no support or does not learn. If outcomes can be unbounded,
+        pass ``(-np.inf, np.inf)``. The confidence bounds of the policy then remain valid under two
+        conditions: the means are in the policy's support, and the outcomes are sub-Gaussian with a scale of
+        at most half the length of this support. The certificates of explorers do not remain valid, so for an
+        explorer the interval must be within its support.
 
     Raises
     ------
@@ -96,6 +100,7 @@ class Session(Generic[State]):
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
+        self._played = Played()
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -106,6 +111,7 @@ class Session(Generic[State]):
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
             own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
+            own["_played"] = copy(self._played)
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -113,7 +119,7 @@ class Session(Generic[State]):
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The numbers of the pending tickets, whose feedback has not been reported."""
+        """The numbers of the pending tickets, which have no reported feedback."""
         with self._lock:
             return tuple(self._open)
 
@@ -162,6 +168,58 @@ class Session(Generic[State]):
             raise TypeError(f"policy must be an Explorer to certify arms, got {type(self.policy).__name__}")
         with self._lock:
             return certificate(self.policy, self.state)
+
+    def regret_bound(
+        self,
+        *,
+        delta: float = 0.05,
+        reward_range: tuple[float, float] | None = None,
+        independent: bool = False,
+        rng: Seed = 0,
+    ) -> RegretCertificate:
+        """Return an upper bound on the regret so far and on the gap of the present choice.
+
+        The regret is that of the rounds with feedback. If some entries were unavailable in a round, the round
+        is compared to the best super arm of all entries.
+
+        Parameters
+        ----------
+        delta, reward_range, independent, rng
+            As in `regret_bound`. The session knows the rewards, the unreported outcomes and the support.
+
+        Raises
+        ------
+        TypeError
+            If the policy is an explorer, or if its state is not an `ArmStatistics`.
+        ValueError
+            As in `regret_bound`, or if rounds had values, costs or features in their context, because their
+            optimum differs from that of other rounds.
+
+        Examples
+        --------
+        >>> from cmab import CUCB, Feedback, Session
+        >>> from oracles import TopK
+        >>> session = Session(CUCB(TopK(2, k=1)), rng=0)
+        >>> for _ in range(200):
+        ...     ticket = session.ask()
+        ...     session.tell(Feedback(ticket, [0.9 if ticket.super_arm[0] == 1 else 0.1]))
+        >>> session.regret_bound(delta=0.1)
+        RegretCertificate(...)
+        """
+        with self._lock:
+            policy, state, played = self.policy, _state.copied(self.state), copy(self._played)
+            support = self.support
+        oracle, stats = statistics_for(policy, state)
+        return certified(
+            oracle,
+            stats,
+            played,
+            delta=delta,
+            support=support_for(policy, support),
+            reward_range=reward_range,
+            independent=independent,
+            rng=rng,
+        )
 
     def ask(self, context: Context | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
@@ -247,6 +305,7 @@ class Session(Generic[State]):
             except BaseException:
                 self.state, self.rng = before, moved(self.rng, drawn)
                 raise
+            note_round(self._played, self.policy, told, feedback)
             del self._open[told.number]
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
@@ -258,7 +317,7 @@ class Session(Generic[State]):
         Parameters
         ----------
         policy : Policy
-            A policy whose state is plain `ArmStatistics`. The state of the present policy must be plain
+            A policy with plain `ArmStatistics` as state. The state of the present policy must be plain
             `ArmStatistics`, too. Arms are matched by the `arm_labels` of the oracle: nodes and edges of a
             graph, the names from `Oracle.named`, and otherwise the numbers of the arms.
 
@@ -296,7 +355,9 @@ class Session(Generic[State]):
         (_, old), (_, new) = names
         if self.policy.oracle.is_undirected:
             new = in_form(new, old)
-        other.state = other.state.relabelled(old, new)
+        stats: ArmStatistics = other.state
+        other.state = stats.relabelled(old, new)
+        other._played = self._played.without(int(stats.counts.sum() - other.state.counts.sum()))
         other.policy = policy
         other._set_support(other._declared)
         return other
@@ -362,6 +423,7 @@ class Session(Generic[State]):
                 "open": [listed(ticket) for ticket in self._open.values()],
                 "rng": generator_state(self.rng),
                 "is_learned": is_learned(self.state, self.support, self._closed),
+                "played": self._played.listed(),
             }
             _state.save(Path(path), header_of(self.policy, said), self.state)
 
@@ -417,25 +479,26 @@ class Session(Generic[State]):
             raise ValueError(f"the session must have a name, got {shown(header['session'])}")
         self._id = header["session"]
         self._set_support(header["support"])
+        self._played = Played.of(header.get("played"))
         self.rng = generator_from(header["rng"])
-        self._asked = integer("the number of tickets asked for", header["asked"], 0, MOST_PULLS)
+        self._asked = integer("the number of issued tickets", header["asked"], 0, MOST_PULLS)
         last = -1
         for ticket in header["open"]:
             number, super_arm, pulls, parts, *gone = checked_entry(ticket, header["format"])
-            last = integer("the number of an open ticket", number, last + 1, self._asked - 1)
+            last = integer("the number of a pending ticket", number, last + 1, self._asked - 1)
             self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts), *gone)
 
     def _reopen(
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
-        """Add an open ticket from a file or a journal."""
+        """Add a pending ticket from a file or a journal."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-        arms = arm_indices("the super arm of an open ticket", super_arm, range_of_choices(self.policy))
+        arms = arm_indices("the super arm of a pending ticket", super_arm, range_of_choices(self.policy))
         if context is not None:
             check_context(context, self.policy)
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
-            ticket = replace(ticket, gone=integer("the number of entries that are gone", gone, 0))
+            ticket = replace(ticket, gone=integer("the number of removed entries", gone, 0))
         self._open[number] = ticket
         return ticket

@@ -94,7 +94,7 @@ class Smoothness(declared.Declared):
         The bound holds for independent cascades, and for linear thresholds between means that the model
         allows. If the mean of an edge changes by x, the edge changes its liveness with probability at most x,
         and then the total weight of the active nodes changes by at most W. The edges change one by one: first
-        those whose mean decreases, then those whose mean increases. So no sum of means at a node exceeds both
+        the decreasing means, then the increasing means. So no sum of means at a node exceeds both
         of its sums before and after the whole change.
 
         For independent cascades, B is W as well. Let both worlds use the same uniform number for each edge. A

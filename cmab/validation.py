@@ -19,6 +19,8 @@ Entry = TypeVar("Entry")
 
 _SHOWN = 60
 _MOST_WORKERS = 4096
+#: Whole numbers below this size are printed with all digits.
+_WHOLE = 2.0**63
 
 
 def shown(value: object, most: int = _SHOWN) -> str:
@@ -253,9 +255,15 @@ def _interval(low: float | None, high: float | None, left: str, right: str) -> s
     high = None if high is None or high == math.inf else high
     if low is None and high is None:
         return ""
-    opening, smallest = ("(", "-inf") if low is None else (left, f"{low:g}")
-    closing, largest = (")", "inf") if high is None else (right, f"{high:g}")
+    opening, smallest = ("(", "-inf") if low is None else (left, _exact(low))
+    closing, largest = (")", "inf") if high is None else (right, _exact(high))
     return f" in {opening}{smallest}, {largest}{closing}"
+
+
+def _exact(bound: float) -> str:
+    """Return a bound as text, whole numbers without rounding."""
+    is_whole = isinstance(bound, int) or (abs(bound) < _WHOLE and bound == int(bound))
+    return str(int(bound)) if is_whole else f"{bound:g}"
 
 
 def place_of(word: str, entry: object, names: list[Hashable]) -> int | None:

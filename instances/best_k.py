@@ -44,7 +44,7 @@ def two_groups(n_arms: int, k: int, *, high: float = 0.7, low: float = 0.3) -> F
 def power_gap_means(n_arms: int, k: int, *, exponent: float = 1.0) -> FloatArray:
     """Return means at polynomial distances from the border (SYNTHETIC-p; UNIFORM, ``1 - i/n``, if 1).
 
-    The border lies between the k best arms and the others. If `exponent` is below 1, the means are far from
+    The border separates the k best arms from the others. If `exponent` is below 1, the means are far from
     the border; if it is above 1, they are close to it.
 
     Parameters

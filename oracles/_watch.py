@@ -95,4 +95,4 @@ def _is_watched() -> bool:
     if os.environ.get(_QUIET) or sys.stderr is None or not sys.stderr.isatty():
         return False
     tqdm = sys.modules.get("tqdm")
-    return not (tqdm is not None and getattr(tqdm.tqdm, "_instances", ()))
+    return tqdm is None or not getattr(tqdm.tqdm, "_instances", None)

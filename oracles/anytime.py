@@ -53,7 +53,7 @@ def checked_limits(
         warnings.warn(
             "on_limit: write 'best' in place of 'incumbent', which will be removed in the next version",
             DeprecationWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
         mode = "best"
     seconds = None if time_limit is None else real("time_limit", time_limit, 0.0)

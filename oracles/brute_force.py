@@ -114,7 +114,7 @@ class BruteForce(LinearOracle):
         return value
 
     def smoothness(self) -> Smoothness | None:
-        """Return the smoothness of a sum; None for another reward, whose smoothness is unknown."""
+        """Return the smoothness of a sum; None for any other reward, because its smoothness is unknown."""
         return super().smoothness() if self.reward is None else None
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -151,7 +151,7 @@ class BruteForce(LinearOracle):
         return self.super_arms[np.argmax(values)].copy()
 
     def _left(self, available: BoolArray) -> BoolArray:
-        """Return which super arms have only available arms; raise ``ValueError`` if there are none."""
+        """Return which super arms have only available arms; raise ``ValueError`` if no super arm does."""
         left: BoolArray = np.logical_not(self._contains[:, ~available].any(axis=1))
         if not left.any():
             raise self._none_within(available)

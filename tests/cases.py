@@ -83,6 +83,7 @@ from instances import (
     SemiBandit,
     SleepingSemiBandit,
 )
+from instances.arena.arms import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,
@@ -867,6 +868,16 @@ ENVIRONMENTS = [
         "threshold_of_nodes",
         lambda: LinearThreshold(NETWORK, [0.5, 0.3, 0.2, 0.7, 1.0, 0.4, 0.4, 0.5], k=2, feedback="node"),
         ((5, 3), (2, 6), (0, 1)),
+    ),
+    EnvironmentCase(
+        "shrunk_coins",
+        lambda: SemiBandit(ShrunkCoins(MEANS, spread=[0, 0.1, 0.5, 1, 1], scale=0.4), TopK(5, k=2)),
+        ((0, 1), (2, 4)),
+    ),
+    EnvironmentCase(
+        "coupled_coins",
+        lambda: SemiBandit(ShrunkCoins(MEANS, coupling=0.6), TopK(5, k=2)),
+        ((0, 1), (2, 4)),
     ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(

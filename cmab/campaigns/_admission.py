@@ -20,6 +20,9 @@ from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
 from cmab.validation import shown
 
+#: Beginnings of differences that follow from new or removed names, or from another k.
+_SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
+
 
 def learner_of(learner: Any) -> Policy[Any]:
     """Return a policy unchanged, and Thompson sampling for an oracle."""
@@ -99,7 +102,9 @@ def _differences_by_name(
             " numbers and another graph; define arm_labels, or read the graph in its former order"
         )
     if words := _words(fold, kept, last):
-        return words
+        # Numbers such as k are changes of their own.
+        others = differences(_plain(last["policy"]), _plain(present["policy"]))
+        return words + [word for word in others if not word.startswith(_SIZES)]
     types, same_order = [], True
     for names, key in _lists(fold):
         before = _before(kept, last, key)

@@ -13,6 +13,7 @@ from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import BoolArray, IntArray
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
+from cmab.certificates.played import note_round
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
@@ -151,6 +152,7 @@ class Fold(Generic[State]):
         if draws_to_learn(self.policy):
             self._catch_up()
         self.policy.update(self.current.state, feedback, ticket, self.current.rng)
+        note_round(self.current._played, self.policy, ticket, feedback)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
@@ -250,7 +252,7 @@ class Fold(Generic[State]):
         return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
 
     def _ordered(self, part: str) -> Names:
-        """Return the names whose order a part of a context has."""
+        """Return the names in the order of a part of a context."""
         return self.choices if part == "available" else self.arms
 
     def _context(self, parts: dict[str, Any] | None) -> Context | None:

@@ -1,4 +1,4 @@
-"""Events by name, for the history."""
+"""The events of the history, by name."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ _CONTEXT: dict[str, Callable[[Any], bool]] = {
 _COUNT = Entry(_is_count, "an integer of at least 0")
 _LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line (an integer from 1)")
 _PLACES = Entry(_are_integers, "a list of integers")
-_OUTCOMES = Entry(_are_numbers, f"a list of finite numbers of absolute value at most {LARGEST:g}")
+_OUTCOMES = Entry(_are_numbers, f"a list of finite numbers, each at most {LARGEST:g} in absolute value")
 _TABLE = Entry(_is_table, "rows of finite numbers, all of the same length")
 _NAMES = Entry(_are_names, "a list of names: strings, finite numbers or lists of these")
 _TEXT = Entry(lambda value: type(value) is str and 0 < len(value) <= 64, "a string of 1 to 64 characters")
@@ -168,7 +168,7 @@ _MADE_OF = {
     "choices": _NAMES,
     "names": _NAMES,
 }
-_GONE = {"gone": Entry(_is_gone, "lists of places in choices and names")}
+_GONE = {"gone": Entry(_is_gone, "lists of positions in choices and names")}
 _REPORT = {"ticket": _COUNT, "arms": _PLACES, "outcomes": _OUTCOMES}
 _BESIDES = {
     "reward": Entry(_is_number, "a finite number"),

@@ -22,12 +22,13 @@ from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
+from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving._generators import position_of
 from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
-from cmab.validation import check_flag, integer
+from cmab.validation import check_flag, integer, real
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -131,7 +132,7 @@ class Campaign:
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The numbers of the pending tickets, whose feedback has not been reported."""
+        """The numbers of the pending tickets, which have no reported feedback."""
         with self._records.up_to_date() as fold:
             return fold.current.pending
 
@@ -198,7 +199,7 @@ class Campaign:
     ) -> None:
         """Report the feedback of a ticket by name and update the policy.
 
-        Leave out arms whose outcomes were not observed.
+        Leave out arms without an observed outcome.
 
         Parameters
         ----------
@@ -324,10 +325,50 @@ class Campaign:
         with self._records.up_to_date() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
 
-    def summary(self) -> Summary:
-        """Return the number of reported rounds, their mean reward and the statistics of the arms by name."""
+    def regret_bound(
+        self,
+        *,
+        delta: float = 0.05,
+        reward_range: tuple[float, float] | None = None,
+        independent: bool = False,
+        rng: Seed = 0,
+    ) -> RegretCertificate:
+        """Return an upper bound on the regret so far and on the gap of the present choice.
+
+        Parameters
+        ----------
+        delta, reward_range, independent, rng
+            As in `regret_bound`.
+
+        Raises
+        ------
+        TypeError
+            As in `Session.regret_bound`.
+        ValueError
+            As in `Session.regret_bound`.
+        """
         with self._records.up_to_date() as fold:
-            return summary_of(fold)
+            return fold.current.regret_bound(
+                delta=delta, reward_range=reward_range, independent=independent, rng=rng
+            )
+
+    def summary(self, *, delta: float | None = 0.05) -> Summary:
+        """Return the number of reported rounds, their mean reward, statistics of the arms and a certificate.
+
+        Parameters
+        ----------
+        delta : float, optional
+            The probability with which a bound of the certificate is ever wrong, in (0, 1). If None, the
+            summary has no certificate, which saves a few calls of the oracle.
+
+        Raises
+        ------
+        ValueError
+            If `delta` is out of its range.
+        """
+        level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
+        with self._records.up_to_date() as fold:
+            return summary_of(fold, level)
 
     def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot the mean outcomes of the base arms that were observed most often, by name.
@@ -350,4 +391,4 @@ class Campaign:
         """
         from cmab.plotting._style import written
 
-        return written(draw(self.summary(), integer("most", most, 1), ax), path)
+        return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab._faults import in_words, told
+from cmab._faults import in_words, noted, told
 from cmab.campaigns._course import Course
 from cmab.campaigns._schema import Event
 from cmab.renamed import up_to_date
@@ -113,8 +113,8 @@ class Journal:
             try:
                 _lock(descriptor)
             except OSError as error:
-                why = f"{error.strerror}: a journal must be on a drive that can lock files"
-                raise OSError(error.errno, why, str(self.path)) from error
+                why = "a journal must be on a drive that can lock files"
+                raise noted(error.errno, self.path, why) from error
             self._file = descriptor
             yield
         finally:

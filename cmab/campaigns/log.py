@@ -34,7 +34,7 @@ class LoggedRound:
     outcomes : dict
         The outcome of each observed base arm, by name. If `pulls` is not 1, the sum of its outcomes.
     reward : float
-        The reported reward; nan if there is none.
+        The reported reward; nan without a report.
     propensity : float or None
         The probability with which the policy chose `names`; None if it is unknown.
     context : Context or None
@@ -185,7 +185,7 @@ class Log(Sequence[LoggedRound]):
         Parameters
         ----------
         oracle : Oracle
-            The oracle whose `arm_labels` are the names of the base arms.
+            The oracle. Its `arm_labels` are the names of the base arms.
 
         Raises
         ------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +14,8 @@ import numpy as np
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
+from cmab.results.regret_certificate import RegretCertificate
+from cmab.session import Session
 from cmab.statistics import ArmStatistics
 
 _IN_WORDS = 10
@@ -54,12 +58,15 @@ class Summary:
         ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
         not depend on the policy.
     people : tuple of Person
-        Only if base arms are ties: the people who were asked in a reported round, or who have an observed
+        Only if base arms are ties: the people asked in a reported round, or with an observed
         tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
         outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
         person comes first.
     noun : str
         The word for base arms: ``"ties"`` or ``"base arms"``.
+    certificate : RegretCertificate or None
+        The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
+        campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
 
     Examples
     --------
@@ -83,17 +90,19 @@ class Summary:
     learned: tuple[Learned, ...]
     people: tuple[Person, ...] = ()
     noun: str = "base arms"
+    certificate: RegretCertificate | None = None
 
     def __str__(self) -> str:
         parts = [
-            f"rounds told: {self.told:,}",
+            f"rounds reported: {self.told:,}",
             f"pending: {self.pending:,}",
             f"cancelled: {self.cancelled:,}",
         ]
-        parts += [f"last told {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
+        parts += [f"last report {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
+        lines += self._loss()
         people = [
             (str(written(one.name)), f"asked {one.asked:,}, carried {one.carried:g} of {one.tried:,}")
             for one in self.people
@@ -106,6 +115,23 @@ class Summary:
         )
         return "\n".join(lines)
 
+    def _loss(self) -> list[str]:
+        """Return the sentences of the certificate that give a bound."""
+        found = self.certificate
+        if found is None:
+            return []
+        n, names = len(found.choice), [str(written(label)) for label in found.labels]
+        people = f"the best {n:,} people" if n > 1 else "the best person"
+        best = people if self.people else "the best super arm"
+        more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
+        present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
+        lines = []
+        if math.isfinite(found.exact_gap):
+            lines.append(found.gap_in_words(best, present))
+        if math.isfinite(found.exact_regret) and found.method != "no rewards":
+            lines.append(found.regret_in_words(best))
+        return lines
+
 
 def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     """Return a heading, the first rows with aligned columns, and the number of further rows."""
@@ -115,8 +141,8 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
-def summary_of(fold: Fold[Any]) -> Summary:
-    """Return the summary of all events."""
+def summary_of(fold: Fold[Any], delta: float | None) -> Summary:
+    """Return the summary of all events, with a certificate at `delta` unless it is None."""
     session, tells = fold.current, [fold.told_as(number) for number in fold.told]
     seen = _seen(fold, tells)
     rewards = [event["reward"] for event in tells if "reward" in event]
@@ -130,7 +156,16 @@ def summary_of(fold: Fold[Any]) -> Summary:
         learned=_learned(fold.arms.own, seen),
         people=_people(fold, seen),
         noun="ties" if fold.tie_names else "base arms",
+        certificate=None if delta is None or not tells else _certificate(session, delta),
     )
+
+
+def _certificate(session: Session[Any], delta: float) -> RegretCertificate | None:
+    """Return the certificate of a session, or None if it has none."""
+    # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
+    with suppress(TypeError, ValueError):
+        return session.regret_bound(delta=delta)
+    return None
 
 
 def draw(summary: Summary, most: int, ax: Any) -> Any:
@@ -160,7 +195,7 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
             if len(summary.learned) > most
             else ""
         )
-        axes.set_title(f"rounds told: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
+        axes.set_title(f"rounds reported: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
     return axes
 
 

@@ -41,7 +41,7 @@ _gave_up = threading.Event()
 
 @functools.cache
 def cache_folder() -> str:
-    """Return a private folder for this version of all kernels, or "" if there is none.
+    """Return a private folder for this version of all kernels, or "" if no folder is private.
 
     numba detects only changes in the file of a function. Without a folder per version, a kernel that calls a
     changed kernel of another module would use its old code.
@@ -80,7 +80,7 @@ def _content_hash() -> str:
 
 @functools.cache
 def module_folder(name: str) -> str:
-    """Return the folder of a module's code, emptied if it does not match its seal; "" if there is none."""
+    """Return the folder of a module's code, emptied if it does not match its seal; "" without a folder."""
     if not cache_folder():
         return ""
     folder = Path(cache_folder()) / name
@@ -229,7 +229,7 @@ def _python_form(value: Any) -> Any:
 
 
 def first_own_folder(candidates: Iterable[Path]) -> str:
-    """Return the first folder that only this user can write to, or "" if there is none.
+    """Return the first folder that only this user can write to, or "" if no such folder exists.
 
     A missing folder is created.
     """

@@ -1,4 +1,4 @@
-"""Calls from compiled code to Python, for an oracle without a compiled form in the compiled loop."""
+"""Calls from the compiled loop to Python, used by oracles without a compiled form."""
 
 import ctypes
 from collections.abc import Callable

@@ -120,7 +120,7 @@ def keyed_uniforms(key, indices):
 
 @lean_kernel
 def normal_quantile(u):
-    """Return the standard normal quantile of ``u + 2**-54``, for a multiple u of ``2**-53`` in [0, 1).
+    """Return the standard normal quantile of ``u + 2**-54``, where u is a multiple of ``2**-53`` in [0, 1).
 
     This is Wichura's algorithm AS 241 (PPND16), accurate to about 1e-16. The shift keeps u = 0 finite.
     """

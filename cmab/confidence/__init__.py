@@ -2,6 +2,7 @@
 
 from cmab.confidence.change_points import change_statistic, change_threshold
 from cmab.confidence.kl import bernoulli_divergence, kl_bounds, kl_rate
+from cmab.confidence.mixtures import anytime_kl_bounds
 from cmab.confidence.radii import (
     LogRadius,
     anytime_radii,
@@ -20,6 +21,7 @@ from cmab.confidence.variances import anytime_bernstein_radii, student_radii
 __all__ = [
     "LogRadius",
     "anytime_bernstein_radii",
+    "anytime_kl_bounds",
     "anytime_radii",
     "bernoulli_divergence",
     "bernstein_radii",

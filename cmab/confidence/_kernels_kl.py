@@ -9,7 +9,7 @@ from cmab.compiled._kernels import kernel, lean_kernel
 
 @lean_kernel
 def kl_upper(mean, level):
-    """Return the largest q in [mean, 1] whose relative entropy ``kl(mean, q)`` is at most `level`.
+    """Return the largest q in [mean, 1] with relative entropy ``kl(mean, q) <= level``.
 
     The function applies Newton's method from above. The entropy is convex in q, so no step passes the root.
     """
@@ -38,7 +38,7 @@ def kl_upper(mean, level):
 
 @lean_kernel
 def kl_lower(mean, level):
-    """Return the least q in [0, mean] whose relative entropy ``kl(mean, q)`` is at most `level`."""
+    """Return the least q in [0, mean] with relative entropy ``kl(mean, q) <= level``."""
     # kl(p, q) = kl(1 - p, 1 - q).
     return 1.0 - kl_upper(1.0 - mean, level)
 
@@ -64,3 +64,10 @@ def kl_bounds_of(means, counts, rate, lower, upper):
     for i in range(means.shape[0]):
         level = rate / counts[i] if counts[i] > 0 else np.inf
         lower[i], upper[i] = kl_lower(means[i], level), kl_upper(means[i], level)
+
+
+@kernel
+def kl_uppers_of(means, levels, out):
+    """Write `kl_upper` of every mean at its own level to `out`."""
+    for i in range(means.shape[0]):
+        out[i] = kl_upper(means[i], levels[i])

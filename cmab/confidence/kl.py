@@ -40,7 +40,7 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 
 def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple[FloatArray, FloatArray]:
-    """Return, for each arm, the ends of the interval of all q with ``T kl(mean, q) <= rate``.
+    """Return the ends of the interval of each arm: all q with ``T kl(mean, q) <= rate``.
 
     The outcomes must lie in [0, 1]. After a fixed number of outcomes, each of the two bounds fails with
     probability at most ``exp(-rate)``.
@@ -61,7 +61,7 @@ def kl_bounds(means: ArrayLike, counts: IntArray | int, *, rate: float) -> tuple
     Raises
     ------
     ValueError
-        If a mean lies outside [0, 1], or a count or `rate` is negative.
+        If a mean is outside [0, 1], or a count or `rate` is negative.
 
     Examples
     --------

@@ -273,7 +273,7 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
 
 
 def largest_level(error: Callable[[float], float], delta: float) -> float:
-    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, for an increasing `error`.
+    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, where `error` increases.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
 def lil_parameters(
     mode: Mode, sides: tuple[int, ...], *, delta: float, n_sides: float
 ) -> tuple[float, float]:
-    """Return the parameters (e, w) of lil radii whose probability of error is at most `delta`.
+    """Return the parameters (e, w) of lil radii with a probability of error of at most `delta`.
 
     `sides` holds the number of arms on each side, and an arm on a side of `size` arms has the radius ``U(T, w
     / (n_sides size))``. Only deviations in one direction per arm can cause an error. Mode "faithful" takes

@@ -77,8 +77,8 @@ def anytime_bernstein_radii(
 
     Let r be the distance between the mean and m. Then ``S = T r`` and ``Q = deviations + T r^2``. The
     distance r is rejected if ``l T r - psi(l) (deviations + T r^2) > ln(1 / (w level))`` for one of several
-    fractions l, whose shares w add up to at most 1. The radius depends neither on the order of the outcomes
-    nor on the number of rounds.
+    fractions l with shares w that add up to at most 1. The radius depends neither on the order of the
+    outcomes nor on the number of rounds.
 
     Examples
     --------

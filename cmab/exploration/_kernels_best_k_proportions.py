@@ -37,7 +37,7 @@ def _share(high, low, means, weights, reals):
 
 @kernel
 def best_k_proportions(means, is_high, reals, out):
-    """Write proportions whose least evidence of a pair, per sample, is within 2 % of the maximum.
+    """Write proportions with a least evidence of a pair, per sample, within 2 % of the maximum.
 
     The algorithm is information-directed selection (You, Qin, Wang and Yang, COLT 2023) for known means. Each
     step gives one sample to the pair with the least evidence and divides it by the arms' shares of the

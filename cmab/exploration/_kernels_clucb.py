@@ -50,7 +50,7 @@ def _possible(means, least):
 
 @lean_kernel
 def dispute(revised, radii, best, rival, sign):
-    """Return the disputed arm with the largest radius (-1 if there is none), and the rival's advantage."""
+    """Return the disputed arm with the largest radius (or -1), and the rival's advantage."""
     arm, gap = -1, 0.0
     for i in range(radii.shape[0]):
         if best[i] != rival[i]:

@@ -35,7 +35,7 @@ def divergence(p, q):
 def nearest_mean(high, low, own, other, epsilon):
     """Return the x that minimises ``own kl(high, x) + other kl(low, x + epsilon)``, a convex function.
 
-    The minimum lies between ``low - epsilon`` and `high`. The function bisects on the sign of the derivative,
+    The minimum is between ``low - epsilon`` and `high`. The function bisects on the sign of the derivative,
     multiplied by its positive denominators.
     """
     if epsilon == 0.0:

@@ -1,4 +1,4 @@
-"""LUCB rules whose radius depends only on the count of its arm, in O(log N) time per sample."""
+"""LUCB rules with a radius that depends only on the count of the arm, in O(log N) time per sample."""
 
 import numpy as np
 

@@ -28,7 +28,7 @@ _DECAY = math.exp(0.2) * 0.75  # in OptMAI, each round gets this multiple of the
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveTopK(PhasedExplorer):
-    """AdaptiveTopK: k arms whose average mean is within `epsilon` of the best, with probability 1 - delta.
+    """AdaptiveTopK: k arms with an average mean within `epsilon` of the best, with probability 1 - delta.
 
     The guarantee holds for independent outcomes in [0, 1] and ``pulls_factor >= 1``. Means include the
     outcomes of all rounds.
@@ -118,7 +118,7 @@ class AdaptiveTopK(PhasedExplorer):
         return pulls if self.budget is None else affordable(self.budget, state, pulls)
 
     def decide(self, state: Phases) -> None:
-        """Accept or reject every arm whose gap exceeds twice the width of the round.
+        """Accept or reject every arm with a gap above twice the width of the round.
 
         The paper recomputes the border after each arm. That changes no gap: an accepted arm reduces the
         number of wanted arms by one, and a rejected arm was below the border. All arms can therefore be

@@ -72,7 +72,7 @@ class _Race(PhasedExplorer):
         return int(state.target * overlap / length(self.support))
 
     def decide(self, state: Phases) -> None:
-        """Decide the arms whose intervals do not overlap with enough others, until there are no more."""
+        """Decide arms until every remaining interval overlaps with enough others."""
         radii = self.radii(state.stats)
         while state.undecided.any():
             arms, means = undecided_means(state)

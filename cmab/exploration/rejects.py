@@ -147,16 +147,16 @@ class SuccessiveRejects(_BestK):
 class CSAR(_OneAPhase):
     """Combinatorial Successive Accepts and Rejects (Chen et al. 2014): the best super arm, fixed budget.
 
-    In each phase, the oracle finds the best super arm and, for each undecided arm, the best super arm with
-    the opposite decision: without the arm if the best super arm contains it, and with the arm otherwise. The
-    gap of the arm is the loss of value. The phase decides the arm with the largest gap: it accepts the arm if
-    the best super arm contains it, and rejects the arm otherwise. No answer is certified.
+    In each phase, the oracle finds the best super arm. For each undecided arm, it also finds the best super
+    arm with the opposite decision: without the arm if the best super arm contains it, and with the arm
+    otherwise. The gap of the arm is the loss of value. The phase decides the arm with the largest gap: it
+    accepts the arm if the best super arm contains it, and rejects the arm otherwise. No answer is certified.
 
     Parameters
     ----------
     oracle : LinearOracle
-        An exact oracle whose `solve_constrained` accepts any arms that must be contained. A shortest path in
-        a graph with a cycle does not qualify.
+        An exact oracle with a `solve_constrained` that accepts any arms that must be contained. A shortest
+        path in a graph with a cycle does not qualify.
     budget : int
         Maximum number of samples, greater than the number of arms.
 

@@ -16,7 +16,7 @@ from cmab.statistics import ArmStatistics
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
-    """Base class of explorers whose state is `ArmStatistics`.
+    """Base class of explorers with `ArmStatistics` as state.
 
     The explorer samples every arm `initial_pulls` times, and then the arms that `critical` returns.
     """
@@ -32,7 +32,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
         state.update(feedback)
 
     def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
-        """Return the arms with fewer than `initial_pulls` outcomes; if there are none, the critical arms."""
+        """Return the arms with fewer than `initial_pulls` outcomes; otherwise the critical arms."""
         unseen = self.unseen(state)
         return unseen if len(unseen) else self.critical(state, rng)
 

@@ -49,7 +49,7 @@ class SuperArmGLR(SamplingExplorer):
     oracle : LinearOracle
         An exact oracle for rewards or costs that accepts means of any size above its `least_mean`.
     super_arms : sequence of sequences of int, optional
-        All super arms, at most a few thousand. Omit it for a matroid, whose oracle has `exchange_pairs`.
+        All super arms, at most a few thousand. Omit it for a matroid: its oracle has `exchange_pairs`.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -165,7 +165,7 @@ class SuperArmGLR(SamplingExplorer):
         return self.oracle.solve(possible(self.oracle, means), np.random.default_rng(0))
 
     def _evidence(self, state: ArmStatistics, rivals: _Rivals) -> FloatArray:
-        """Return, for each rival, the evidence that the best super arm is better than the rival less e."""
+        """Return the evidence against each rival: that the best super arm is better than the rival less e."""
         tolerance = self.epsilon
         if self.super_arms is None and len(rivals.signs):
             rank = int((rivals.signs > 0.0).any(axis=0).sum())

@@ -19,7 +19,7 @@ class _TopTwo(LikelihoodStop):
 
 @dataclass(frozen=True, eq=False)
 class EBTCI(_TopTwo):
-    """EB-TCI (Jourdan et al. 2022): a top-two rule whose leader is the arm with the best mean.
+    """EB-TCI (Jourdan et al. 2022): a top-two rule with the arm of the best mean as leader.
 
     Let ``m_j`` be the empirical mean of arm j and ``T_j`` its number of samples. The leader b has the largest
     mean. The challenger is the arm j with the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln

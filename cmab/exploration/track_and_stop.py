@@ -64,7 +64,7 @@ class TrackAndStop(LikelihoodStop):
     growth: float = field(default=0.1, metadata=GROWTH)
 
     def rule(self) -> Rule:
-        """Return the compiled rule, whose memory holds the plan and the time of the next plan."""
+        """Return the compiled rule, with the plan and the time of the next plan as memory."""
         from cmab.exploration._kernels_top_two import track_rule
 
         return track_rule(self.n_arms, self.k, self._stop, self.growth)

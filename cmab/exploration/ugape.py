@@ -30,7 +30,7 @@ from cmab.statistics import ArmStatistics
 
 
 class SeveralBandits(Explorer[ArmStatistics]):
-    """Base class of explorers whose argument `n_arms` may be a sequence, the sizes of several bandits.
+    """Base class of explorers with an argument `n_arms` that may be a sequence, the sizes of several bandits.
 
     The constructor stores the sequence as `bandits` and its sum as `n_arms`.
     """
@@ -119,7 +119,7 @@ class UGapEc(UGapERule):
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     of its bandit minus `epsilon`. The paper's b is ``2 sigma``, its c is 1/2, and ties go to the lower index.
 
-    With several bandits, the explorer samples the bandit whose answer is the least certain, until all answers
+    With several bandits, the explorer samples the bandit with the least certain answer, until all answers
     are certain enough. The radii of all arms of all bandits hold at once, so the proof is otherwise the same.
 
     Parameters
@@ -199,7 +199,7 @@ class UGapEcV(UGapERule):
 class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
 
-    The explorer selects the bandit whose answer is the least certain, and samples the critical arm with the
+    The explorer selects the bandit with the least certain answer, and samples the critical arm with the
     larger radius (see `UGapEc`). For each bandit, it returns the answer of the step with the smallest bound
     on the regret. No answer is certified.
 

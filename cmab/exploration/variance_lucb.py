@@ -30,7 +30,7 @@ class VarianceLUCB(RuledExplorer, BestK):
 
     @property
     def levels(self) -> tuple[float, float]:
-        """The probability of failure on one side, for an arm of the k largest means and for another arm."""
+        """The probabilities of failure on one side of an arm of the k largest means and of another arm."""
         return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
 
     @abstractmethod
@@ -56,9 +56,9 @@ class BernsteinLUCB(VarianceLUCB):
     """LUCB with empirical-Bernstein intervals that hold at all times, for outcomes in a known interval.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
-    minus `epsilon`, for all distributions on `support`. The radius is about ``sqrt(2 V l / T)``, where V is
-    the empirical variance, and l is at least about ``ln(2 n / delta)`` and grows very slowly with T. If V is
-    0, the radius is about ``1.9 l / T`` times the length of `support`.
+    minus `epsilon`. This holds with all distributions on `support`. The radius is about ``sqrt(2 V l / T)``,
+    where V is the empirical variance, and l is at least about ``ln(2 n / delta)`` and grows very slowly with
+    T. If V is 0, the radius is about ``1.9 l / T`` times the length of `support`.
 
     Outcomes may come in batches. If the sum of squares of a batch is unknown, the radius uses the largest
     variance that outcomes with this mean can have. For outcomes 0 and 1, this is their variance.
@@ -77,7 +77,7 @@ class BernsteinLUCB(VarianceLUCB):
     Notes
     -----
     The intervals are those of `cmab.confidence.anytime_bernstein_radii` (see there for the proof) at the
-    levels of LUCB++. Assume that the answer contains an arm b whose mean is below the k-th largest by more
+    levels of LUCB++. Assume that the answer contains an arm b with a mean below the k-th largest by more
     than `epsilon`. Then it lacks one of the k best arms, a, and the lower bound of b is at least the upper
     bound of a minus `epsilon`. Hence the empirical mean of b is too large by more than its radius, or that of
     a is too small by more than its radius. The first event has probability at most ``delta / (2 (n - k))``
@@ -114,10 +114,10 @@ class StudentLUCB(VarianceLUCB):
     """LUCB with Student's intervals that hold at all times, for Gaussian arms with unknown variances.
 
     If the outcomes of each arm are Gaussian, then with probability at least ``1 - delta`` the mean of every
-    returned arm is at least the k-th largest mean minus `epsilon`, for all variances. **For other outcomes
-    nothing is proven.** For example, an arm whose outcomes are nearly always 0 and rarely large seems to have
-    no variance. The explorer cannot check that outcomes are Gaussian, so no answer is certified. For outcomes
-    in a known interval, use `BernsteinLUCB`.
+    returned arm is at least the k-th largest mean minus `epsilon`, with any variances. **For other outcomes
+    nothing is proven.** For example, an arm with outcomes that are nearly always 0 and rarely large seems to
+    have no variance. The explorer cannot check that outcomes are Gaussian, so no answer is certified. For
+    outcomes in a known interval, use `BernsteinLUCB`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class StudentLUCB(VarianceLUCB):
     of `BernsteinLUCB`, by the same argument.
 
     The interval of an arm is infinite before about a dozen outcomes, as long as all outcomes are equal, and
-    after a batch whose sum of squares is unknown. As long as it is infinite, the run does not end. A standard
+    after a batch with unknown sum of squares. As long as it is infinite, the run does not end. A standard
     deviation below 3e-7 of the mean counts as rounding. If your outcomes vary so little, subtract a constant
     from them.
 

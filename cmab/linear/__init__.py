@@ -1,1 +1,1 @@
-"""Statistics of models whose means are functions of known features of the arms."""
+"""Statistics of models with means that are functions of known features of the arms."""

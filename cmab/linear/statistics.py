@@ -183,7 +183,7 @@ class LinearStatistics:
         *,
         is_diagonal: bool = False,
     ) -> None:
-        """Add the outcomes of one round, in [0, 1], whose means are ``1 / (1 + exp(-x . theta))``.
+        """Add the outcomes of one round, in [0, 1], with means ``1 / (1 + exp(-x . theta))``.
 
         The prior is ``N(V^-1 b, V^-1)``. It is replaced by the Laplace approximation of the posterior: V^-1 b
         becomes the posterior mode, and V becomes the Hessian of minus the log-posterior at the mode.

@@ -50,7 +50,7 @@ def betting_interval(
 ) -> tuple[float, float]:
     """Return an interval for the expected sum of weighted rewards over k positions, in [0, k].
 
-    Consider a bettor who claims that the value is above m. Each round multiplies the bettor's capital by
+    Consider a bettor with the claim that the value is above m. Each round multiplies the bettor's capital by
     ``1 + bet * (sum w r - m)``. The game is fair if the value is m. By Markov's inequality, the final capital
     is at least ``2 / (1 - level)`` times the first with probability at most ``(1 - level) / 2``. The interval
     excludes each m for which the capital reaches this factor. The upper end is k minus the lower end for the
@@ -98,9 +98,9 @@ def _lower(weights: FloatArray, rewards: FloatArray, alpha: float, most: FloatAr
 def log_capitals(terms: FloatArray, times: IntArray, mean: float, goal: float) -> FloatArray:
     """Return the logarithms of ``prod (1 + u (x / mean - 1))`` for shares u of the capital: 1/2, 1/4, ...
 
-    A bettor who splits the capital between these shares needs to know neither the best share nor the order of
-    the rounds. Shares below ``goal / n`` are left out: with them, the capital does not reach ``exp(goal)`` if
-    terms are at most twice the mean.
+    If a bettor splits the capital between these shares, the bettor needs to know neither the best share nor
+    the order of the rounds. Shares below ``goal / n`` are left out: with them, the capital does not reach
+    ``exp(goal)`` if terms are at most twice the mean.
     """
     n = float(times.sum())
     shares = _MOST * 0.5 ** np.arange(max(1, math.ceil(math.log2(max(n / goal, 1.0)))))

@@ -32,8 +32,8 @@ class OfflineChoice:
         The lower confidence bounds of all means (for costs, the upper bounds). All of them hold together with
         probability at least ``1 - delta``.
     reward_bound : float
-        A lower bound on the expected reward of the super arm (for costs, an upper bound), which holds with
-        probability at least ``1 - delta``. It is nan for oracles whose rewards are not monotone. If the
+        A lower bound on the expected reward of the super arm (for costs, an upper bound), valid with
+        probability at least ``1 - delta``. It is nan for oracles with rewards that are not monotone. If the
         oracle simulates rewards, as for the spread in large networks, this number is a mean of simulations
         and may be above the bound.
     delta : float

@@ -49,6 +49,7 @@ TAKES = {
     "solve": (None, generator),
     "solve_batch": (None, generator),
     "solve_certified": (None, generator),
+    "optimum_bound": (None, generator),
     "solve_within": (None, entries_available, generator),
     "solve_constrained": (None, None, None, generator),
     "solve_root": (_means, _squares, generator),

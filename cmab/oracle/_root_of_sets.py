@@ -19,7 +19,7 @@ _PER_CALL = 1_000
 
 
 class Front(NamedTuple):
-    """Choices with the same number of arms, none of which is dominated by another in both sums."""
+    """Choices with the same number of arms, where no choice dominates another in both sums."""
 
     linear: FloatArray
     square: FloatArray

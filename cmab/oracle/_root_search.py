@@ -170,7 +170,7 @@ class RootSearch:
         return self.best.value + self.tolerance + _ROUNDING * self._size()
 
     def _size(self) -> float:
-        """Return the magnitude of the numbers whose rounding matters."""
+        """Return the magnitude of the numbers in which rounding matters."""
         assert self.best is not None, "a bound has a super arm"
         return abs(self.best.linear) + abs(self.best.value)
 

@@ -138,7 +138,8 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            Distinct entries of ``range(n_choices)``.
+            Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
+            convert a list or tuple of integers to an array.
         """
 
     @abstractmethod
@@ -250,6 +251,40 @@ class Oracle(ABC):
             " super arm of available entries, if some entries are unavailable"
         )
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the reward of every super arm (a lower bound on the costs).
+
+        By default, it is the reward of the answer of `solve` divided by `alpha`, which is the optimum if the
+        oracle is exact. Override this method if a call proves a better bound. `regret_bound` uses it.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        rng : numpy.random.Generator
+            The source of randomness, for randomised oracles.
+
+        Returns
+        -------
+        float
+            The bound, which holds with probability at least `beta`. It is infinite if the oracle declares no
+            approximation ratio, or if the reward of its answer is negative and the ratio is not 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import TopK
+        >>> TopK(3, k=1).optimum_bound(np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
+        0.75
+        """
+        value = self.expected_reward(self.solve(means, rng), np.asarray(means, np.float64))
+        if self.alpha == 1.0:
+            return value
+        # Without a ratio (nan), or if rewards may be negative, the ratio gives no bound.
+        if not (self.alpha > 0.0 and value >= 0.0):
+            return np.inf if self.sense == "max" else -np.inf
+        return value / self.alpha
+
     def _none_within(self, available: BoolArray) -> ValueError:
         """Return the error for the case that no super arm is available."""
         left = np.flatnonzero(available).tolist()
@@ -287,7 +322,7 @@ class Oracle(ABC):
 
     @property
     def is_linear(self) -> bool:
-        """Whether super arms are lists of base arms whose reward is the sum of their means."""
+        """Whether super arms are lists of base arms with the sum of their means as reward."""
         return False
 
     @property
@@ -361,7 +396,7 @@ class Oracle(ABC):
         return chances
 
     def smoothness(self) -> Smoothness | None:
-        """Return the bounded-smoothness function of the rewards, or None (the default) if none is known."""
+        """Return the bounded-smoothness function of the rewards, or None (the default) if it is unknown."""
         return None
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
@@ -372,7 +407,7 @@ class Oracle(ABC):
     def named(self, names: Iterable[Hashable]) -> Self:
         """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.
 
-        Use it for families that do not come from a graph, whose arms otherwise have only numbers.
+        Use it for families that do not come from a graph; otherwise, their arms have only numbers.
 
         Parameters
         ----------
@@ -420,7 +455,7 @@ class Oracle(ABC):
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:  # noqa: ARG002
         """Return the feedback for a report in other terms than the outcomes of base arms.
 
-        The default accepts no reports. For example, influence oracles accept the people who joined and when.
+        The default accepts no reports. For example, influence oracles accept the joined people and the steps.
 
         Parameters
         ----------

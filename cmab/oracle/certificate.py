@@ -129,7 +129,7 @@ def proved_ratio(value: float, bound: float) -> float:
 def report_ratio(oracle: object, ratio: float) -> None:
     """Report the approximation ratio that the present call of `oracle` proved, for the regret of a run.
 
-    `simulate` measures `Simulation.certified_regret` against these ratios. An oracle that declares
+    `simulate` measures `Simulation.regret_at_proved_ratios` against these ratios. An oracle that declares
     `certifies_calls` calls this function in `solve`. Outside of a run, the function does nothing.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The base class of oracles whose reward is the sum of the means."""
+"""The base class of oracles with the sum of the means as reward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cmab.validation import arm_indices, integer, real, shown
 
 
 class LinearOracle(Oracle):
-    """An oracle whose super arms are lists of base arms with the sum of their means as reward.
+    """An oracle with lists of base arms as super arms and the sum of their means as reward.
 
     A subclass sets `n_arms` and defines `solve`. It should also define `solve_constrained` if possible, for
     explorers that accept and reject arms, and for gaps.

@@ -14,7 +14,7 @@ from cmab._metering import metered
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.oracle.base import Oracle, require_oracle
-from cmab.oracle.certificate import report_ratio
+from cmab.oracle.certificate import Certified, report_ratio
 from cmab.oracle.linear import LinearOracle
 from cmab.validation import integer
 
@@ -133,9 +133,17 @@ class MemoisedOracle(Oracle):
                 self._answers.popitem(last=False)
         return answer.copy()
 
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certified:
+        """Return the result of the wrapped oracle, without the cache."""
+        return self.oracle.solve_certified(means, rng)
+
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return the cached answer if all entries are available, otherwise the uncached one."""
         return self.solve(means, rng) if available.all() else self.oracle.solve_within(means, available, rng)
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the result of the wrapped oracle."""
+        return self.oracle.optimum_bound(means, rng)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the result of the wrapped oracle."""
@@ -195,7 +203,7 @@ class MemoisedOracle(Oracle):
         return self.oracle.labels(super_arm)
 
     def named(self, names: Iterable[Hashable]) -> Self:
-        """Return a copy with an empty cache whose wrapped oracle has these names for its base arms."""
+        """Return a copy with an empty cache and these names in the wrapped oracle for its base arms."""
         return type(self)(self.oracle.named(names), cache_size=self.cache_size)
 
     def arm_labels(self) -> list[Hashable]:

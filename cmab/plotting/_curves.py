@@ -30,6 +30,9 @@ def regret_curves(
 ) -> Any:
     """Draw the mean cumulative regret of each learner with its confidence band.
 
+    If the results have certificates, a dotted line shows the mean of the bounds that the learner itself
+    could prove, and the area between the line and the regret is shaded.
+
     Parameters
     ----------
     results : mapping of str to Simulation
@@ -72,9 +75,29 @@ def regret_curves(
         label: (rounds, without_noise(values, each.optimum, rounds=rounds))
         for (label, (rounds, values)), each in zip(curves.items(), results.values(), strict=True)
     }
-    return curves_with_bands(
+    axes = curves_with_bands(
         curves, x_label="Round", y_label=name, band_kind=band_kind, level=level, log=log, ax=ax, legend=legend
     )
+    looks = numbers(curves)
+    for label, result in labelled(results).items():
+        bounds = getattr(result, "exact_regret_bounds" if exact else "regret_bounds", None)
+        if bounds is not None:
+            _certified(axes, looks[label], result.rounds, curves[label][1], bounds)
+    return axes
+
+
+def _certified(axes: Any, number: int, rounds: IntArray, regret: FloatArray, bounds: FloatArray) -> None:
+    """Draw the mean of the certified bounds as a dotted line, and shade the area down to the regret."""
+    known = np.isfinite(bounds).all(axis=0)
+    if not known.any():
+        return
+    x, top, bottom = rounds[known], bounds[:, known].mean(axis=0), regret[:, known].mean(axis=0)
+    color, (low, high) = look(number)["color"], axes.get_ylim()
+    axes.plot(x, top, color=color, linestyle=(0, (1, 1.5)), linewidth=1.0)
+    axes.fill_between(x, bottom, top, color=color, alpha=0.06, linewidth=0)
+    if axes.get_yscale() == "linear":
+        # The first bounds are much larger than the regret; the axis shows at most four times the curves.
+        axes.set_ylim(low, max(high, min(float(top.max()) * 1.05, 4.0 * high)))
 
 
 def curves_with_bands(

@@ -103,7 +103,7 @@ def draw_graph(
         Up to three groups each, with the names that the legend shows. A node in several groups is drawn as a
         member of the first.
     labels : collection of nodes, or mapping of node to str
-        Nodes whose names are written next to them, in bold.
+        Nodes with their names written next to them, in bold.
     title : str
         Title above the picture.
     ax : matplotlib Axes, optional

@@ -70,6 +70,6 @@ def own_looks(names: Iterable[str] = ()) -> Iterator[None]:
 
 
 def _free(taken: set[int], wanted: int | None) -> int:
-    """Return the wanted number if it is free, otherwise the first free number, or any if none is free."""
+    """Return the wanted number if it is free, otherwise the first free number, if any."""
     order = _ORDER if wanted is None else [wanted, *_ORDER]
     return next((number for number in order if number not in taken), len(taken) % _MOST)

@@ -57,7 +57,7 @@ def pyplot() -> Any:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Return a context in which matplotlib draws in the style of this module, for a column of a paper."""
+    """Return a context in which matplotlib draws in the style of this module, at the width of a column."""
     plt = pyplot()
     with plt.rc_context(_STYLE):
         try:

@@ -19,7 +19,7 @@ from cmab.validation import check_vector, per_arm, shown
 
 @dataclass(frozen=True, eq=False)
 class CompiledIndexPolicy(IndexPolicy):
-    """An index policy whose rule is one compiled function, called by `indices` and by the compiled loop.
+    """An index policy with one compiled function as rule, called by `indices` and by the compiled loop.
 
     A subclass defines `rule`, which imports and returns the function, and `parameters`, which checks the
     fields and returns the numbers that the function needs. It may have a `memory` that its `learning_rule`
@@ -53,7 +53,7 @@ class CompiledIndexPolicy(IndexPolicy):
         """Check the parameters, and return them as the argument `reals` of the rule."""
 
     def learning_rule(self) -> Any:
-        """Return the ``learn_kernel`` that updates the memory, or None (default) if there is none."""
+        """Return the ``learn_kernel`` that updates the memory, or None (default) without a memory."""
         return None
 
     def kernel(self) -> Kernel:

@@ -21,8 +21,8 @@ from cmab.validation import shown
 class WrappedPolicy(Policy[State]):
     """A policy that wraps another policy and delegates to it every method that a subclass does not define.
 
-    Its oracle and support are those of the wrapped policy. A subclass whose state contains the state of the
-    wrapped policy defines `_learned`.
+    Its oracle and support are those of the wrapped policy. If its state contains the state of the
+    wrapped policy, a subclass defines `_learned`.
     """
 
     policy: AnyPolicy

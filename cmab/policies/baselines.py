@@ -30,7 +30,7 @@ class Greedy(OptimisticPolicy):
     oracle : Oracle
         The family of super arms.
     prior_mean, prior_weight : float or array_like of shape (n_arms,)
-        Mean and number of pseudo-outcomes of each arm, as in `CUCB`. By default there are none.
+        Mean and number of pseudo-outcomes of each arm, as in `CUCB`. The default is 0 pseudo-outcomes.
     support : tuple of float
         Interval of the outcomes.
 

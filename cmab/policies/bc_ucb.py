@@ -20,7 +20,7 @@ class BCUCB(CompiledIndexPolicy):
     arms get its best end. For costs, the rule is the mirror image. If rewards are smooth in the variances, as
     for cascades and influence, the regret bound does not grow with the number of arms triggered at once. The
     last term exceeds the whole support until an arm has been observed ``9 ln t`` times. The policy is
-    therefore for long runs and for arms whose outcomes vary little.
+    therefore for long runs and for arms with outcomes that vary little.
 
     Parameters
     ----------

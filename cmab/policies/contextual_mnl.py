@@ -36,10 +36,10 @@ class ContextualMNL(LinearPolicy):
     Parameters
     ----------
     oracle : Oracle
-        The family of assortments: an `oracles.Assortment` whose `max_attraction` is at least the largest v.
+        The family of assortments: an `oracles.Assortment` with a `max_attraction` of at least the largest v.
         Its base arms are comparisons of an item with no purchase, with means ``v / (1 + v)``.
     features, dimension, ridge, norm
-        As in `LinearPolicy`. `ridge` is the precision of the prior, whose mean is 0.
+        As in `LinearPolicy`. `ridge` is the precision of the prior, which has mean 0.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class ContextualMNLUCB(ContextualMNL):
 
     In round t the oracle receives the attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
     ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the posterior mode. V is the
-    posterior precision: `ridge` plus, for each customer, the covariance of the features of the choice, where
+    posterior precision: `ridge` plus the covariance of the features of the choice of each customer, where
     no purchase has features 0. For costs, the rule is the mirror image.
 
     The paper differs in two points. Its theta maximises the likelihood of all rounds, which takes more time

@@ -100,7 +100,7 @@ class JointlyOptimistic(Policy[ArmStatistics]):
 
 @dataclass(frozen=True, eq=False)
 class ESCB(JointlyOptimistic):
-    """ESCB-2: optimism for the sum of independent arms, whose squared errors add up.
+    """ESCB-2: optimism for the sum of independent arms, where squared errors add up.
 
     In round t the policy plays the super arm with the largest sum of means plus ``sqrt(f(t) / 2 * sum of
     1 / T)``, where T counts the outcomes of an arm, ``f(t) = ln t + 4 L ln ln t``, and L is `max_size` of the
@@ -124,9 +124,9 @@ class ESCB(JointlyOptimistic):
     tolerance : float or None
         By how much the index of the super arm may be below the best index in round 1, at least 0, in units of
         the length of `support`. In round t it is ``tolerance / t``. With a tolerance the policy is AESCB,
-        whose regret equals that of ESCB up to constants. A round on dozens of arms then takes a few calls of
-        the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value of
-        the paper, where m is the number of arms.
+        with a regret equal to that of ESCB up to constants. A round on dozens of arms then takes a few calls
+        of the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value
+        of the paper, where m is the number of arms.
 
     Raises
     ------

@@ -19,24 +19,26 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 class ForcedExploration(WrappedPolicy[Any]):
     """Another policy, plus an exploring round with probability ``min(1, c t^(-1/3))`` in round t.
 
-    Policies with an informative prior and policies that only exploit learn fast, but have no frequentist
-    guarantee, because they may never again play an arm that looked bad. This wrapper adds a guarantee. In all
-    other rounds it plays the wrapped policy.
+    In all other rounds, it plays the wrapped policy. Policies with an informative prior and policies that
+    only exploit learn fast, but they may never again play an arm that looked bad, so their regret has no
+    bound that holds for every vector of means. The exploring rounds add such a bound.
 
-    The regret is ``O(T^(2/3))`` up to logarithms, with constants that grow with ``1 / (p0 c)``, for any
-    approximate oracle (theorem B in the docs, ours). There are two conditions. First, while all confidence
-    intervals hold, each index is within ``b sqrt(log(m t) / N) + w / (N + w)`` of the mean of its arm, where
-    m is the number of arms, N the number of observations of the arm, and b a constant.
-    Posterior means and fixed quantiles satisfy this condition for any prior of weight w. Second, an exploring
-    round shows each arm with probability at least p0.
+    The regret is ``O(T^(2/3))`` up to logarithms for any approximate oracle (theorem B in the docs, ours).
+    The constants grow with ``1 / (p0 c)``. The bound has two conditions:
 
-    The parameter `form` selects the super arm of an exploring round:
+    1. In an exploring round, each arm is observed with probability at least p0.
+    2. While all confidence intervals hold, the index of an arm differs from the mean of this arm by at most
+       ``b sqrt(log(m t) / N) + w / (N + w)``. Here m is the number of arms, N the number of observations of
+       the arm, w the weight of the prior, and b a constant. Posterior means and fixed quantiles of the
+       posterior satisfy this condition.
 
-    - ``"oracle"`` plays the oracle's answer to random means, as `RandomPolicy` does. Then p0 is the smallest
-      probability that an arm is part of this answer, for example k / m for the k best of m arms.
+    The parameter `form` selects the super arm of an exploring round and so determines p0:
+
+    - ``"oracle"`` plays the oracle's answer to random means, as `RandomPolicy` does. Then p0 is the least
+      probability, over all arms, that the answer contains the arm. For the k best of m arms, it is k / m.
     - ``"last"`` plays the policy's super arm with its last entry replaced by a random other entry that keeps
-      the super arm feasible. If there is none, the entry before the last one is replaced, and so on. Then p0
-      is one over the number of such entries.
+      the super arm feasible. If no such entry exists, the entry before the last one is replaced, and so on.
+      Then p0 is one over the number of such entries.
 
     The form ``"last"`` loses little if rewards are monotone and submodular, and the oracle returns entries in
     the order of the greedy choice, as the oracles of influence do. The last of k seeds then contributes at
@@ -139,7 +141,7 @@ class ForcedExploration(WrappedPolicy[Any]):
         return chosen
 
     def _nearness(self, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return means whose best super arm is the nearest to `chosen`, at random among equally near ones.
+        """Return means with the best super arm nearest to `chosen`, at random among equally near ones.
 
         Another arm has more than half of the value of a kept arm, and less than three quarters. One exchange
         is therefore better than two, and two exchanges are better than the loss of an entry.

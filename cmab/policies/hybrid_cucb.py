@@ -1,4 +1,4 @@
-"""Hybrid CUCB: optimism that starts from a log whose means may have a bounded bias."""
+"""Hybrid CUCB: optimism that starts from a log with a bounded bias of the means."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hybrid_bounds(
 
 @dataclass(frozen=True, eq=False)
 class OfflineCUCB(CompiledIndexPolicy):
-    """CUCB that also uses a log from other circumstances, whose means differ by at most a known bias.
+    """CUCB that also uses a log from other circumstances, with means that differ by at most a known bias.
 
     In round t the oracle receives the smaller of two bounds for each base arm. The first is CUCB's bound
     ``min(mean + sqrt(3 ln t / 2T), 1)`` for the T outcomes of this campaign. The second is the bound ``mean +

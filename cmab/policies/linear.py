@@ -1,4 +1,4 @@
-"""Base class of policies whose means are functions of features of the arms."""
+"""Base class of policies that model means as functions of features of the arms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LinearPolicy(Policy[LinearStatistics]):
     oracle : Oracle
         The family of super arms.
     features : array_like, shape (n_arms, d), optional
-        Features of the arms, for all rounds whose context has no features.
+        Features of the arms, used in all rounds with a context without features.
     dimension : int, optional
         The number d of features. It is required if `features` is omitted.
     groups : array_like of int, shape (n_arms,), optional
@@ -154,7 +154,7 @@ class LinearPolicy(Policy[LinearStatistics]):
     ) -> None:
         """Update `state` with one round of feedback.
 
-        The features are those of the ticket's context, or those of the policy if the context has none.
+        The features are those of the ticket's context, or those of the policy if the context has no features.
         """
         self._learn(state, None if ticket is None else ticket.context, feedback)
 

@@ -26,10 +26,10 @@ class LinearUCB(LinearPolicy):
     oracle, features, dimension, groups, ridge, norm, sigma, support
         As in `LinearPolicy`.
     radius : float, LogRadius or None
-        The factor r: a number, as in most experiments; or a `LogRadius`, for the root of its numerator; or
-        None, for the factor of the class's theorem.
+        The factor r: a number, as in most experiments; or a `LogRadius`, the root of its numerator; or
+        None, the factor of the class's theorem.
     bound : float
-        Upper bound on the norm of the true coefficients, for the factor of the theorem.
+        Upper bound on the norm of the true coefficients, used by the factor of the theorem.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class C2UCB(LinearUCB):
     = sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, where K is the largest number
     of outcomes of a round. With probability 1 - delta all indices are at least the means in all rounds. The
     regret is ``O(d sqrt(K T))`` up to logarithms, independent of the number of arms. With probabilistically
-    triggered arms this is C2-UCB-T, whose bound holds for rewards that satisfy the
+    triggered arms this is C2-UCB-T; its bound holds for rewards that satisfy the
     triggering-probability-modulated condition. For costs, the rule is the mirror image.
 
     With ``features=np.eye(n_arms)``, ``norm=1`` and ``radius=LogRadius()`` the policy is CUCB in which every
@@ -90,7 +90,7 @@ class C2UCB(LinearUCB):
     oracle, features, dimension, groups, ridge, norm, sigma, support
         As in `LinearPolicy`.
     radius : float, LogRadius or None
-        A replacement for alpha_t: a number, as in the paper's experiments, or a `LogRadius`, for the root of
+        A replacement for alpha_t: a number, as in the paper's experiments, or a `LogRadius`, the root of
         its numerator.
     bound : float
         Upper bound on the norm of the true coefficients.

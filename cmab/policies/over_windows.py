@@ -51,7 +51,7 @@ class BlockStatistics(WindowStatistics):
         return narrow
 
     def check(self, fresh: WindowStatistics) -> None:
-        """Raise if no feedback leads to these statistics, for a window of any length.
+        """Raise if no feedback leads to these statistics in a window of any length.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class BlockState:
 @former_parameters
 @dataclass(frozen=True, eq=False)
 class BanditOverBandit(WrappedPolicy[BlockState]):
-    """Another policy in a sliding window, whose length EXP3 selects anew for each block of rounds.
+    """Another policy in a sliding window of a length that EXP3 selects anew for each block of rounds.
 
     No knowledge of the speed of changes is needed. The regret is about the average over the tested windows,
     so it is smaller than that of the worst window; in long runs it approaches that of the best. If means

@@ -41,7 +41,7 @@ class RestartState:
     restarts : list of int
         The rounds after which the policy restarted.
     changed : list of int
-        For each restart, the base arm whose mean changed.
+        For each restart, the base arm with the changed mean.
 
     Examples
     --------

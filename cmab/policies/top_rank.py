@@ -29,12 +29,12 @@ class TopRank(Policy[Comparisons]):
 
     Items are grouped into ordered blocks. In each round, each block is shuffled, and the list consists of the
     first k items of all blocks in order. Two items of one block therefore get the same positions equally
-    often, so their clicks can be compared, whatever the effect of a position is. For a round, U is the click
-    on i minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S the
-    sum of U and N the sum of the absolute values of U, i is proven better than j once
-    ``S >= sqrt(2 N ln(c sqrt(N) / delta))``, c = 3.43, and is then in an earlier block. The first block has
-    the items that no item is proven better than. The next block has the items that only items of the first
-    block are proven better than, and so on.
+    often, so their clicks can be compared, independently of the effect of a position. For a round, U is the
+    click on i minus the click on j, where an item that was not clicked, examined or shown counts as 0. With S
+    the sum of U and N the sum of the absolute values of U, i is proven better than j once ``S >= sqrt(2 N
+    ln(c sqrt(N) / delta))``, c = 3.43, and is then in an earlier block. The first block has the items that no
+    item is proven better than. The next block has the items that only items of the first block are proven
+    better than, and so on.
 
     The assumption is that the best list shows the best items first, and that replacing an item by a better
     one increases the clicks, as in the cascade and position-based models. Then no comparison is wrong with

@@ -193,7 +193,7 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
     Parameters
     ----------
     policy : Policy
-        A policy whose state is `ArmStatistics` without a memory: `CUCB`, `CTS`, `KLCUCB`, `ESCB`, or an
+        A policy with `ArmStatistics` without a memory as state: `CUCB`, `CTS`, `KLCUCB`, `ESCB`, or an
         `IndexPolicy` of your own.
     window : int
         Number of rounds in the window, at least 1. In T rounds, theory suggests a window of order

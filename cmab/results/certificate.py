@@ -25,7 +25,7 @@ class Certificate:
     arms : IntArray
         The arms that the explorer returns.
     counts : IntArray, shape (n_arms,), or None
-        Samples of each arm; None for a session whose state does not keep them.
+        Samples of each arm; None for a session with a state that does not keep them.
         `cmab.theory.optimal_proportions` returns the shares of an optimal rule.
     means : FloatArray, shape (n_arms,), or None
         The means that the rule uses. The means of arms that were eliminated early may be older.
@@ -60,7 +60,7 @@ class Certificate:
 
     @property
     def epsilon(self) -> float:
-        """The tolerance `epsilon` of the goal, 0 if it has none."""
+        """The tolerance `epsilon` of the goal, 0 for a goal without a tolerance."""
         return float(getattr(self.goal, "epsilon", 0.0))
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Sense
 from cmab.results.regret import cumulative_regret
+from cmab.results.regret_certificate import RegretCertificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Simulation:
     path : str
         The loop that ran: ``"compiled"`` (policy, oracle and environment are compiled), ``"mixed"`` (a Python
         oracle between a compiled policy and a compiled environment), ``"batch"`` (like ``"mixed"``, with all
-        replications side by side, for an oracle that overrides `Oracle.solve_batch` and draws no random
+        replications side by side, if the oracle overrides `Oracle.solve_batch` and draws no random
         numbers) or ``"python"``. All loops return the same numbers.
     states : list
         Final state of the policy in each replication.
@@ -59,8 +60,10 @@ class Simulation:
     budgets_left : list of FloatArray
         For each replication, a lower bound on the rest of each budget: a round without feedback so far counts
         with its largest consumption. Empty for policies without budgets.
+    certificates : list of list of RegretCertificate
+        For each replication, the certificate at each checkpoint. Empty unless `simulate` received `certify`.
 
-    certified_optima : FloatArray or None, shape (R, C)
+    proved_optima : FloatArray or None, shape (R, C)
         Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
         round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
         do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
@@ -94,7 +97,8 @@ class Simulation:
     optima: FloatArray | None = field(default=None, repr=False)
     change_points: list[IntArray] = field(default_factory=list, repr=False)
     budgets_left: list[FloatArray] = field(default_factory=list, repr=False)
-    certified_optima: FloatArray | None = field(default=None, repr=False)
+    proved_optima: FloatArray | None = field(default=None, repr=False)
+    certificates: list[list[RegretCertificate]] = field(default_factory=list, repr=False)
 
     @property
     def regret(self) -> FloatArray:
@@ -107,7 +111,7 @@ class Simulation:
         return self._regret(1.0)
 
     @property
-    def certified_regret(self) -> FloatArray:
+    def regret_at_proved_ratios(self) -> FloatArray:
         """Cumulative regret against the optimum times the ratio proved in each round, shape (R, C).
 
         The benchmark of a round is ``ratio_t * optimum``, where `ratio_t` is the ratio that the oracle proved
@@ -116,11 +120,28 @@ class Simulation:
         equals `regret` if the oracle does not certify its calls. It is infinite or ``nan`` from the first
         round in which the call proved no ratio.
         """
-        if self.certified_optima is None:
+        if self.proved_optima is None:
             return self.regret
-        return cumulative_regret(
-            self.expected_rewards, self.certified_optima, per_round=1.0, sense=self.sense
-        )
+        return cumulative_regret(self.expected_rewards, self.proved_optima, per_round=1.0, sense=self.sense)
+
+    @property
+    def regret_bounds(self) -> FloatArray | None:
+        """Certified upper bounds on `regret`, shape (R, C), or None without certificates."""
+        return self._bounds("regret")
+
+    @property
+    def exact_regret_bounds(self) -> FloatArray | None:
+        """Certified upper bounds on `exact_regret`, shape (R, C), or None without certificates."""
+        return self._bounds("exact_regret")
+
+    def _bounds(self, name: str) -> FloatArray | None:
+        if not self.certificates:
+            return None
+        # After Ctrl-C, the last checkpoints have no certificate.
+        bounds = np.full(self.rewards.shape, np.nan)
+        for row, each in zip(bounds, self.certificates, strict=True):
+            row[: len(each)] = [getattr(one, name) for one in each]
+        return bounds
 
     def _regret(self, share: float) -> FloatArray:
         """Return the regret against `share` times the optimum."""
@@ -165,8 +186,8 @@ class Simulation:
         # The approximation regret may be negative, so it is named separately.
         if self.alpha * self.beta != 1.0:
             regrets["(alpha, beta)-regret"] = self.regret
-        if self.certified_optima is not None:
-            regrets["certified regret"] = self.certified_regret
+        if self.proved_optima is not None:
+            regrets["regret at proved ratios"] = self.regret_at_proved_ratios
         final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}
         told = ", ".join(
             f"mean {name} {f'{values.mean():.4g}' if values.size else 'unknown'}"

@@ -1,4 +1,4 @@
-"""Many replications in parallel rounds, for an oracle in Python that solves many problems per call."""
+"""Many replications in parallel rounds, with an oracle in Python that solves many problems per call."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.bound import Certify
 from cmab.compiled.forms import is_current
 from cmab.environment import Environment
 from cmab.oracle import Oracle
@@ -34,10 +35,16 @@ _LEARNED = ("counters", "means", "deviations", "memory")
 
 
 def groups(
-    policy: AnyPolicy, environment: Environment, replications: int, n_jobs: int, arrival: Arrival = AT_ONCE
+    policy: AnyPolicy,
+    environment: Environment,
+    replications: int,
+    n_jobs: int,
+    arrival: Arrival = AT_ONCE,
+    certify: Certify | None = None,
 ) -> list[list[int]]:
     """Return groups of replications that are played together, of one each if that is not faster."""
-    if replications == 1 or not arrival.is_at_once or _compiled_run(policy, environment) is None:
+    is_plain = arrival.is_at_once and certify is None
+    if replications == 1 or not is_plain or _compiled_run(policy, environment) is None:
         return [[index] for index in range(replications)]
     workers = 1
     if n_jobs != 1:
@@ -57,10 +64,11 @@ def replicate_group(
     group: Sequence[int],
     tick: Callable[[int], object] | None = None,
     arrival: Arrival = AT_ONCE,
+    certify: Certify | None = None,
 ) -> list[Record]:
     """Play the replications of a group together, with the same results as `replicate`."""
     if len(group) == 1:
-        return [replicate(policy, environment, rounds, seed, group[0], tick, arrival)]
+        return [replicate(policy, environment, rounds, seed, group[0], tick, arrival, certify)]
     compiled = _compiled_run(policy, environment)
     if compiled is None:
         raise RuntimeError("a group of several replications needs an oracle that solves batches")

@@ -53,7 +53,7 @@ def best_candidates(counts, averages, candidates, bound, term, high, values, pla
 
 @loop_kernel(LOOP)
 def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, streams):
-    """Play rounds like ``play_rounds``, for a rule with ``is_lazy`` and an oracle of the k best."""
+    """Play rounds like ``play_rounds`` with a rule that has ``is_lazy`` and an oracle of the k best."""
     counters, means, deviations, memory = learned
     reals, learns, last_best, _, environment_integers, environment_reals = arguments[:6]
     progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]

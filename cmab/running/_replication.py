@@ -12,8 +12,11 @@ import numpy as np
 from cmab._ask_tell import choose
 from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.bound import Certify
+from cmab.certificates.played import Played, note_round
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
+from cmab.results.regret_certificate import RegretCertificate
 from cmab.running._arrivals import AT_ONCE, Arrival, Mail
 from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, compiled_run
 from cmab.running._referee import Referee, check_answer
@@ -28,7 +31,7 @@ TICK_SECONDS = 0.2
 class Record:
     """The record of one replication. If rounds differ, `optima` has the cumulative optima of the rounds.
 
-    If the oracle certifies its calls, `certified_optima` has the cumulative optima, each times the ratio of
+    If the oracle certifies its calls, `proved_optima` has the cumulative optima, each times the ratio of
     its round.
     """
 
@@ -42,9 +45,10 @@ class Record:
     interrupted: bool = False
     path: str = "python"
     optima: FloatArray | None = None
-    certified_optima: FloatArray | None = None
+    proved_optima: FloatArray | None = None
     change_points: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     budgets_left: FloatArray = field(default_factory=lambda: np.empty(0))
+    certificates: list[RegretCertificate] = field(default_factory=list)
 
 
 def replicate(
@@ -55,6 +59,7 @@ def replicate(
     replication: int,
     tick: Callable[[int], object] | None = None,
     arrival: Arrival = AT_ONCE,
+    certify: Certify | None = None,
 ) -> Record:
     """Play one replication. After Ctrl-C, checkpoints that were not reached have ``nan``."""
     record = Record(np.full(rounds.shape, np.nan), np.full(rounds.shape, np.nan))
@@ -68,12 +73,12 @@ def replicate(
     record.path = compiled.path if compiled else "python"
     try:
         if compiled:
-            _play_compiled(compiled, session, rounds, coins, record, tick)
+            _play_compiled(compiled, session, rounds, coins, record, tick, certify)
         else:
             mail = None
             if not arrival.is_at_once:
                 mail = Mail(arrival, stream(seed, Purpose.DELAYS, replication))
-            _play(session, referee, rounds, coins, record, tick, mail)
+            _play(session, referee, rounds, coins, record, tick, mail, certify)
         referee.check(int(rounds[-1]))
     except KeyboardInterrupt:
         record.interrupted = True
@@ -94,12 +99,14 @@ def _play(
     record: Record,
     tick: Callable[[int], object] | None,
     mail: Mail | None,
+    certify: Certify | None,
 ) -> None:
     policy, state, rng = session.policy, session.state, session.rng
+    played = Played()
     optima: FloatArray = np.full(rounds.shape, np.nan)
     record.optima = optima if referee.changes else None
     certified: FloatArray = np.full(rounds.shape, np.nan)
-    record.certified_optima = certified if policy.oracle.certifies_calls else None
+    record.proved_optima = certified if policy.oracle.certifies_calls else None
     # `earned` is the sum of expected rewards, which define the regret, and `paid` of realised rewards.
     # `promised` is the sum of the optima, each times the ratio that the calls of its round proved.
     earned, paid, promised, position = 0.0, 0.0, 0.0, 0
@@ -114,7 +121,10 @@ def _play(
                 feedback = environment.play(super_arm, coins)
                 check_answer("play", feedback, environment.support)
                 if mail is None:
-                    policy.update(state, feedback, Ticket(t - 1, super_arm, context=context), rng)
+                    ticket = Ticket(t - 1, super_arm, context=context)
+                    policy.update(state, feedback, ticket, rng)
+                    if certify is not None:
+                        note_round(played, policy, ticket, feedback)
                 else:  # copy the super arm, because the policy may reuse its array in the meantime
                     sent = Ticket(t - 1, super_arm.copy(), context=context)
                     policy.reserve(state, sent)
@@ -127,6 +137,8 @@ def _play(
                 if t == rounds[position]:
                     record.expected_rewards[position], record.rewards[position] = earned, paid
                     record.super_arm = super_arm
+                    if certify is not None:
+                        record.certificates.append(certify.now(policy, state, played))
                     optima[position], certified[position] = referee.best, promised
                     position += 1
                 if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
@@ -143,16 +155,23 @@ def _play_compiled(
     coins: np.random.Generator,
     record: Record,
     tick: Callable[[int], object] | None,
+    certify: Certify | None,
 ) -> None:
     """Do the same as `_play` in compiled calls of about one tick, which delay Ctrl-C and the progress bar."""
     run = CompiledReplication(compiled, session.policy.oracle, session.state, session.rng, coins, rounds)
     # An oracle in Python may take seconds per round, compiled rounds take microseconds.
     played, last, step = 0, int(rounds[-1]), 1 if compiled.oracle is None else 1000
+    # A certificate needs the state at the checkpoint, so the loop ends there.
+    ends = [last] if certify is None else rounds.tolist()
     try:
         while played < last:
             started, before = time.perf_counter(), played
-            played = min(last, played + step)
+            played = min(ends[len(record.certificates)], played + step)
             run.play(played)
+            if certify is not None and played == ends[len(record.certificates)]:
+                paid = float(run.recorded[len(record.certificates), 0])
+                seen = Played(told=played, total=paid, spread=None)
+                record.certificates.append(certify.now(session.policy, session.state, seen))
             if tick is not None:
                 tick(played - before)
             if time.perf_counter() - started < TICK_SECONDS / 2:

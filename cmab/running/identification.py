@@ -64,7 +64,7 @@ def identify(
     explorer : Explorer
         The learner. It only receives feedback and never the environment itself.
     environment : Environment
-        The environment whose base arms are sampled.
+        The environment of the sampled base arms.
     replications : int
         Number of independent replications.
     rng : int, SeedSequence, Generator or None

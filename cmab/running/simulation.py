@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.environment import Environment
+from cmab.certificates.bound import Certify
+from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results._columns import SIMULATED, gathered
@@ -65,6 +66,7 @@ def simulate(
     progress: bool | None = None,
     batch: int = 1,
     delay: Delay = None,
+    certify: Certify | None = None,
 ) -> Simulation:
     """Simulate replications of a policy on an environment and return their rewards and regret.
 
@@ -98,6 +100,9 @@ def simulate(
         number for round t. `rng` is a stream that is the same for all policies. The result must depend only
         on t and `rng`; a run calls the function again for some rounds to check this. None (the default) and
         0 mean no delay. Runs with delays or with batches of several rounds use the Python loop.
+    certify : Certify, optional
+        The options of a certificate of the regret at each checkpoint, such as ``Certify(delta=0.05)``. The
+        certificates use the statistics of the policy and not the true means. They do not change the run.
 
     Returns
     -------
@@ -110,7 +115,7 @@ def simulate(
         If a number is out of range, if oracle and environment have different numbers of base arms, if the
         `support` of the policy does not fit the outcomes, if the declarations or results of the environment
         are invalid (such as outcomes outside its `support`), or if its means or optimum change during the
-        run.
+        run. If `certify` is given, also if rounds differ or feedback is late, and as in `regret_bound`.
     TypeError
         If `policy` or `environment` is not an instance of its class, or if `policy` is an explorer without an
         oracle.
@@ -135,11 +140,18 @@ def simulate(
     check_jobs(n_jobs)
     check_fit(policy, environment)
     arrival = Arrival(batch, delay)
+    if certify is not None:
+        certify = certify.fitted(policy, environment.support)
+        if changes(environment) or environment.context is not None or not arrival.is_at_once:
+            raise ValueError(
+                "certify must be None if rounds differ or feedback is late, because the bound is for equal"
+                f" rounds with feedback, got {certify}"
+            )
     benchmark(policy.oracle, finite_or_nan("environment.optimum", environment.optimum))
     rounds = check_rounds(checkpoints, horizon)
     compiled = compiled_run(policy, environment) if arrival.is_at_once else None
-    run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival)
-    together = groups(policy, environment, replications, n_jobs, arrival)
+    run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival, certify=certify)
+    together = groups(policy, environment, replications, n_jobs, arrival, certify)
     records: dict[int, Record] = {}
     finish = partial(_collect, policy, environment, rounds, records)
     try:
@@ -246,11 +258,12 @@ def _collect(
         **{name: getattr(policy.oracle, name) for name in ("alpha", "beta", "sense")},
         "path": ordered[0].path if ordered else "python",
     }
-    certified = [r.certified_optima for r in ordered if r.certified_optima is not None]
+    certified = [r.proved_optima for r in ordered if r.proved_optima is not None]
     return Simulation(
         policy=type(policy).__name__,
-        certified_optima=np.array(certified) if certified else None,
+        proved_optima=np.array(certified) if certified else None,
         states=[r.state for r in ordered],
         super_arms=[r.super_arm for r in ordered],
+        certificates=[r.certificates for r in ordered] if any(r.certificates for r in ordered) else [],
         **gathered(SIMULATED, list(map(vars, ordered)), **common),
     )

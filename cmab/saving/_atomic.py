@@ -19,7 +19,7 @@ def write_bytes(path: Path, data: bytes, *, follow: bool = True) -> None:
 
     If `path` is a link, the function replaces the target of the link. With ``follow=False``, it replaces the
     link itself. The new file gets the mode of the old file. If the process is killed, a temporary file may
-    remain, whose name begins with a dot and ends with ``.part``. It can be deleted.
+    remain. Its name begins with a dot and ends with ``.part``. It can be deleted.
 
     Raises
     ------

@@ -41,7 +41,7 @@ Position = dict[str, Any]
 
 
 class _Seedless(np.random.bit_generator.ISeedSequence):
-    """A seed sequence that cannot spawn, for a generator that was saved without a seed sequence."""
+    """A seed sequence that cannot spawn, given to a generator saved without a seed sequence."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> AnyArray:
         """Return zeros, because the state of the generator replaces them."""

@@ -26,21 +26,21 @@ def header_of(policy: object, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def listed(ticket: Ticket) -> list[Any]:
-    """Return the entries of an open ticket in a file."""
+    """Return the entries of a pending ticket in a file."""
     context = ticket.context
     parts = None if context is None else {name: getattr(context, name).tolist() for name in context.parts}
     return [ticket.number, ticket.super_arm.tolist(), ticket.pulls, parts, ticket.gone]
 
 
 def checked_entry(ticket: Any, version: int) -> list[Any]:
-    """Return the entries of an open ticket; raise ``ValueError`` unless they have the form of `listed`."""
+    """Return the entries of a pending ticket; raise ``ValueError`` unless they have the form of `listed`."""
     n_parts = (4, 5) if version < _FORMAT else (5,)  # older files lack the number of removed entries
     if not isinstance(ticket, list) or len(ticket) not in n_parts or not isinstance(ticket[1], list):
         raise ValueError(
-            f"an open ticket must have {n_parts[-1]} entries, the second a list, got {shown(ticket)}"
+            f"a pending ticket must have {n_parts[-1]} entries, the second a list, got {shown(ticket)}"
         )
     if any(type(entry) is not int for entry in ticket[1]):
-        raise ValueError(f"the super arm of an open ticket must hold integers, got {shown(ticket[1])}")
+        raise ValueError(f"the super arm of a pending ticket must hold integers, got {shown(ticket[1])}")
     if len(ticket) > 4 and not 0 <= integer("the number of removed entries", ticket[4]) <= MOST_ARMS:
         raise ValueError(f"the number of removed entries must be in [0, {MOST_ARMS}], got {ticket[4]}")
     return ticket
@@ -58,6 +58,8 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
     if header["format"] not in _FORMATS:
         raise ValueError(f"its format must be one of {_FORMATS}, got {shown(header['format'])}")
     known = {*_SAID, *present} - ({"is_learned"} if header["format"] < _FORMAT else set())
+    # Files of earlier versions lack the record of rewards and unreported outcomes.
+    known = known | ({"played"} & set(header))
     if set(header) != known:
         strange = sorted(set(header) ^ known)
         raise ValueError(

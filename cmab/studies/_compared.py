@@ -60,7 +60,7 @@ def _by_instance(stored: Mapping[Pair, Result]) -> dict[str, dict[str, Result]]:
 
 
 def grids(tables: Mapping[str, Any]) -> Grids:
-    """Return, for each parameter with several values, the learners that differ only in this parameter."""
+    """Return the learners that differ in one parameter only, for every parameter with several values."""
     found: Grids = {}
     for name, table in tables.items():
         grid = table.get("grid", {})

@@ -43,7 +43,7 @@ def changed(modules: Iterable[str], *, only_functions: bool = False) -> dict[str
 
     The hashes are the same in each process that makes the same changes. The function ignores decorated
     functions, names that the file binds several times, names that the files of these modules change, and
-    modules whose code an import hook rewrites.
+    modules that an import hook rewrites.
     """
     found: dict[str, str] = {}
     files = {name: _file_of(name) for name in modules}
@@ -105,7 +105,7 @@ def _differing(compared: _Comparison) -> Iterator[tuple[str, Any]]:
 
 
 def _changed_in(compared: _Comparison, owner: Any, scope: str) -> Iterator[tuple[str, Any]]:
-    """Yield the names of a module or class whose values differ from the file."""
+    """Yield the names of a module or class with values that differ from the file."""
     written, present = compared.written, vars(owner)
     above, _, own_name = scope.rpartition(".")
     is_decorated = bool(scope) and not written.scopes[above][own_name].is_plain

@@ -55,7 +55,7 @@ def _top(home: Any) -> str:
 
 
 def check_home(module: str | None, value: Any) -> None:
-    """Raise ``ValueError`` for code of notebooks and scripts, whose changes cannot be detected later."""
+    """Raise ``ValueError`` for code of notebooks and scripts: changes in it cannot be detected later."""
     if module == "__main__":
         raise ValueError(
             f"{shown(value)} must use classes and functions of an importable module, got __main__; move them"

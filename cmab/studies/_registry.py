@@ -45,6 +45,11 @@ def entries(group: str) -> dict[str, metadata.EntryPoint]:
     return {name: claims[0][1] for name, claims in _claims(group).items()}
 
 
+def plugins() -> list[metadata.EntryPoint]:
+    """Return the entry points of the plug-ins, with those of cmab first."""
+    return [entry for _, entry in _rows("plugins")]
+
+
 def refresh() -> None:
     """Clear the caches, so that the next lookup scans the plug-ins again."""
     _claims.cache_clear()

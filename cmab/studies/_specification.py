@@ -102,7 +102,7 @@ class Builder:
 
 
 def _value_objects(maker: Any) -> dict[str, type]:
-    """Return the classes of the arguments whose defaults are dataclass instances."""
+    """Return the classes of the arguments that have dataclass instances as defaults."""
     try:
         defaults = {p.name: p.default for p in inspect.signature(maker).parameters.values()}
     except (TypeError, ValueError):

@@ -156,7 +156,7 @@ def _literal(node: ast.expr | None) -> LiteralEntry | None:
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield (name, owner) of the globals and attributes that a file assigns.
 
-    A computed name is "". The owner is the name of the object whose attribute is assigned, or "" if the
+    A computed name is "". The owner is the name of the object with the assigned attribute, or "" if the
     object is not a plain name. The owner of globals is ``self``, because they belong to this file.
     """
     for node in ast.walk(tree):

@@ -105,7 +105,7 @@ class Store:
         self._file.close()
 
     def put(self, kind: Kind, piece: Mapping[str, Any]) -> None:
-        """Write a finished piece, and replace a piece with the same key, whose numbers are equal."""
+        """Write a finished piece, and replace a piece with the same key, which has equal numbers."""
         stored = {name: _stored(value) for name, value in piece.items()}
         # One statement is one transaction, so a piece is stored completely or not at all.
         self._insert(kind, stored | {"checksum": _checksum(kind, stored)})
@@ -116,7 +116,7 @@ class Store:
         return [key for key in keys if key not in stored]
 
     def remove_damaged(self, kind: Kind) -> int:
-        """Remove the pieces whose checksum is wrong and return their number."""
+        """Remove the pieces with a wrong checksum and return their number."""
         rows = self._file.rows(f"SELECT rowid AS place, * FROM {kind}")
         damaged = [row["place"] for row in rows if _is_damaged(kind, row)]
         with self._file.faults():

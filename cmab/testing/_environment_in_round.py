@@ -1,4 +1,4 @@
-"""Checks of environments whose rounds differ, which define `in_round`."""
+"""Checks of environments with rounds that differ, which define `in_round`."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def check_outcomes(subject: Subject) -> Finding:
 
 
 def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
-    """Play more rounds for arms whose average is two standard errors off, as for one in twenty by chance."""
+    """Play more rounds for arms with an average two standard errors off; by chance, one in twenty is."""
     low, high = subject.environment.support
     if not doubted or not np.isfinite([low, high]).all():
         return "", 0.0

@@ -128,9 +128,9 @@ def check_late_feedback(subject: Subject) -> None:
             _changes(session.state, partial(session.tell, feedback, ticket))
             for ticket, feedback in batch[::-1]
         )
-        text = "of 4 tickets, {} changed the statistics when told in reverse order, but {} when told in order"
+        text = "of 4 tickets, {} changed the statistics when reported in reverse order, but {} in order"
         require(late >= in_order, "late feedback", text, late, in_order)
-    require(not session.pending, "late feedback", "all tickets were told, but some are still pending")
+    require(not session.pending, "late feedback", "all tickets were reported, but some are still pending")
 
 
 def _changes(state: Any, tell: Callable[[], None]) -> bool:

@@ -27,7 +27,7 @@ _AT_LEAST = 150
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Base arms with given means, whose outcomes are the two ends of the support."""
+    """Base arms with given means and outcomes at the two ends of the support."""
 
     oracle: Oracle
     means: FloatArray
@@ -109,7 +109,7 @@ class Subject:
         return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
 
     def world(self, means: FloatArray) -> World:
-        """Return the world whose means are `means`, given as fractions of the support."""
+        """Return the world with means `means`, given as fractions of the support."""
         low, high = self.support
         return World(self.policy.oracle, low + (high - low) * means, self.support)
 

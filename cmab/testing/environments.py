@@ -56,7 +56,7 @@ def check_environment(
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
     draws : int
-        Number of rounds for each super arm. A base arm whose average outcome is two standard errors from its
+        Number of rounds for each super arm. A base arm with an average outcome two standard errors from its
         mean gets more rounds.
     seconds : float
         Approximate limit of the time of everything else.
@@ -94,7 +94,7 @@ def check_environment(
     - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
     - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
       returns an instance that cannot be played.
-    - ``optima``: as ``optimum``, for the instances that `in_round` returns.
+    - ``optima``: as ``optimum``, on the instances that `in_round` returns.
     - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
       instances.
     - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.

@@ -47,7 +47,7 @@ def check_explorer(
     explorer : Explorer
         The explorer to check. Its errors are counted only if it has a `goal`.
     environment : Environment
-        Base arms whose gaps are so large that the explorer stops within `max_samples` samples.
+        Base arms with gaps so large that the explorer stops within `max_samples` samples.
     delta : float, optional
         Error probability that the explorer guarantees. If omitted, its error rate is not tested.
     replications : int

@@ -115,7 +115,7 @@ def check_oracle(
         Bounded smoothness of the reward. The default is ``oracle.smoothness()``. If both are None, the check
         only searches for jumps of the reward.
     trials : int
-        Number of random means with many ties, and of random means with few ties or none.
+        Number of random means with many ties, and of random means with at most a few ties.
     seconds : float
         Approximate limit of the total time. Each check takes at most about a tenth of it, and the two checks
         that search for rare faults take a fifth. A slow oracle is tried on fewer problems; the report shows

@@ -22,7 +22,7 @@ def best_k_time(
     """Return nearly optimal proportions w of samples and the characteristic time T* of the best k arms.
 
     ``1 / T*`` is the maximum over proportions w of the least evidence per sample, over all pairs of one of
-    the k best arms and one of the others. The evidence of a pair is concave in w and lies below its tangents,
+    the k best arms and one of the others. The evidence of a pair is concave in w and is below its tangents,
     so a linear program over tangents is an upper bound. Tangents are added until the bound is attained.
 
     Parameters

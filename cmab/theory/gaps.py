@@ -96,7 +96,7 @@ def reward_gaps(
     super_arms : iterable of array_like
         All super arms.
     triggering : callable, optional
-        Returns, for a super arm, the probability with which it triggers each base arm, shape (n_arms,). If
+        Returns the probability with which a super arm triggers each base arm, shape (n_arms,). If
         omitted, ``oracle.triggering_probabilities``.
 
     Returns

@@ -94,7 +94,7 @@ def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5)
 
 
 def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
-    """Return ``n ln(k / (8 delta)) / (18375 epsilon^2)`` of Theorem 8, for the worst instance of Explore-m.
+    """Return ``n ln(k / (8 delta)) / (18375 epsilon^2)`` of Theorem 8 (worst instance of Explore-m).
 
     Consider a rule that returns k arms which, with probability at least ``1 - delta``, are all within
     `epsilon` of the k-th best. On some instance, one of `instances.lucb_lower_bound`, it needs at least so

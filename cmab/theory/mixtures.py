@@ -47,7 +47,7 @@ def best_mixture(oracle: LinearOracle, means: ArrayLike, costs: ArrayLike, allow
 
     It is the benchmark of bandits with knapsacks: with budgets of T times the allowance, the expected reward
     of any policy in T rounds is at most T times the value. The linear program has a column for each super
-    arm. Columns are generated one by one, as long as the oracle finds a super arm whose reward exceeds its
+    arm. Columns are generated one by one, as long as the oracle finds a super arm with a reward above its
     price.
 
     Parameters

@@ -45,7 +45,7 @@ class Arms(Environment):
 
     @abstractmethod
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Return, for each of `arms`, the outcome of its quantile function at a uniform number in [0, 1)."""
+        """Return the outcome of each arm, its quantile function at a uniform number in [0, 1)."""
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` (common random numbers) and their sum."""

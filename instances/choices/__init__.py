@@ -1,1 +1,1 @@
-"""Customers who choose one item of an offered set or no item: discrete choice models."""
+"""Customers choose at most one item of an offered set: discrete choice models."""

@@ -1,4 +1,4 @@
-"""Multinomial logit: a customer buys one of the offered items or none."""
+"""Multinomial logit: a customer buys at most one of the offered items."""
 
 from __future__ import annotations
 

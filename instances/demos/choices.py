@@ -120,7 +120,7 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
 def assortment(
     *, survey: Path | None = None, items: int | None = None, k: int | None = None, rng: int = 0
 ) -> Problem:
-    """Learn which items to offer: a customer buys one of the offered items or none.
+    """Learn which items to offer: a customer buys at most one of the offered items.
 
     Parameters
     ----------

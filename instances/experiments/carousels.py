@@ -41,7 +41,7 @@ def published() -> Path:
 
 
 class Carousels(CascadeModel):
-    """Users who arrive one by one, each near the centre of a segment, and look through 12 playlists.
+    """Users arrive one by one, each near the centre of a segment, and look through 12 playlists.
 
     The logit of the probability of streaming playlist i is ``bias_i + tastes_i . user``. Either the arms are
     playlists and the context has the features of the user and a 1, or the arms are pairs of a segment and a

@@ -17,6 +17,7 @@ from instances.experiments.joint_optima import JOINT_OPTIMA
 from instances.experiments.lucb_halving import LUCB_HALVING
 from instances.experiments.network_features import NETWORK_FEATURES
 from instances.experiments.offline_learning import OFFLINE_LEARNING
+from instances.experiments.regret_certificate import REGRET_CERTIFICATE
 from instances.experiments.semi_bandits import SEMI_BANDITS
 from instances.experiments.shifting_means import SHIFTING_MEANS
 from instances.experiments.sleeping_arms import SLEEPING_ARMS
@@ -34,6 +35,7 @@ __all__ = [
     "lucb_halving",
     "network_features",
     "offline_learning",
+    "regret_certificate",
     "semi_bandits",
     "shifting_means",
     "sleeping_arms",
@@ -86,5 +88,6 @@ shifting_means = _command(SHIFTING_MEANS)
 cascading_bandits = _command(CASCADING_BANDITS)
 network_features = _command(NETWORK_FEATURES)
 sleeping_arms = _command(SLEEPING_ARMS)
+regret_certificate = _command(REGRET_CERTIFICATE)
 carousels = _command(CAROUSELS)
 offline_learning = _command(OFFLINE_LEARNING)

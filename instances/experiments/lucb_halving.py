@@ -83,7 +83,7 @@ def sum_up(cell: Row, told: Sequence[list[Row]]) -> list[Row]:
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return the claims of sections 3 and 4 of the paper of LUCB, for each instance."""
+    """Return the claims about each instance in sections 3 and 4 of the paper of LUCB."""
     verdicts: Verdicts = []
     for name, n_arms in dict.fromkeys((row["instance"], row["arms"]) for row in rows):
         own = [row for row in rows if (row["instance"], row["arms"]) == (name, n_arms)]

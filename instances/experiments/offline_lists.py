@@ -17,7 +17,7 @@ LOGS = ("random lists", "largest UCB", "largest LCB", "largest mean")
 
 
 def index(seen: ArmStatistics, log: str, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Return the values whose largest entries form the next list of a log, not clipped, with random ties.
+    """Return values; their largest entries form the next list of a log, not clipped, with random ties.
 
     An arm without observations comes first by UCB. By LCB it counts as an arm with one observation, a
     failure.

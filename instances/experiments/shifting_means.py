@@ -23,7 +23,7 @@ class ShiftingMeans(SemiBandit):
     """Means that move up and down together, so that the best super arm and its lead stay the same.
 
     Zimmert et al. (2019), section 5, as in the authors' code: losses are high in half of the rounds and low
-    in the other half, in phases whose lengths grow by a factor of 1.1 to the fifth power.
+    in the other half, in phases of lengths that grow by a factor of 1.1 to the fifth power.
     """
 
     def __init__(self, arms: BernoulliArms, oracle: LinearOracle) -> None:

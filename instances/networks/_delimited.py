@@ -219,13 +219,13 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
     comments = [line.lower() for line in text.split("\n", 9)[:9] if line.startswith("#")]
     for word, is_directed in _DIRECTED.items():
         if any(re.search(rf"\b{word}\b", line) for line in comments):
-            return is_directed, "its first lines say so"
+            return is_directed, "a comment in the first lines states it"
     for name, values in columns.items():
         kinds = {str(value).lower() for value in values}
         if _word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
-            return _DIRECTED[kinds.pop()], f"its column {name} says so"
+            return _DIRECTED[kinds.pop()], f"the column {name!r} states it"
     if _word(first) in _ONE_WAY:
-        return True, f"its header has the column {first}"
+        return True, f"the header has a column {first!r}"
     return None, ""
 
 

@@ -30,7 +30,7 @@ class EdgeTable:
     directed : bool, optional
         Whether edges are directed; None if the file does not say so.
     why : str
-        The reason for `directed`, for a message.
+        The reason for `directed`, as text of a message.
     mixed : str
         A description of the column by which only some edges are directed; empty otherwise.
     n_nodes : int, optional

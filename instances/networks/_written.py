@@ -66,7 +66,7 @@ def written(file: Path, text: str, form: str) -> EdgeTable:
         columns={str(key): [data.get(key) for *_, data in edges] for key in keys if key != "id"},
         nodes=[names[node] for node in graph],
         directed=None if form == "adjacency list" else graph.is_directed(),
-        why=f"{form} says so",
+        why=f"the format {form} states it",
     )
 
 

@@ -112,7 +112,7 @@ def read_network(
     (DirectedGraph(n_nodes=3, n_arcs=2), 'Meyer, Anna', array([0.3, 0.2]))
     >>> print(*network.told, sep=chr(10))
     friends.csv is an edge list separated by commas, with the header from, to, probability
-    ties go one way, from the first name to the second, because its header has the column from
+    ties go one way, from the first name to the second, because the header has a column 'from'
     column probability has the probabilities (0.2 to 0.3)
     """
     file = Path(path)

@@ -140,7 +140,7 @@ class IndependentCascade(SpreadingInfluence):
         return rows
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
-        """Return positions as owners, for the same outcomes as `cascade`."""
+        """Return positions as owners, so that outcomes equal those of `cascade`."""
         return np.arange(self.n_arms), np.empty(0), self.means[self.graph.out_arcs[1]]
 
     def _exact(self, seeds: IntArray) -> float | None:

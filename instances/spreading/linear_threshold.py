@@ -28,7 +28,7 @@ class LinearThreshold(SpreadingInfluence):
     weight. At most one edge into a node has outcome 1. The kept edge of a node depends only on the round and
     the node, so all policies meet the same outcomes.
 
-    The feedback contains only edges whose outcomes are unbiased: edges that tried to activate their head in
+    The feedback contains only edges with unbiased outcomes: edges that tried to activate their head in
     the **first step in which any edge tried** (their tails became active in the step before). Nothing that
     happened before this step depends on the kept edge of the head. Edges that try later, or try an active
     head, are left out, because the kept edge is then partly known. For example, the edge back into a node

@@ -1,1 +1,1 @@
-"""An oracle for assortments, from which a customer chooses one item or none."""
+"""An oracle for assortments, from which a customer chooses at most one item."""

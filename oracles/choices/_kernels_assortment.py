@@ -5,7 +5,7 @@ from cmab.kernels import lean_kernel, solve_kernel, top_k
 
 @lean_kernel
 def attraction(mean, largest):
-    """Return the attraction v of an item whose mean is v / (1 + v), at most `largest`."""
+    """Return the attraction v of an item with mean v / (1 + v), at most `largest`."""
     # A mean of at least largest / (1 + largest), including 1, gives `largest`.
     return largest if mean * (1.0 + largest) >= largest else max(mean, 0.0) / (1.0 - mean)
 

@@ -1,4 +1,4 @@
-"""Assortments: sets of items offered to a customer who buys one item or none."""
+"""Assortments: sets of items offered to a customer, and the customer buys at most one item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmab.validation import frozen, integer, place_of, real, real_array, vector
 
 
 class Assortment(Oracle):
-    """At most `k` items offered to a customer who buys one or none, by multinomial logit. Exact.
+    """At most `k` items offered to a customer, of which one at most is bought, by multinomial logit. Exact.
 
     Item i is bought with probability ``v_i / (1 + sum v)``, where the sum is over the offered items. The
     attraction `v` of an item is the ratio of the probability of buying it to the probability of buying
@@ -142,7 +142,7 @@ class Assortment(Oracle):
         return chances
 
     def feedback_of(self, super_arm: IntArray, **report: object) -> Feedback:
-        """Return the feedback of a customer whose purchase is known.
+        """Return the feedback of a customer with a known purchase.
 
         Parameters
         ----------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
 
     from oracles.coverage._kernels_coverage import Sides
 
+#: The largest number of numbers in a table of all super arms.
+_MOST_NUMBERS = 1_000_000
+
 
 class MaxCoverage(Oracle):
-    """The sets of `k` left nodes of a bipartite graph, whose reward is the covered weight; by greedy.
+    """The sets of `k` left nodes of a bipartite graph, with the covered weight as reward; by greedy.
 
     Base arm i is the i-th edge of ``graph.edges``; its mean is the probability that its left node covers its
     right node. A super arm lists left nodes, as positions among the nodes with ``bipartite=0``, and triggers
@@ -115,6 +120,36 @@ class MaxCoverage(Oracle):
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the greedy choice of k left nodes, in increasing order."""
         return self._cover(self._sides(), self._check_means(means, 0.0, 1.0))
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the reward of the best super arm if there are few of them, otherwise an upper bound.
+
+        For every set of nodes, the optimum is at most the reward of this set plus the sum of the k largest
+        gains of single nodes (Nemhauser et al. 1978, Proposition 2.1, from memory). The sets are those of the
+        greedy choice after each step. The bound is never above the greedy reward divided by `alpha`.
+        """
+        values = self._check_means(means, 0.0, 1.0)
+        # Row u has the probability that left node u does not cover each right node.
+        misses = np.ones((len(self.left), len(self.right)))
+        for node in range(len(self.left)):
+            arms = self.triggered_arms(np.array([node]))
+            misses[node, self._heads[arms]] = 1.0 - values[arms]
+        if comb(len(self.left), self.k) * self.k * len(self.right) <= _MOST_NUMBERS:
+            sets = np.array([*combinations(range(len(self.left)), self.k)])
+            return float(((1.0 - misses[sets].prod(axis=1)) @ self.node_weights).max())
+        rest = self.solve(values, rng).tolist()
+        best = self.expected_reward(np.array(rest), values) / self.alpha
+        missing = np.ones(len(self.right))
+        for _ in range(self.k + 1):
+            gains = ((1.0 - misses) * missing) @ self.node_weights
+            covered = float((1.0 - missing) @ self.node_weights)
+            largest = float(np.partition(gains, -self.k)[-self.k :].sum())
+            best = min(best, covered + largest)
+            if rest:
+                # The greedy choice took its nodes in the order of their gains.
+                rest.sort(key=gains.__getitem__)
+                missing *= misses[rest.pop()]
+        return best
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         free = np.flatnonzero(available)

@@ -185,8 +185,8 @@ def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
     """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
 
     The bound is the minimum, at `looks` points of the sequence `chosen` and at its end, of the value so far
-    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence. Nodes whose initial value
-    is below `cut` are examined only if fewer than `k` other nodes still exceed `cut`.
+    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence. Nodes with an initial
+    value below `cut` are examined only if fewer than `k` other nodes still exceed `cut`.
     """
     degrees, left = _sizes(index.offsets), certain.copy()
     near, n_near = np.empty_like(nodes), 0

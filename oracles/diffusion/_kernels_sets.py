@@ -22,9 +22,10 @@ class World(NamedTuple):
 
     A root is ``roots[slot]`` of a uniform slot with probability ``cuts[slot]``, otherwise ``aliases[slot]``.
     The arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`, `limits` and `arms`. Arc i is live with
-    probability ``chances[arms[i]]``, whose first 31 bits are ``limits[i]``. If ``rates[v]`` is not 0, it is 1
-    / ln(1 - p) of the largest probability p, ``tops[v]``, and one draw skips several failures. If `gammas` is
-    not empty, sets of one node are omitted, and ``gammas[v]`` is the probability that v has a live arc.
+    probability ``chances[arms[i]]``. The first 31 bits of this probability are ``limits[i]``. If ``rates[v]``
+    is not 0, it is 1 / ln(1 - p) of the largest probability p, ``tops[v]``, and one draw skips several
+    failures. If `gammas` is not empty, sets of one node are omitted, and ``gammas[v]`` is the probability
+    that v has a live arc.
     """
 
     roots: AnyArray
@@ -121,10 +122,11 @@ def _next_by_skips(i, stop, rate, top, arms, chances, state):
 def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
 
-    The owner of a node is in every set that contains the node; it is -1 if there is none. The owner becomes
-    the last entry of the set. The j-th set is ``pool[ends[j]:ends[j + 1]]``, where ends[0] is given. Drawing
-    stops if the pool could overflow. If `ends` is empty, no set is stored. Return the number of sets drawn,
-    the number of sets that reached a node with an owner, and the number of examined arcs.
+    The owner of a node is in every set that contains the node; it is -1 if no set has the node as its owner.
+    The owner becomes the last entry of the set. The j-th set is ``pool[ends[j]:ends[j + 1]]``, where ends[0]
+    is given. Drawing stops if the pool could overflow. If `ends` is empty, no set is stored. Return the
+    number of sets drawn, the number of sets that reached a node with an owner, and the number of examined
+    arcs.
     """
     # Local names, because each access to an array in a tuple costs a reference count.
     roots, cuts, aliases = world.roots, world.cuts, world.aliases

@@ -21,7 +21,7 @@ def side_by_side(offsets, arms, means):
 
 @kernel
 def exact_threshold_spread(arcs, means, weights, seeds, nodes):
-    """Return the expected spread, summed over all choices of a live arc or none into each of `nodes`."""
+    """Return the expected spread, summed over all choices of at most one live arc into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
     usable = np.zeros(means.shape[0], np.bool_)
     # The position after the last arc of a node means that no arc is live.

@@ -71,7 +71,7 @@ class Flows(LinearOracle):
         exclude: ArrayLike,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> IntArray | None:
-        """Return the best flow with all of `include` and none of `exclude`; None if there is no such flow.
+        """Return the best flow with all of `include` and none of `exclude`; None if no such flow exists.
 
         A nonempty `include` requires a directed acyclic graph, because the problem is hard on other graphs.
 

@@ -149,7 +149,7 @@ class DisjointPaths(Flows):
 class MinCostFlow(Flows):
     """The sets of arcs that carry integral flow from supply nodes to demand nodes. Exact.
 
-    Base arm i is the i-th arc of ``graph.edges`` and carries one unit or none. A super arm lists the arcs
+    Base arm i is the i-th arc of ``graph.edges`` and carries at most one unit. A super arm lists the arcs
     that carry one unit, in increasing order. Its reward is the sum of their means, the cost of the flow. It
     has no directed cycle. A set of arcs cannot represent two units on one arc, so model an arc of larger
     capacity as parallel arcs of a `networkx.MultiDiGraph`, each a separate base arm.
@@ -228,7 +228,7 @@ class MinCostFlow(Flows):
 def _sense_and_order(
     graph: nx.Graph[Any], sense: Sense, number: dict[Hashable, int]
 ) -> tuple[Sense, IntArray]:
-    """Return the sense, if it fits the graph, and a topological order of the nodes (empty if none exists)."""
+    """Return the sense, if it fits the graph, and a topological order of the nodes (empty with cycles)."""
     import networkx as nx
 
     is_acyclic = graph.is_directed() and nx.is_directed_acyclic_graph(graph)

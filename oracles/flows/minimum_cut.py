@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MinimumCut(Sufficing):
-    """The sets of edges whose removal disconnects `target` from `source`, at least cost. Exact.
+    """The sets of edges that separate `target` from `source`, at least cost. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. A super arm
     may contain more edges than necessary. Every answer contains all edges of negative cost.

@@ -1,7 +1,7 @@
 """Sampling of sets by random numbers of (key, set, arc), and repair of the sets for changed probabilities.
 
 Set i is a function of (key, i, probabilities). A set uses the random number of an arc only if it contains the
-head of the arc. So a set changes only if such a number lies between the old and the new probability.
+head of the arc. So a set changes only if such a number is between the old and the new probability.
 """
 
 from typing import NamedTuple
@@ -114,7 +114,7 @@ def coins_to_compare(offsets, limits, guards, holders):
 def find_stale(offsets, key, before, after, guards, holders, sets, n_sets):
     """Return which sets change if the limits `before` become `after`, and update the guards.
 
-    The sets that contain node v are ``sets[holders[v]:holders[v + 1]]``. No random number lies between the
+    The sets that contain node v are ``sets[holders[v]:holders[v + 1]]``. No random number is between the
     guards of an arc, so a limit that stays between them changes no set.
     """
     floors, ceilings = guards

@@ -12,8 +12,8 @@ from oracles.diffusion._kernels_graph import order_by
 def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
     """Return at most `k` allowed nodes that each cover `least_gain` more sets, and the entries of these sets.
 
-    Set i is the entries of `pool` from ``ends[i]`` to ``ends[i + 1] - 1``. Among nodes whose coverage differs
-    by at most half a standard deviation from the largest, choose the one with the most arcs out, then the
+    Set i is the entries of `pool` from ``ends[i]`` to ``ends[i + 1] - 1``. Among the nodes with a coverage
+    within half a standard deviation of the largest, choose the one with the most arcs out, then the
     lowest number.
     """
     n, n_sets = allowed.shape[0], ends.shape[0] - 1

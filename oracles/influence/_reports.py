@@ -34,7 +34,7 @@ def feedback_of_ties(
     carried: Collection[Hashable],
     unseen: Collection[Hashable],
 ) -> Feedback:
-    """Return the outcomes of all edges out of people who joined and whose edges were observed."""
+    """Return the outcomes of all edges out of joined people with observed edges."""
     graph = oracle.graph
     if oracle.model == "lt":
         raise ValueError(

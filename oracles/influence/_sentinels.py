@@ -90,8 +90,8 @@ def _beyond_chance(count: int) -> float:
 def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[IntArray, float]:
     """Return greedy seeds that each cover several more sets, and the share of all entries in these sets.
 
-    Among nodes whose coverage differs by at most half a standard deviation, choose the one with the most arcs
-    out, because further sets reach it soonest.
+    Among nodes with a coverage within half a standard deviation of the largest, choose the one with the most
+    arcs out, because further sets reach it soonest.
     """
     from oracles.influence._kernels_sentinels import most_covering
 

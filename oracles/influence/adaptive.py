@@ -130,7 +130,7 @@ class AdaptiveInfluence:
     def ask(self, means: ArrayLike, rng: np.random.Generator) -> Certificate:
         """Return the seeds of the next wave; the certificate is about the weight that they add.
 
-        There are fewer than `k` seeds, or none, if fewer inactive candidates remain. A second `ask` before
+        There are fewer than `k` seeds (possibly 0) if fewer inactive candidates remain. A second `ask` before
         `tell` chooses again.
 
         Parameters

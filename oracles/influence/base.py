@@ -40,7 +40,7 @@ _ROUNDING = 1e-9
 
 
 class InfluenceOracle(Oracle):
-    """The sets of `k` seeds, whose reward is their expected spread under independent cascades.
+    """The sets of `k` seeds, with their expected spread under independent cascades as reward.
 
     A subclass sets `alpha` and `beta` and defines `solve`.
 
@@ -162,7 +162,7 @@ class InfluenceOracle(Oracle):
             reach = further
 
     def _least_hits(self, log_choices: float) -> float:
-        """Return how many of the choosing sets the seeds must cover, for the requested `quality`."""
+        """Return how many of the choosing sets the seeds must cover to reach the requested `quality`."""
         # The sample sizes of Tang et al. 2018, section 4, contain the term ln C(n, k) + ln(6 / delta).
         return self._hits_per_unit * (log_choices + math.log(1.0 / self.delta))
 
@@ -198,7 +198,7 @@ class InfluenceOracle(Oracle):
         return self._restricted(available).solve(means, rng)
 
     def _restricted(self, available: BoolArray) -> Self:
-        """Return a copy of this oracle whose candidates are the available ones."""
+        """Return a copy of this oracle with the available nodes as candidates."""
         free = self.candidates & available
         if free.sum() < self._fewest:
             raise self._none_within(available)
@@ -321,7 +321,7 @@ class InfluenceOracle(Oracle):
     ) -> Feedback:
         """Return the feedback of a cascade from a report about people.
 
-        With `carried`, all edges out of the people who joined were tried, and the edges in `carried`
+        With `carried`, all edges out of the joined people were tried, and the edges in `carried`
         succeeded. Without `carried`, `joined` gives the step in which each person joined. The feedback then
         has the edges whose outcome is certain: the edges that were alone in trying their head in a step.
         `IndependentCascade` shows the same edges for ``feedback="node"``.
@@ -331,23 +331,23 @@ class InfluenceOracle(Oracle):
         super_arm : IntArray, shape (size,)
             The seeds. They joined in step 0, even if `joined` does not contain them.
         joined : collection or mapping
-            The names of the people who joined, or a mapping from each name to a step. With `carried`, the
+            The names of the joined people, or a mapping from each name to a step. With `carried`, the
             steps must agree with it.
         carried : collection, optional
-            The names of all edges that carried the message, including those whose head had joined already. If
-            you know only the edge that first reached each person, omit `carried` and give the steps:
-            otherwise, the other edges between people who joined count as failures, and the estimates of their
-            means are too low.
+            The names of all edges that carried the message, including edges to people that had joined
+            already. If you know only the edge that first reached each person, omit `carried` and give the
+            steps: otherwise, the other edges between joined people count as failures, and the estimates of
+            their means are too low.
         unseen : collection
-            The names of people who may have joined without a report. With `carried`, the names of people
-            whose outgoing edges nobody observed.
+            The names of people that may have joined without a report. With `carried`, the names of people
+            with unobserved outgoing edges.
         **others
             Any other argument is an error.
 
         Raises
         ------
         ValueError
-            If a name is unknown, if nobody can have reached a person who joined, or not in that step, or if
+            If a name is unknown, if no edge can have reached a joined person, or not in the given step, or if
             the steps are missing. If `carried` is given under linear thresholds. Under deadlines and
             triggering models, for any report of people, because it does not determine the outcomes of edges.
 

@@ -37,7 +37,7 @@ class BudgetedInfluence(InfluenceOracle):
     ``alpha``. Arms are those of `InfluenceMaximization`; super arms differ in size.
 
     Costs are rounded down to integer multiples of 2^-50 times the budget. So three nodes of cost 0.1 fit into
-    a budget of 0.3, and so do any seeds, in any order, whose costs fit the budget when both are written as
+    a budget of 0.3, and so do all seeds, in any order, if their costs fit the budget when both are written as
     decimals. The costs of the seeds can exceed the budget by at most 2^-50 times the budget for each seed.
 
     Parameters

@@ -24,7 +24,7 @@ def clcb_cascades(
 ) -> OfflineChoice:
     """Return the best seeds for lower confidence bounds on the edges, computed from a log of cascades.
 
-    The log contains the seeds and the people who were active one step later. It does not contain the edges
+    The log contains the seeds and the people active one step later. It does not contain the edges
     that carried the message. Whether a person is a seed must be independent over people and rounds: in each
     round, each person u is a seed with a fixed probability q_u, which need not be known, as if an
     advertisement reached people at random. The probability of the edge (u, v) is then
@@ -44,7 +44,7 @@ def clcb_cascades(
     seeds : sequence of collections
         The names of the seeds of each round; node numbers if the network has no names.
     active : sequence of collections
-        The names of the people who were active after one step. Seeds are always active and may be omitted.
+        The names of the people active after one step. Seeds are always active and may be omitted.
     delta : float
         The error probability, in (0, 1).
     rng : int, numpy.random.Generator or None
@@ -61,7 +61,7 @@ def clcb_cascades(
     ------
     ValueError
         If `oracle` has another model or parallel edges, if the lists are empty or differ in length, if a name
-        is unknown, if no seed can have reached a person who was active, or if `delta` is out of range.
+        is unknown, if no seed can have reached an active person, or if `delta` is out of range.
 
     Examples
     --------

@@ -67,6 +67,11 @@ class Certificate:
     edges_examined: int
     n_components: int
 
+    @property
+    def super_arm(self) -> IntArray:
+        """The seeds, under the name that all certificates share."""
+        return self.seeds
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -164,7 +169,7 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
 
     At coverage L the line is ``intercept + slope * L / n_sets``. It is close to the bound if L is near
     `coverage`. The bound is Chernoff's: the largest q with KL(L / n_sets, q) <= `log_term` / `n_sets`. The
-    divergence is convex in both arguments, so q is a concave function of L, and a tangent lies above it.
+    divergence is convex in both arguments, so q is a concave function of L, and a tangent is an upper bound.
     """
     rate = log_term / n_sets
     x = min(max(coverage, 0.5), n_sets - 0.5) / n_sets

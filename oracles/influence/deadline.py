@@ -45,9 +45,9 @@ class DeadlineInfluence(InfluenceMaximization):
     deadline : float
         The time up to which activations count, positive. Seeds are active at time 0.
     meeting : float or array_like, shape (n_arms,), optional
-        The probability of a meeting in a step, in (0, 1], for all edges or for each edge.
+        The probability of a meeting in a step, in (0, 1]. A scalar applies to all edges.
     rates : float or array_like, shape (n_arms,), optional
-        One over the mean delay, positive, for all edges or for each edge. Give either `rates` or `meeting`.
+        One over the mean delay, positive. A scalar applies to all edges. Give either `rates` or `meeting`.
     delta : float, optional
         The probability that the guarantee of a call fails. The default is one over the number of arms, but at
         most 1/2.
@@ -114,7 +114,7 @@ class DeadlineInfluence(InfluenceMaximization):
     ) -> tuple[float, float]:
         """Return the mean number (or weight) of nodes active by the deadline, and its standard error.
 
-        The mean is over `cascades` simulated cascades, whose random numbers are the same in every call.
+        The mean is over `cascades` simulated cascades with the same random numbers in every call.
         """
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)

@@ -88,7 +88,7 @@ class MonteCarloGreedy(InfluenceOracle):
     accuracy for the expected spread depends on the number of cascades, so `alpha` is ``nan``. Arms and super
     arms are those of `InfluenceMaximization`.
 
-    CELF++ also stores a second gain for each node, for the case that the best node so far is chosen next. It
+    CELF++ also stores a second gain for each node, used if the best node so far is chosen next. It
     is not implemented: on power-law graphs of 500 and 1,500 nodes, with weighted cascade and p = 0.1, for 10
     and 50 seeds, it gave the same seeds with 1.9 to 2 times as many evaluations.
 

@@ -33,21 +33,25 @@ class InfluenceMaximization(InfluenceOracle):
     """The `k` nodes with the largest expected spread, found by OPIM-C on reverse-reachable sets.
 
     Base arms are the directed edges of the graph in the order of ``graph.edges``. Edge i of an undirected
-    graph is arms 2i and 2i + 1, one for each direction. Parallel edges are separate arms, and self-loops are
-    rejected. A super arm lists k node numbers (positions in ``graph.nodes``) in the order of the greedy
-    choice. It triggers the edges out of every node that becomes active. ``alpha`` is
-    ``1 - (1 - 1/k)^k - epsilon``: it is ``1 - epsilon`` for one seed and above ``1 - 1/e - epsilon`` for any
-    number of seeds. ``beta`` is ``1 - delta``.
+    graph is two arms, 2i and 2i + 1, one for each direction. Parallel edges are separate arms, and self-loops
+    are rejected. A super arm lists k nodes, the seeds, by their positions in ``graph.nodes``, in the order of
+    the greedy choice. It triggers the edges out of every node that becomes active.
 
-    A call draws two independent samples of reverse-reachable sets. The first sample chooses the seeds and
-    bounds the optimum; the second sample validates the seeds. Both samples are doubled until the ratio is
-    certified. The bounds (binomial tails) are at least as sharp as those of OPIM-C. Each random number is a
-    function of a key from `rng` and the number of its set, so the answer does not depend on the number of
-    threads. A call reuses nothing from earlier calls, not even a sample size, so the answer does not depend
-    on them. Instead, the first sets of a call show how many doublings can be skipped.
+    With probability at least ``beta = 1 - delta``, the spread of the seeds is at least
+    ``alpha = 1 - (1 - 1/k)^k - epsilon`` times the optimum. This ratio is ``1 - epsilon`` for one seed and
+    above ``1 - 1/e - epsilon`` for any number of seeds.
 
-    The probabilities of a call determine how its sets are drawn. This changes the time of the call, but not
-    its guarantee.
+    A reverse-reachable set contains the nodes from which a random node can be reached along edges that
+    succeed. The spread of seeds is proportional to the share of sets that contain a seed. A call draws two
+    independent samples of sets. The first sample chooses the seeds and bounds the optimum; the second sample
+    validates the seeds. The call doubles both samples until the ratio is certified. The first sets show which
+    sizes are too small, so the call skips these. The bounds (binomial tails) are at least as sharp as
+    those of OPIM-C. The answer depends neither on the number of threads, because each random number is a
+    function of a key from `rng` and the number of its set, nor on earlier calls, because a call reuses
+    nothing from them.
+
+    The probabilities determine how the sets are drawn. This changes the time of the call, but not its
+    guarantee:
 
     1. Certain edges (probability 1) are contracted with their strong components if there are more than half
        as many certain edges as nodes. With optimistic bounds, most probabilities are 1 for hundreds of
@@ -141,6 +145,13 @@ class InfluenceMaximization(InfluenceOracle):
         found, seeds, reverse = self._found(self._probabilities(means), rng)
         answer = found.certificate(seeds, self.alpha, reverse.n_components)
         return self._uncertified.see(answer, self.alpha, type(self).__name__)
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the spread of any seeds; it holds with probability `beta`.
+
+        It is the bound that the search computes to certify its seeds.
+        """
+        return self._found(self._probabilities(means), rng)[0].optimum
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator

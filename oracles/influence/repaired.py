@@ -35,7 +35,7 @@ class RepairedInfluence(InfluenceMaximization):
 
     The sample that chooses the seeds depends on the parameter `rng` of the oracle and not on the call: the
     random number of an edge in a set is a hash of (`rng`, set, edge), which is compared with the mean of the
-    edge. From one call to the next, a set changes only if such a number lies between the old and the new mean
+    edge. From one call to the next, a set changes only if such a number is between the old and the new mean
     of its edge. The oracle searches for these numbers in the sets that contain the head of the edge, and
     draws the affected sets again. The result is the same, set for set, as a new sample. So an answer depends
     only on the means, the parameter `rng` and the generator of the call. Earlier calls change the time of a

@@ -63,7 +63,7 @@ def robust_seeds(
 
     The spread increases with each probability. So the spread of given seeds is lowest at the lower ends, and
     the optimum is highest at the upper ends. LUGreedy computes the greedy choices for both ends and returns
-    the choice whose spread at the lower ends is larger. The ratio is a lower bound on this spread over an
+    the choice with the larger spread at the lower ends. The ratio is a lower bound on this spread over an
     upper bound on the optimum at the upper ends. Both bounds come from samples that are independent of the
     choice. As the intervals shrink, the ratio approaches that of `InfluenceMaximization`. If the ratio is low
     because the intervals are wide, no choice of seeds can help; more observations are needed.

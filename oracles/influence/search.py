@@ -138,7 +138,7 @@ class Plan:
 
 
 def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None] | None = None) -> Found:
-    """Return components whose certified ratio is at least ``plan.ratio``.
+    """Return components with a certified ratio of at least ``plan.ratio``.
 
     If ``plan.max_sets`` sets are reached first, or if the next sample does not fit into memory, return the
     components of the largest sample and their lower ratio. Raise ``MemoryError`` only if a single set does
@@ -149,7 +149,7 @@ def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None
     greedy. `place` chooses sentinels for a sample of a given size. Both functions may draw sets.
 
     The sets of the first key choose the components and bound the optimum. The sets of the second key validate
-    the choice: each set ends at its first seed, and none is stored. For the next choice, the same sets are
+    the choice: each set ends at its first seed and is not stored. For the next choice, the same sets are
     drawn again.
     """
     sample = _Sample(plan, choose, place)

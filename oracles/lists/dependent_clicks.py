@@ -111,9 +111,9 @@ class DependentClickLists(Oracle):
         return reached
 
     def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
-        """Return the feedback of a list whose clicks are known.
+        """Return the feedback of a list with known clicks.
 
-        A satisfied user has examined all entries up to the last click; a user who is not satisfied has
+        A satisfied user has examined all entries up to the last click; an unsatisfied user has
         examined the whole list. If it is unknown whether the user was satisfied, the feedback ends at the
         *first* click. The user has certainly examined the entries up to the *last* click, but learning from
         them would be biased: an entry below a click would be counted whenever it is clicked, but not always

@@ -1,4 +1,4 @@
-"""Compiled rules of the matroids whose greedy algorithm is one pass over the sorted arms."""
+"""Compiled rules of the matroids with a greedy algorithm of one pass over the sorted arms."""
 
 import numpy as np
 

@@ -113,7 +113,7 @@ def forest_path(u, v, rooted):
 def search(start, offsets, sets, holder, reached_by, seen, queue):
     """Search alternating paths from an arm to a set without a holder, through sets not yet in `seen`.
 
-    Return that set (-1 if none is reached) and the number of arms reached; these arms are in `queue`.
+    Return that set (-1 if no set is reached) and the number of arms reached; these arms are in `queue`.
     """
     queue[0] = start
     head, tail = 0, 1

@@ -18,7 +18,7 @@ _MOST = 2**31 - 1
 class TransversalMatroid(Matroid):
     """Sets of arms that can be matched to different sets, each arm to a set that contains it. Exact.
 
-    For example, workers can each be given one job: the arms are workers, a set lists the workers who can do
+    For example, workers can each be given one job: the arms are workers, a set lists the workers able to do
     one job, and the value of a match depends only on the worker. If the value depends on the pair, use
     `Matching`.
 
@@ -63,7 +63,7 @@ class TransversalMatroid(Matroid):
         return described(self, rank=self.rank, sets=self._n_sets)
 
     def _match(self, order: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the chosen arms and the representative of each set, -1 if a set has none."""
+        """Return the chosen arms and the representative of each set, -1 for an unmatched set."""
         from oracles.matroids._kernels_greedy import transversal_greedy
 
         holder = np.full(self._n_sets, -1, np.int64)

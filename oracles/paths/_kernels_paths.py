@@ -59,7 +59,7 @@ def dijkstra(roads, weights, source, target, path):
 
 @lean_kernel
 def shrink(weights, n_nodes):
-    """Scale weights whose sum over a path could overflow by a power of two, which keeps all comparisons."""
+    """Scale the weights by a power of two if a sum over a path could overflow; comparisons stay equal."""
     largest = 0.0
     for weight in weights:
         if abs(weight) != np.inf:

@@ -17,7 +17,7 @@ _EXPONENT, _NOISE = 50, 40
 def best_matching(
     tails: IntArray, heads: IntArray, worth: FloatArray, perfect: bool, allowed: IntArray | None = None
 ) -> IntArray | None:
-    """Return the edges of the best (perfect) matching in increasing order, or None if none exists.
+    """Return the edges of the best (perfect) matching in increasing order, or None if it does not exist.
 
     `allowed` are the edges that may be chosen; by default all edges.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
@@ -71,7 +72,7 @@ class ProgramPool:
 
     @contextmanager
     def lent(self) -> Iterator[KeptProgram]:
-        """Lend a free program to one caller. A program whose call was interrupted is not lent again."""
+        """Lend a free program to one caller. After an interrupted call, a program is not lent again."""
         try:
             # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()
@@ -91,7 +92,7 @@ class KeptProgram:
 
     def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
         self._set, self._watch = feasible, Watch("HiGHS")
-        self._start: FloatArray | None = None
+        self._between: Callable[[Outcome], Outcome | FloatArray] | None = None
         self._hi = import_highs()
         self._highs = silent_highs()()
         options = {
@@ -109,7 +110,7 @@ class KeptProgram:
         self._highs.cbMipInterrupt.subscribe(self._see_nodes)
         self._highs.cbSimplexInterrupt.subscribe(self._see)
         self._all = np.arange(feasible.n_columns, dtype=np.int32)
-        self._deadline, self._unit = np.inf, 1.0
+        self._deadline, self._exponent = np.inf, 0
 
     def _see(self, event: Any) -> None:
         """Stop the search after Ctrl-C."""
@@ -118,8 +119,8 @@ class KeptProgram:
 
     def _see_nodes(self, event: Any) -> None:
         """Show the progress of branch and bound, and stop it after Ctrl-C."""
-        seen = event.data_out
-        self._watch.tell(seen.mip_primal_bound * self._unit, seen.mip_dual_bound * self._unit)
+        seen, unit = event.data_out, float(np.ldexp(1.0, -self._exponent - _INTEGER_EXPONENT))
+        self._watch.tell(seen.mip_primal_bound * unit, seen.mip_dual_bound * unit)
         self._see(event)
 
     def _model(self) -> Any:
@@ -141,12 +142,13 @@ class KeptProgram:
         fixed: Mapping[int, float] | None = None,
         seconds: float = np.inf,
         watch: Watch | None = None,
-        start: FloatArray | None = None,
+        between: Callable[[Outcome], Outcome | FloatArray] | None = None,
     ) -> Outcome:
         """Return optimal column values for `costs`, or the state of the search after `seconds`.
 
         `fixed` gives values of columns for this call. `watch` shows the progress and stops the search.
-        `start` are feasible values with which branch and bound begins.
+        `between` receives the relaxation if it is fractional. It returns the outcome, or feasible values with
+        which branch and bound begins. The relaxation then has half of the time.
 
         Raises
         ------
@@ -155,14 +157,15 @@ class KeptProgram:
         """
         highs, kinds = self._highs, self._hi.ObjSense
         self._watch = Watch("HiGHS") if watch is None else watch
-        self._start = start
+        self._between = between
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
-        self._unit = float(np.ldexp(1.0, min(-exponent - _INTEGER_EXPONENT, 1000)))
+        self._exponent = exponent
         highs.changeColsCost(len(self._all), self._all, fitting)
         # The simplex method compares the limit with the total time of all runs of the object.
         self._deadline = highs.getRunTime() + seconds
-        highs.setOptionValue("time_limit", self._deadline)
+        share = seconds if between is None else seconds / 2
+        highs.setOptionValue("time_limit", highs.getRunTime() + share)
         for column, value in (fixed or {}).items():
             highs.changeColBounds(column, value, value)
         try:
@@ -192,10 +195,18 @@ class KeptProgram:
         whole = relaxed.values[self._set.integral]
         if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all():
             return relaxed
-        found = self._integers()
+        if self._between is None:
+            found = self._integers(None)
+        else:
+            started = time.perf_counter()
+            start = self._between(relaxed._replace(bound=float(np.ldexp(relaxed.bound, -self._exponent))))
+            if isinstance(start, Outcome):
+                return start._replace(bound=float(np.ldexp(start.bound, self._exponent)))
+            self._deadline -= time.perf_counter() - started
+            found = self._integers(start)
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
 
-    def _integers(self) -> Outcome:
+    def _integers(self, start: FloatArray | None) -> Outcome:
         """Solve the integer program without a starting basis."""
         kinds = self._hi.HighsVarType
         whole = np.flatnonzero(self._set.integral).astype(np.int32)
@@ -205,9 +216,9 @@ class KeptProgram:
         self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
         # Branch and bound measures the time from its own start, so pass the time that is left for this call.
         self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
-        if self._start is not None:
+        if start is not None:
             known = self._hi.HighsSolution()
-            known.col_value = self._start
+            known.col_value = start
             self._highs.setSolution(known)
         try:
             found = self._run()

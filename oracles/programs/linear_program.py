@@ -50,8 +50,8 @@ class PuLPOracle(AnytimeOracle):
     variables : sequence of pulp.LpVariable
         The binary variables of the base arms; arm i is ``variables[i]``. A variable without a constraint is
         free. Other variables of the model may have any type and have cost 0. A variable of another model is
-        rejected, except in PuLP 3, where a variable whose name is not in the model counts as free. In both
-        versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
+        rejected, except in PuLP 3, where a variable with a name that is not in the model counts as free. In
+        both versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
         ``pulp.LpVariable(name)`` is for PuLP 3 only.
     sense : {"max", "min"}, optional
         Whether to maximise or to minimise; by default as `problem` does.
@@ -71,8 +71,8 @@ class PuLPOracle(AnytimeOracle):
     on_limit : {"raise", "best"}
         The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
         given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
-        its own ratio: `solve_certified` returns it, and `Simulation.certified_regret` uses it. With a time
-        limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
+        its own ratio, which `solve_certified` returns and `Simulation.regret_at_proved_ratios` uses. With a
+        time limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
         ``"incumbent"``.
 
     Raises
@@ -219,13 +219,17 @@ class PuLPOracle(AnytimeOracle):
         """Return a super arm without a search; it is the answer with ``time_limit=0``."""
         return self._largest
 
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return a bound on the value of every super arm without a search: the sum of the positive means."""
+        return value_of(self.sign * np.maximum(self.sign * values, 0.0))
+
     def _searched(
         self, values: FloatArray, known: IntArray, seconds: float | None = None
     ) -> SolverCertificate:
         """Return the certificate of the program, or of `known` if the search finds nothing better."""
         better, worse = (max, min) if self.sense == "max" else (min, max)
-        # The sum of the positive means is always a bound; a stopped search may not have a better one.
-        bound = value_of(self.sign * np.maximum(self.sign * values, 0.0))
+        # A stopped search may not have a better bound.
+        bound = self._easy_bound(values)
         limit = self.time_limit if seconds is None else seconds
         if limit == 0.0:
             return self._certificate(known, value_of(values[known]), bound)
@@ -239,6 +243,10 @@ class PuLPOracle(AnytimeOracle):
                 chosen, value = found, value_of(values[found])
         bound = better(value, worse(outcome.bound, bound))
         return SolverCertificate(chosen, value, bound, outcome.state == "optimal")
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return the bound of `solve_certified`, which the solver proved up to its tolerances."""
+        return self.solve_certified(means, rng).bound
 
     def solve_constrained(
         self,

@@ -204,7 +204,7 @@ class Matching(PuLPOracle):
         return chosen if chosen is None or self.perfect else np.sort(np.concatenate((required, chosen)))
 
     def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
-        """Return the best matching among the `allowed` edges (by default all); None if there is none."""
+        """Return the best matching among the `allowed` edges (by default all); None if no matching exists."""
         worth = values if self.sense == "max" else -values
         if self._way == "assignment":
             return self._sides.best(worth, self.perfect, allowed)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class SteinerTree(AnytimeOracle, Sufficing):
     """The sets of edges that connect all terminals, at least cost.
 
-    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. For positive
-    costs, the answer is a tree, whose other nodes lie on paths between terminals. In general, a super arm may
-    contain more edges than necessary, and every exact answer contains all edges of negative cost.
+    Base arm i is the i-th edge of ``graph.edges``; a super arm lists edges in increasing order. With positive
+    costs, the answer is a tree, and its other nodes are on paths between terminals. In general, a super arm
+    may contain more edges than necessary, and every exact answer contains all edges of negative cost.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """The core: statistics, feedback, CUCB against its formula, sessions, the regret loop."""
 
 import math
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,7 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.running.simulation import default_checkpoints
+from cmab.validation import integer, real
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -392,3 +394,36 @@ def test_a_file_of_another_policy_is_refused(tmp_path):
     Session(CUCB(oracle), rng=0).save(tmp_path / "session")
     with pytest.raises(ValueError, match="policy Other"):
         Session.load(tmp_path / "session", Other(oracle))
+
+
+@pytest.mark.parametrize("form", [list, tuple])
+def test_an_oracle_may_answer_with_a_list(form):
+    """The callers of `solve` convert lists and tuples, so a run equals that of an oracle with arrays."""
+
+    class Listed(TopK):
+        def solve(self, means, rng):
+            return form(super().solve(means, rng).tolist())
+
+        def kernel(self):
+            return None
+
+    world = SemiBandit(BernoulliArms([0.1, 0.5, 0.2, 0.9]), TopK(4, k=2))
+    runs = [
+        simulate(CUCB(oracle), world, horizon=50, replications=2, rng=0)
+        for oracle in (TopK(4, k=2), Listed(4, k=2))
+    ]
+    np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
+    np.testing.assert_array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
+
+
+@pytest.mark.parametrize(
+    ("check", "low", "high", "told"),
+    [
+        (integer, 1, 2**53, "[1, 9007199254740992]"),
+        (integer, 0, 2**64 - 1, "[0, 18446744073709551615]"),
+        (real, 0.5, 1e300, "[0.5, 1e+300]"),
+    ],
+)
+def test_bounds_are_printed_whole(check, low, high, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        check("number", -1, low, high)

@@ -37,11 +37,12 @@ FLOORS = [
     {"policy", "goals", "confidence", "linear", "saving"},
     {"plotting"},
     {"explorer", "policies", "results", "theory"},
-    {"_ask_tell", "exploration"},
+    {"_ask_tell", "certificates", "exploration"},
     {"session"},
     {"running", "campaigns"},
     {"studies", "testing", "logs"},
     {"reports", "offline"},
+    {"arena"},
     {"cli"},
     {"__main__"},
 ]

@@ -15,11 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("cmab", "oracles", "instances", "docs")
 #: The pattern of each turn and the largest number of uses in 10,000 words.
 TURNS = {
-    "what, as a noun": (r"\bwhat(?:ever)?\b(?!')", 8.0),
-    "who, nobody": (r"\b(?:who|whom|whose|nobody|somebody|whoever)\b", 25.0),
-    "stands, lies, speaks": (r"\b(?:stands?|speaks?|lies)\b", 2.0),
-    "for, as because": (r", for (?:it|they|the|a|an|then|there|no|nothing|each|all|that|this)\b", 5.0),
-    "none, as a noun": (r"\bnone\b", 10.0),
+    "what, as a noun": (r"\bwhat(?:ever)?\b(?!')", 3.0),
+    "who, nobody": (r"\b(?:who|whom|whose|nobody|somebody|whoever)\b", 6.0),
+    "stands, lies, speaks": (r"\b(?:stands?|speaks?|lies)\b", 1.0),
+    "for, as because": (r", for (?:it|they|the|a|an|then|there|no|nothing|each|all|that|this)\b", 1.0),
+    "none, as a noun": (r"\bnone\b", 4.0),
 }
 
 

@@ -199,7 +199,7 @@ def test_a_summary_is_by_name(path):
     assert [arm.seen for arm in summary.learned] == sorted(state.counts[state.counts > 0].tolist())[::-1]
     seen = [outcome(row.names[i], row.number) for row in read_journal(path) for i in (0, 1) if row.outcomes]
     assert sum(arm.mean * arm.seen for arm in summary.learned) == pytest.approx(sum(seen))
-    assert str(summary).startswith("rounds told: 7, pending: 1, cancelled: 1, last told ")
+    assert str(summary).startswith("rounds reported: 7, pending: 1, cancelled: 1, last report ")
     assert "dan – 4" in str(summary)
 
 
@@ -211,7 +211,7 @@ def test_a_campaign_is_drawn(path, rounds):
     axes = running.plot(most=3)
     assert len(axes.patches) == (3 if rounds else 0)
     assert axes.get_title("left").startswith(
-        f"rounds told: {6 if rounds else 0}, pending: {3 if rounds else 0}"
+        f"rounds reported: {6 if rounds else 0}, pending: {3 if rounds else 0}"
     )
     own = pyplot.figure().add_subplot()
     assert running.plot(ax=own) is own

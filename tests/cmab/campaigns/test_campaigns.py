@@ -742,3 +742,12 @@ def test_what_was_corrected_is_summed_up_at_once(path, undone):
     if undone:
         running.undo()
     assert str(running.summary()) == str(campaign(path).summary())
+
+
+def test_a_changed_k_is_listed_beside_new_names(path):
+    """New names explain another number of arms, but not another k."""
+    Campaign(CTS(TopK(3, k=1).named(["a", "b", "c"])), path, rng=0).ask()
+    wider = TopK(4, k=2).named(["a", "b", "c", "d"])
+    with pytest.raises(ValueError, match=r"1 base arm is new.*oracle\.k 1 in the file, 2 here") as caught:
+        Campaign(CTS(wider), path)
+    assert "n_arms" not in str(caught.value)

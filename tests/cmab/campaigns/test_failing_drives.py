@@ -38,8 +38,9 @@ def is_sentence(error, path):
     """Whether an error has the path, and says in words what to do."""
     assert isinstance(error, OSError)
     assert error.filename == str(path)
-    assert re.search(r"\. Earlier saved data is not lost", error.strerror), error.strerror
-    assert re.search("free some space|change the|put the file|choose", error.strerror)
+    (remedy,) = error.__notes__
+    assert re.search(r"\. Earlier saved data is not lost", remedy), remedy
+    assert re.search("free some space|change the|put the file|choose", remedy)
     return True
 
 

@@ -692,4 +692,5 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path, monkey
 def test_a_fault_of_a_file_has_one_remedy(number):
     plain = OSError(number, os.strerror(number), "journal")
     assert sentence(plain).count(";") == 1
-    assert sentence(in_words(plain, "journal")) == f"journal: {in_words(plain, 'journal').strerror}"
+    told = in_words(plain, "journal")
+    assert sentence(told) == f"journal: {told.strerror}; {told.__notes__[0]}"

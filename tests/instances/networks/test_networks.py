@@ -116,10 +116,15 @@ def test_json_graph6_and_names_of_nodes(tmp_path):
             "because the file gives no direction (both ways: --undirected, directed=False)",
         ),
         ("a b\nb c\n", False, False, "both ways, as requested"),
-        ("# Undirected graph (each unordered pair once)\n0 1\n", None, False, "its first lines say so"),
-        ("# Directed graph\n0 1\n", None, True, "its first lines say so"),
-        ("from,to\na,b\n", None, True, "its header has the column from"),
-        ("source,target,type\na,b,Undirected\n", None, False, "its column type says so"),
+        (
+            "# Undirected graph (each unordered pair once)\n0 1\n",
+            None,
+            False,
+            "a comment in the first lines states it",
+        ),
+        ("# Directed graph\n0 1\n", None, True, "a comment in the first lines states it"),
+        ("from,to\na,b\n", None, True, "the header has a column 'from'"),
+        ("source,target,type\na,b,Undirected\n", None, False, "the column 'type' states it"),
         ("from,to,type\na,b,Directed\nb,c,Undirected\n", False, False, "both ways, as requested"),
         ("a b\nb a\n", False, True, "has each of them in both directions"),
     ],
@@ -181,7 +186,7 @@ def test_a_line_with_one_name_is_a_node_without_ties(text, tmp_path):
     ("text", "chances", "words"),
     [
         ("from,to,p\na,b,30%\nb,c,7.5 %\n", [0.3, 0.075], "column p has the probabilities (0.075 to 0.3)"),
-        ("from,to,p,\na,b,0.3,\n", [0.3], "column from / column p has the probabilities (0.3 to 0.3)"),
+        ("from,to,p,\na,b,0.3,\n", [0.3], "column 'from' / column p has the probabilities (0.3 to 0.3)"),
         (
             "from,to,p\na,b,0.3\na,b,0.3\n",
             [0.3, 0.3],
