@@ -9,9 +9,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
+from oracles._graph_means import GraphOracle
 
 
-class Sufficing(LinearOracle):
+class Sufficing(LinearOracle, GraphOracle):
     """A family of edge sets in which every superset of a member is also a member.
 
     Only the costs keep a super arm small. A subclass defines `_cheapest` and `is_feasible`. The other methods

@@ -13,6 +13,7 @@ from cmab.description import described
 from cmab.oracle import Sense
 from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
 from oracles.anytime import Limits
 from oracles.programs._assignment import TwoSides
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class Matching(PuLPOracle):
+class Matching(PuLPOracle, GraphOracle):
     """Sets of edges with at most one edge at each node, or at most `capacity` edges.
 
     Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
@@ -81,6 +82,7 @@ class Matching(PuLPOracle):
         solver: Any = None,
     ) -> None:
         _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        self._source = KeptGraph(graph)
         loops = np.flatnonzero(self._tails == self._heads)
         if len(loops):
             raise ValueError(

@@ -12,6 +12,7 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
+from oracles._graph_means import KeptGraph
 from oracles._networks import network_of, node_number
 from oracles._sufficing import Sufficing
 from oracles._watch import watched
@@ -22,7 +23,6 @@ from oracles.trees._steiner_search import Search
 if TYPE_CHECKING:
     import networkx as nx
 
-    from oracles.diffusion.directed_graph import DirectedGraph
     from oracles.paths._kernels_paths import Roads
 
 
@@ -35,7 +35,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
 
     Parameters
     ----------
-    graph : networkx.Graph, networkx.MultiGraph or DirectedGraph
+    graph : networkx.Graph or networkx.MultiGraph
         An undirected graph. Parallel edges are separate arms. Its weights are not used; see `means_of`.
     terminals : sequence of nodes
         The nodes to be connected, at least two.
@@ -102,7 +102,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
 
     def __init__(
         self,
-        graph: nx.Graph[Any] | DirectedGraph,
+        graph: nx.Graph[Any],
         terminals: Iterable[Hashable],
         *,
         method: Literal["exact", "approximate"] = "exact",
@@ -112,6 +112,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         on_limit: OnLimit = "raise",
     ) -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        self._source = KeptGraph(graph)
         named = listed("terminals", terminals, "nodes")
         self._terminals = np.array([node_number("terminals", node, number) for node in named], np.int64)
         if len(named) < 2 or len(np.unique(self._terminals)) < len(named):
