@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from instances.benchmarks.problem import Problem
-from oracles import DirectedGraph, MinCostFlow, MinimumCut, ShortestPath, SteinerTree, VertexCover
+from oracles import CapacitatedFlow, DirectedGraph, MinimumCut, ShortestPath, SteinerTree, VertexCover
 
 
 def graph_problem(name: str, text: str) -> Problem | None:
@@ -25,7 +25,7 @@ def graph_problem(name: str, text: str) -> Problem | None:
     if kind == "max":
         return _arcs(name, "minimum_cut", MinimumCut, rows, int(header[2]), 3)
     if kind == "min":
-        return _arcs(name, "min_cost_flow", MinCostFlow, rows, int(header[2]), 5)
+        return _arcs(name, "min_cost_flow", CapacitatedFlow, rows, int(header[2]), 5)
     if kind in ("edge", "col", "td"):
         graph: nx.Graph[Any] = nx.empty_graph(range(1, int(header[2]) + 1))
         graph.add_edges_from((int(words[-2]), int(words[-1])) for words in rows if words[0] != "n")

@@ -155,8 +155,8 @@ class MinCostFlow(Flows):
 
     Base arm i is the i-th arc of ``graph.edges`` and carries at most one unit. A super arm lists the arcs
     that carry one unit, in increasing order. Its reward is the sum of their means, the cost of the flow. It
-    has no directed cycle. A set of arcs cannot represent two units on one arc, so model an arc of larger
-    capacity as parallel arcs of a `networkx.MultiDiGraph`, each a separate base arm.
+    has no directed cycle. A set of arcs cannot represent two units on one arc: `CapacitatedFlow` supports
+    larger capacities, and parallel arcs of a `networkx.MultiDiGraph` are separate base arms.
 
     Costs must be nonnegative, except on acyclic graphs, where costs may have any sign and rewards can be
     maximised.
