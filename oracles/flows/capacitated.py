@@ -150,12 +150,10 @@ class CapacitatedFlow(GraphOracle):
         Parameters
         ----------
         super_arm : IntArray, shape (size,)
-            Entries of different arcs.
+            A super arm of the family.
         """
         entries = self.check_super_arm(super_arm)
         arcs = self._arcs(entries)
-        if len(np.unique(arcs)) < len(arcs):
-            raise ValueError(f"super_arm must have one entry for each arc, got {shown(entries.tolist())}")
         units = np.zeros(self.n_arms, np.int64)
         units[arcs] = entries - self.offsets[arcs] + 1
         return units
