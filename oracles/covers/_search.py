@@ -19,12 +19,18 @@ _NODES = 2_000
 
 
 def improved(
-    incidence: Incidence, costs: FloatArray, chosen: BoolArray, bound: float, clock: Clock, watch: Watch
+    incidence: Incidence,
+    costs: FloatArray,
+    chosen: BoolArray,
+    bound: float,
+    clock: Clock,
+    watch: Watch,
+    exchanges: int | None = None,
 ) -> BoolArray:
     """Return the best cover that a local search finds, which starts from `chosen`.
 
-    The number of exchanges depends on the instance only, so the answer is the same on every machine unless
-    the clock ends the search.
+    By default, the number of exchanges depends on the instance only, so the answer is the same on every
+    machine unless the clock ends the search.
     """
     n, n_elements = len(costs), len(incidence.firsts) - 1
     numbers = np.zeros(4, np.int64)
@@ -43,7 +49,8 @@ def improved(
     )
     best = chosen.copy()
     begin_walk(incidence, costs, best, walk)
-    least, done, total = float(costs[best].sum()), 0, _EXCHANGES + _PER_ARM * n
+    least, done = float(costs[best].sum()), 0
+    total = _EXCHANGES + _PER_ARM * n if exchanges is None else exchanges
     while done < total and not clock.is_over and not watch.is_interrupted and least > bound:
         least = improve_cover(incidence, costs, walk, min(_BLOCK, total - done), best, least)
         done += _BLOCK

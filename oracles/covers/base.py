@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 # A cover is optimal if its cost exceeds the bound by at most this share.
 _PROVED = 1e-12
+# The share of the time for the program, which sees the clock only between its steps.
+_SHARE = 0.9
+# The number of elements above which a limited call prefers local search to branch and bound.
+_LARGE = 5_000
 
 
 class Cover(PuLPOracle):
@@ -107,10 +111,14 @@ class Cover(PuLPOracle):
 
     def _greedily(self, costs: FloatArray) -> tuple[BoolArray, float]:
         """Return the greedy cover and a lower bound on the cost of every cover."""
-        from oracles.covers._kernels_covers import dual_bound, prune
+        from oracles.covers._kernels_covers import dual_bound, greedy_cover, prune
 
-        chosen = self._quickly(costs)
-        prune(self._incidence, costs, chosen)
+        chosen, other = self._quickly(costs), np.zeros(self.n_arms, bool)
+        greedy_cover(self._incidence, costs, other)
+        for cover in (chosen, other):
+            prune(self._incidence, costs, cover)
+        if costs[other].sum() < costs[chosen].sum():
+            chosen = other
         return chosen, float(dual_bound(self._incidence, costs, self._scarce, np.empty(self.n_arms)))
 
     def _searched_cover(
@@ -131,6 +139,9 @@ class Cover(PuLPOracle):
             nonlocal best, known
             known = max(known, rounded(relaxed.bound))
             best = improved(self._incidence, costs, best, known, clock, watch)
+            if len(self._incidence.firsts) > _LARGE and np.isfinite(clock.left):
+                # Branch and bound would not come far: search for most of the time.
+                best = improved(self._incidence, costs, best, known, Clock(0.7 * clock.left), watch, 2**60)
             if known < _least(costs, best):
                 fractions = relaxed.values
                 assert fractions is not None, "only a solved relaxation comes here"
@@ -140,7 +151,7 @@ class Cover(PuLPOracle):
             return best.astype(np.float64)
 
         with self._pool.lent() as program:
-            outcome = program.solve(costs, "min", None, clock.left, watch, between)
+            outcome = program.solve(costs, "min", None, _SHARE * clock.left, watch, between)
         if outcome.values is not None:
             found = outcome.values > 0.5
             if outcome.state == "optimal" or costs[found].sum() < costs[best].sum():

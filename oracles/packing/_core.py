@@ -11,8 +11,8 @@ from oracles._watch import Watch
 from oracles.anytime import Clock
 
 # The number of states at first and at most, and of steps of their histories at most. Together with the copies
-# while they grow, the arrays take up to 0.5 GB.
-_FIRST, _MOST, _MOST_STEPS = 2**12, 2**21, 2**25
+# while they grow, the arrays take up to 1 GB.
+_FIRST, _MOST, _MOST_STEPS = 2**12, 2**22, 2**26
 # The number of states that remain when there are too many.
 _NARROW = 2**16
 # The number of merged states between two looks at the clock: about 0.02 seconds.

@@ -29,7 +29,7 @@ class Knapsack(AnytimeOracle):
     Exact for all weights and capacities, by dynamic programming over the undominated sets. An upper bound
     removes further sets, so the lists are short for typical estimates. Small problems have a compiled rule.
     For others, the sets differ from the greedy one only in a core of items, which expands (Pisinger 1997).
-    A call stores at most 1 million sets at once (about 0.5 GB in total); this number is a limit like
+    A call stores at most 2 million sets at once (about 1 GB in total); this number is a limit like
     `time_limit`. An arm of nonpositive mean is never chosen.
 
     Parameters
