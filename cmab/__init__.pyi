@@ -12,8 +12,8 @@ from cmab import states as states
 from cmab import testing as testing
 from cmab import theory as theory
 from cmab.campaigns import *
-from cmab.certificates.bound import Certify as Certify
 from cmab.certificates.bound import regret_bound as regret_bound
+from cmab.certificates.certify import Certify as Certify
 from cmab.context import Context as Context
 from cmab.environment import Environment as Environment
 from cmab.environment import round_key as round_key

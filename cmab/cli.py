@@ -210,8 +210,12 @@ def _arena(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_kept(options.out))
         place = options.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for text in run_command(options, place):
-            print(text, flush=True)
+        try:
+            for text in run_command(options, place):
+                print(text, flush=True)
+        except KeyboardInterrupt:
+            more = "" if options.out is None else "; run the same command to continue"
+            return _fail(f"interrupted{more}", INTERRUPTED)
     return 0
 
 

@@ -25,12 +25,15 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.bound import certified, statistics_for, support_for
+from cmab.certificates.arguments import statistics_for, support_for
+from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
+from cmab.oracle import Oracle
+from cmab.policies.adaptive import learner_for
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.results.certificate import Certificate
 from cmab.results.regret_certificate import RegretCertificate
@@ -57,8 +60,9 @@ class Session(Generic[State]):
 
     Parameters
     ----------
-    policy : Policy or Explorer
-        The policy or explorer that chooses and learns.
+    policy : Policy, Explorer or Oracle
+        The policy or explorer that chooses and learns. For an oracle, it is `AdaptiveCTS` with the bounded
+        interval `support`, or with [0, 1].
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of the policy's own randomness.
     support : tuple of float, optional
@@ -89,12 +93,13 @@ class Session(Generic[State]):
 
     @names_arguments
     def __init__(
-        self, policy: Policy[State], rng: Seed = None, *, support: tuple[float, float] | None = None
+        self, policy: Policy[State] | Oracle, rng: Seed = None, *, support: tuple[float, float] | None = None
     ) -> None:
-        check_policy_instance(policy)
-        self.policy = policy
+        learner: Policy[State] = learner_for(policy, interval_of(support))
+        check_policy_instance(learner)
+        self.policy = learner
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-        self.state = policy.initial_state(self.rng)
+        self.state = learner.initial_state(self.rng)
         self._set_support(support)
         # The name tells the tickets of this session from those of other sessions and of copies.
         self._id = secrets.token_hex(8)
@@ -429,7 +434,7 @@ class Session(Generic[State]):
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], policy: Policy[State], *, accept_changes: bool = False
+        cls, path: str | os.PathLike[str], policy: Policy[State] | Oracle, *, accept_changes: bool = False
     ) -> Session[State]:
         """Return the session saved at `path`, with `policy` as its policy.
 
@@ -437,9 +442,9 @@ class Session(Generic[State]):
         ----------
         path : str or path-like
             A file that `save` wrote.
-        policy : Policy or Explorer
-            The same policy, constructed again. Its base arms must be those of the saved session in the same
-            order, so a graph must be read in the same order of nodes and edges.
+        policy : Policy, Explorer or Oracle
+            The same policy or oracle, constructed again. Its base arms must be those of the saved session in
+            the same order, so a graph must be read in the same order of nodes and edges.
         accept_changes : bool
             If True, accept changed parameters of the policy and the oracle, such as another scale or `k`.
             A different order of the base arms is never accepted, and neither is a change of a parameter on
@@ -451,17 +456,19 @@ class Session(Generic[State]):
             If the file is damaged or has another format; if it was saved with other base arms, another class
             of policy or other parameters; or if a budget is smaller than the amount already spent.
         """
-        check_policy_instance(policy)
-        # The seed has no effect, because the generator is replaced by the one in the file.
-        session = cls(policy, rng=0)
+        if not isinstance(policy, Oracle):
+            check_policy_instance(policy)
         file = _state.read(Path(path))
         try:
-            is_same = check_header(file.header, policy, accept_changes)
+            learner: Policy[State] = learner_for(policy, interval_of(file.header["support"]))
+            # The seed has no effect, because the generator is replaced by the one in the file.
+            session = cls(learner, rng=0)
+            is_same = check_header(file.header, learner, accept_changes)
             session._restore(file.header)
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
-        session.state = _state.fill(file, policy.initial_state())
+        session.state = _state.fill(file, learner.initial_state())
         if is_same and not accept_changes and file.header.get("is_learned", False):
             try:
                 check_learned(session.state, session.support, session._closed)
@@ -470,7 +477,7 @@ class Session(Generic[State]):
                     f"{path} must hold a session of this policy: {error}. If it was valid for the policy of"
                     " that time, Session.load(..., accept_changes=True) accepts it unchanged"
                 ) from None
-        check_budgets(policy, session.state)
+        check_budgets(learner, session.state)
         return session
 
     def _restore(self, header: dict[str, Any]) -> None:

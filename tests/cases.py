@@ -30,6 +30,7 @@ from cmab import (
     MNLUCB,
     OLSUCB,
     PBMUCB,
+    AdaptiveCTS,
     ArmStatistics,
     BanditOverBandit,
     BayesUCB,
@@ -56,6 +57,7 @@ from cmab import (
     PrimalDualCUCB,
     RandomPolicy,
     RarelySwitchingCUCB,
+    Safeguarded,
     SlidingWindow,
     TopRank,
 )
@@ -719,6 +721,8 @@ JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
 UNIFORM = {"hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
+    PolicyCase("adaptivects", AdaptiveCTS),
+    PolicyCase("adaptivects_groups", lambda oracle: AdaptiveCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase(
         "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
     ),
@@ -808,6 +812,7 @@ POLICIES = [
     PolicyCase(
         "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
     ),
+    PolicyCase("safeguarded", lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=0.1, scale=1.0), slow="runs"),
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]

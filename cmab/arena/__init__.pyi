@@ -1,3 +1,6 @@
+from cmab.arena.arena import Arena as Arena
+from cmab.arena.curves import Curves as Curves
+from cmab.arena.curves import Played as Played
 from cmab.arena.entry import Entry as Entry
 from cmab.arena.entry import Facts as Facts
 from cmab.arena.match import CannotPlay as CannotPlay
@@ -5,9 +8,6 @@ from cmab.arena.match import Match as Match
 from cmab.arena.match import play as play
 from cmab.arena.problem import Instance as Instance
 from cmab.arena.problem import Problem as Problem
-from cmab.arena.runs import Arena as Arena
 from cmab.arena.runs import challenge as challenge
 from cmab.arena.runs import run as run
-from cmab.arena.standings import Curves as Curves
-from cmab.arena.standings import Played as Played
 from cmab.arena.standings import Standings as Standings

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 
 _WIDTH, _HEIGHT = 560, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 30, 22, 34
 #: Number of curves in colour. All others are grey.
 COLOURS = 8
 
@@ -51,6 +51,7 @@ def regret_curves(
     parts.append(
         f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 4}" text-anchor="middle">Round</text>'
     )
+    parts.append(f'<text x="{_LEFT}" y="12" text-anchor="middle">Regret</text>')
     grey = [name for name in curves if name not in coloured]
     for name in (*grey, *reversed([*coloured])):
         kind = f"c{[*coloured].index(name)}" if name in coloured else "other"

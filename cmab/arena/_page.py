@@ -11,12 +11,15 @@ from markupsafe import Markup
 
 import cmab
 from cmab.arena._drawn import COLOURS, regret_curves
+from cmab.arena._leaderboard import short_rows
 from cmab.arena._scores import CLOSE, FLOOR, TAIL
+from cmab.arrays import FloatArray
 from cmab.results._html import table
 from cmab.results.tables import Row
 
 if TYPE_CHECKING:
-    from cmab.arena.standings import Played, Standings
+    from cmab.arena.curves import Played
+    from cmab.arena.standings import Standings
 
 #: The upper ends of the classes of the heat map.
 _STEPS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -26,8 +29,6 @@ _SHOWN = ("CTS", "CUCB")
 def page_of(standings: Standings) -> str:
     """Return the page."""
     from jinja2 import Environment, PackageLoader
-
-    from cmab.arena.standings import short_rows
 
     rows = standings.scores()
     most = max((row["problems"] for row in rows), default=0)
@@ -61,9 +62,14 @@ def _counts(standings: Standings, played: Sequence[Played]) -> str:
     runs = {len(standings.curves[pair].regret) for pair in standings.curves}
     held = sum(p.held_out for p in played)
     entries = len({entry for _, entry in standings.curves})
-    told = f"{min(runs)} to {max(runs)}" if len(runs) > 1 else f"{next(iter(runs), 0)}"
+    least, most = min(runs, default=0), max(runs, default=0)
+    told = (
+        f"{least} replication{'' if least == 1 else 's'}"
+        if least == most
+        else f"{least} to {most} replications"
+    )
     return (
-        f"{entries} entries on {len(played)} problems ({held} held out), {told} replications of each match,"
+        f"{entries} entries on {len(played)} problems ({held} held out), {told} of each match,"
         f" {standings.level} level, seed {standings.seed}."
     )
 
@@ -166,6 +172,9 @@ def _section(standings: Standings, problem: Played, names: Sequence[str]) -> dic
     }
 
 
-def _with_error(values: Any) -> str:
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return f"{values.mean():.4g} ± {error:.2g}"
+def _with_error(values: FloatArray) -> str:
+    mean = float(values.mean())
+    digits = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else 0
+    if len(values) < 2:
+        return f"{mean:,.{digits}f}"
+    return f"{mean:,.{digits}f} ± {values.std(ddof=1) / math.sqrt(len(values)):,.{digits}f}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cmab.arena.arena import Arena, Level
 from cmab.arena.entry import Entry
 from cmab.arena.problem import Problem
 from cmab.arena.recorded import joined, write_recorded
@@ -18,7 +19,6 @@ from cmab.arena.registered import (
     problems_of_plugins,
     recorded_of_plugins,
 )
-from cmab.arena.runs import Arena, Level
 from cmab.arena.standings import Standings
 from cmab.studies._pieces import StudyFailed
 from cmab.studies.store import Store
@@ -128,7 +128,10 @@ def run_command(options: argparse.Namespace, place: Path) -> Iterator[str]:
                 stopped = error
                 break
         standings = request.standings(arenas, store)
+        left = sum(len(arena.missing(store)) for arena in arenas)
     yield standings.table()
+    if left:
+        yield f"{left:,} pieces are missing, so the scores are preliminary"
     if options.out is not None:
         yield from written(standings, options.out)
     if options.record is not None:

@@ -62,7 +62,7 @@ class Match:
     ...     return oracle, SemiBandit(BernoulliArms(rng.random(10)), oracle)
     >>> problem = Problem("ten arms", "top-k", ten_arms, horizon=100, source="an example")
     >>> match = play(problem, Entry.of(CUCB), replication=0)
-    >>> match.rounds[-1], match.path
+    >>> int(match.rounds[-1]), match.path
     (100, 'compiled')
     """
 

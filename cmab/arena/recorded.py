@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arena.standings import Curves, Played, Standings
+from cmab.arena.curves import Curves, Played
+from cmab.arena.standings import Standings
 from cmab.arrays import FloatArray
 from cmab.saving._atomic import write_bytes
 
@@ -60,12 +61,14 @@ def write_recorded(standings: Standings, path: str | os.PathLike[str]) -> None:
         if not known:
             continue
         first = next(iter(known.values()))
-        kept = _kept(first)
-        told: dict[str, Any] = asdict(problem)
-        told |= {"rounds": first.rounds[kept].tolist(), "worth": _short(first.worth[:, kept].mean(axis=0))}
+        worth = _short(first.worth[:, _kept(first)].mean(axis=0))
+        told: dict[str, Any] = asdict(problem) | {
+            "rounds": first.rounds[_kept(first)].tolist(),
+            "worth": worth,
+        }
         told["matches"] = {
             entry: {
-                "regret": [_short(row) for row in curves.regret[:, kept]],
+                "regret": [_short(row) for row in curves.regret[:, _kept(curves)]],
                 "seconds": _short(np.median(curves.seconds, keepdims=True)),
             }
             for entry, curves in known.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cmab.arena._leaderboard import short_rows
 from cmab.arena._scores import FLOOR, Regrets, interval, resampled, stacked, summarised
-from cmab.arrays import FloatArray, IntArray
+from cmab.arena.curves import Curves, Played
+from cmab.arrays import FloatArray
 from cmab.results import tables
 from cmab.results.tables import Row
 from cmab.validation import one_of
@@ -24,45 +26,6 @@ Part = Literal["open", "held out", "all"]
 After = Literal["a tenth", "all", "both"]
 _PARTS: tuple[Part, ...] = ("open", "held out")
 _ROWS: dict[After, slice] = {"a tenth": slice(0, 1), "all": slice(1, 2), "both": slice(0, 2)}
-
-
-@dataclass(frozen=True)
-class Played:
-    """A problem as it was played: the facts of `Problem` that tables and pages show."""
-
-    name: str
-    kind: str
-    source: str
-    held_out: bool
-    horizon: int
-    batch: int = 1
-    is_late: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """The replications of an entry on a problem.
-
-    Attributes
-    ----------
-    rounds : IntArray, shape (C,)
-        The checkpoints.
-    regret, worth : FloatArray, shape (R, C)
-        Cumulative regret, and cumulative benchmark, as in `Match`.
-    seconds : FloatArray, shape (R,)
-        Seconds of each replication.
-    """
-
-    rounds: IntArray
-    regret: FloatArray
-    worth: FloatArray
-    seconds: FloatArray
-
-    @property
-    def ends(self) -> IntArray:
-        """The positions of the checkpoint after a tenth of the rounds and of the last one."""
-        tenth = int(self.rounds[-1]) // 10
-        return np.array([int(np.searchsorted(self.rounds, tenth)), len(self.rounds) - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +97,10 @@ class Standings:
             known = [curves for curves in columns if curves is not None]
             if not known:
                 continue
-            ends, n = known[0].ends, len(known[0].regret)
-            missing = np.full((2, n), np.nan)
-            values = [missing if c is None else c.regret[:, ends].T for c in columns]
-            floors = FLOOR * known[0].worth[:, ends].mean(axis=0)
+            missing = np.full((2, len(known[0].regret)), np.nan)
+            # Recorded curves have fewer checkpoints, so the ends are at other places.
+            values = [missing if c is None else c.regret[:, c.ends].T for c in columns]
+            floors = FLOOR * known[0].worth[:, known[0].ends].mean(axis=0)
             found[problem.name] = Regrets(np.stack(values, axis=-1), floors)
         return found
 
@@ -270,32 +233,6 @@ class Standings:
 
         write_bytes(Path(path), page_of(self).encode("utf-8"))
         return Path(path)
-
-
-def short_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the columns of the leaderboard in print: means, intervals, worst ratios, shares and tails."""
-    found: list[Row] = []
-    for row in rows:
-        short: dict[str, Any] = {"entry": row["entry"], "problems": row["problems"]}
-        for part, head in (("open", ""), ("held out", "held out: ")):
-            if f"{part} mean" not in row:
-                continue
-            is_known = not np.isnan(row[f"{part} mean"])
-            low, high = (_two(row[f"{part} {end}"]) for end in ("low", "high"))
-            short[f"{head}mean"] = _two(row[f"{part} mean"])
-            short[f"{head}95 %"] = f"{low} - {high}" if is_known else None
-            short[f"{head}worst"] = _two(row[f"{part} worst"])
-            short[f"{head}within 1.5"] = f"{100.0 * row[f'{part} close']:.0f} %" if is_known else None
-            short[f"{head}tail"] = _two(row[f"{part} largest tail"])
-        found.append(short | {"us a round": _two(row["microseconds"])})
-    return found
-
-
-def _two(value: float) -> str | None:
-    """Return a number with about three digits."""
-    if np.isnan(value):
-        return None
-    return f"{value:.{0 if value >= 100.0 else 1 if value >= 10.0 else 2}f}"
 
 
 def _last(value: float | None) -> float:

@@ -12,8 +12,10 @@ import numpy as np
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import FORMATS, Event
+from cmab.campaigns.journal import events
 from cmab.campaigns.names import Names, read, written
 from cmab.oracle import Oracle
+from cmab.policies.adaptive import learner_for
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
 from cmab.saving._fingerprint import describe, differences
@@ -24,10 +26,17 @@ from cmab.validation import shown
 _SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
 
 
-def learner_of(learner: Any) -> Policy[Any]:
-    """Return a policy unchanged, and Thompson sampling for an oracle."""
+def learner_of(learner: Any, path: Any, support: Any) -> Policy[Any]:
+    """Return a policy unchanged, and the default learner for an oracle.
+
+    An existing journal determines its class and its support. Version 0.1 had another default learner.
+    """
     if isinstance(learner, Oracle):
-        return CTS(learner)
+        begun = _begun(path)
+        if begun is not None and begun["policy"]["class"] == CTS.__name__:
+            return CTS(learner)
+        known = begun["support"] if support is None and begun is not None else support
+        return learner_for(learner, interval_of(known))  # type: ignore[no-any-return]
     if hasattr(learner, "nodes") and hasattr(learner, "edges"):
         raise TypeError(
             "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the graph"
@@ -35,6 +44,14 @@ def learner_of(learner: Any) -> Policy[Any]:
         )
     check_policy_instance(learner)
     return learner  # type: ignore[no-any-return]
+
+
+def _begun(path: Any) -> Event | None:
+    """Return the first event of a journal, or None if there is no valid journal."""
+    try:
+        return events(path)[0]
+    except (OSError, TypeError, ValueError):  # `Campaign` raises it again, or creates the journal
+        return None
 
 
 def beginning(fold: Fold[Any], generator: np.random.Generator, support: Any) -> Event:

@@ -46,7 +46,8 @@ class Campaign:
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
-        The learner. For an oracle, the campaign uses Thompson sampling (`CTS`).
+        The learner. For an oracle, a new campaign uses `AdaptiveCTS` with the bounded interval `support`, or
+        with [0, 1]. Journals of version 0.1, whose default was `CTS`, continue with `CTS`.
     path : str or path-like
         The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
         the current folder once, when the campaign is constructed.
@@ -101,7 +102,7 @@ class Campaign:
         support: tuple[float, float] | None = None,
         accept_changes: bool = False,
     ) -> None:
-        self.policy = learner_of(learner)
+        self.policy = learner_of(learner, path, support)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))

@@ -1,4 +1,4 @@
-"""Certificates of regret: what a policy has lost so far, and what its present choice loses, at most."""
+"""Certificates of regret: bounds on what a policy has lost so far and on what its present choice loses."""
 
 from cmab.certificates.bound import regret_bound
 

@@ -1,5 +1,7 @@
 from cmab.confidence.radii import LogRadius as LogRadius
 from cmab.policies._compiled import CompiledIndexPolicy as CompiledIndexPolicy
+from cmab.policies.adaptive import AdaptiveCTS as AdaptiveCTS
+from cmab.policies.adaptive import Learner as Learner
 from cmab.policies.baselines import Clairvoyant as Clairvoyant
 from cmab.policies.baselines import EpsilonGreedy as EpsilonGreedy
 from cmab.policies.baselines import ExploreThenCommit as ExploreThenCommit
@@ -34,6 +36,7 @@ from cmab.policies.over_windows import BanditOverBandit as BanditOverBandit
 from cmab.policies.pbm_ucb import PBMUCB as PBMUCB
 from cmab.policies.rarely_switching import RarelySwitchingCUCB as RarelySwitchingCUCB
 from cmab.policies.restarting import GLRRestart as GLRRestart
+from cmab.policies.safeguarded import Safeguarded as Safeguarded
 from cmab.policies.thompson import CTS as CTS
 from cmab.policies.top_rank import TopRank as TopRank
 from cmab.policies.windowed import SlidingWindow as SlidingWindow

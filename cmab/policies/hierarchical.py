@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.declared import interval, one_of
 from cmab.guards import Takes
+from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policy import fits
 from cmab.renamed import former_parameters
@@ -17,8 +18,8 @@ from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 
 # Denser for small means, because in graphs and lists most events are rare.
-_MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
-_WEIGHTS = (1.0, 4.0, 16.0, 64.0)
+MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
@@ -110,19 +111,16 @@ class HierarchicalCTS(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         low, high = self.support
         means = vector(
-            "means", [low + (high - low) * mean for mean in _MEANS] if self.means is None else self.means
+            "means", [low + (high - low) * mean for mean in MEANS] if self.means is None else self.means
         )
-        weights = vector("weights", _WEIGHTS if self.weights is None else self.weights, low=_LEAST)
+        weights = vector("weights", WEIGHTS if self.weights is None else self.weights, low=_LEAST)
         shares = (means - low) / (high - low)
         if not (len(means) and len(weights) and (shares > 0.0).all() and (shares < 1.0).all()):
             raise ValueError(
                 f"means must lie strictly inside {self.support}, and weights must not be empty, got"
                 f" means={means}, weights={weights}"
             )
-        labels = self._labels()
-        wins, losses = np.outer(shares, weights).ravel(), np.outer(1.0 - shares, weights).ravel()
-        n_groups, order = int(labels.max(initial=-1)) + 1, np.argsort(labels, kind="stable")
-        return np.concatenate([[low, high, n_groups, len(wins)], wins, losses, labels, order])
+        return pack_grid(self.support, shares, weights, self._labels())
 
     def prior_means(self, state: ArmStatistics) -> FloatArray:
         """Return the posterior expectation of the prior mean of each group, in the order of the labels."""
@@ -145,12 +143,31 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return int(self._reals[2]), int(self._reals[3])
 
     def _labels(self) -> IntArray:
-        """Return the group of each arm, numbered from 0 in the order of the labels."""
-        m = self.oracle.n_arms
-        groups = self.oracle.arm_groups if self.groups is None else self.groups
-        if groups is None:
-            return np.zeros(m, np.int64)
-        labels = as_array("groups", groups)
-        if labels.shape != (m,) or labels.dtype.kind not in "iu":
-            raise ValueError(f"groups must be {m} integers, got {shown(self.groups)}")
-        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        return group_labels(self.oracle, self.groups)
+
+
+def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:
+    """Return the group of each arm, numbered from 0 in the order of the labels `groups`.
+
+    If `groups` is None, the labels are those of the oracle. If it has none, all arms form one group.
+    """
+    m = oracle.n_arms
+    given = oracle.arm_groups if groups is None else groups
+    if given is None:
+        return np.zeros(m, np.int64)
+    labels = as_array("groups", given)
+    if labels.shape != (m,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"groups must be {m} integers, got {shown(groups)}")
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def pack_grid(
+    support: tuple[float, float], means: FloatArray, weights: FloatArray, labels: IntArray
+) -> FloatArray:
+    """Return the ends of the support, the sizes, the grid of Beta priors, and the groups of the arms.
+
+    The priors of the grid have all pairs of `means`, as shares of the support, and `weights`.
+    """
+    wins, losses = np.outer(means, weights).ravel(), np.outer(1.0 - means, weights).ravel()
+    n_groups, order = int(labels.max(initial=-1)) + 1, np.argsort(labels, kind="stable")
+    return np.concatenate([[*support, n_groups, len(wins)], wins, losses, labels, order])

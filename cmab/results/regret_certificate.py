@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -125,7 +126,9 @@ class RegretCertificate:
         verb, relation = (
             ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
         )
-        return f"{self._confidence}, {best} would {verb} at most {self.exact_gap:.3g} {relation} {named}."
+        return (
+            f"{self._confidence}, {best} would {verb} at most {_number(self.exact_gap)} {relation} {named}."
+        )
 
     def regret_in_words(self, best: str = "the best super arm") -> str:
         """Return a sentence on the regret against the optimum; `best` is the words for it."""
@@ -135,13 +138,25 @@ class RegretCertificate:
         relation = "less" if self.sense == "max" else "more"
         unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
-            f"{self._confidence}, the {self.rounds:,} rounds so far {verb} at most {self.exact_regret:.3g}"
-            f" {relation} than {best} would have.{unseen}"
+            f"{self._confidence}, the {_counted(self.rounds)} so far {verb} at most"
+            f" {_number(self.exact_regret)} {relation} than {best} would have.{unseen}"
         )
 
     @property
     def _confidence(self) -> str:
         return f"With {100.0 * (1.0 - self.delta):.6g} % confidence"
+
+
+def _number(value: float) -> str:
+    """Return a bound, rounded up to three digits or to a whole number."""
+    if value >= 100.0 or value <= 0.0:
+        return f"{math.ceil(value):,}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / unit - 1e-6) * unit:.3g}"
+
+
+def _counted(rounds: int) -> str:
+    return "round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def _listed(names: tuple[Hashable, ...], most: int = 10) -> str:

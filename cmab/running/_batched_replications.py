@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.bound import Certify
+from cmab.certificates.certify import Certify
 from cmab.compiled.forms import is_current
 from cmab.environment import Environment
 from cmab.oracle import Oracle

@@ -12,7 +12,7 @@ import numpy as np
 from cmab._ask_tell import choose
 from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.bound import Certify
+from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy

@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.bound import Certify
+from cmab.certificates.certify import Certify
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
+from cmab.oracle import Oracle
+from cmab.policies.adaptive import learner_for
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.results._columns import SIMULATED, gathered
 from cmab.results.regret import benchmark
@@ -55,7 +57,7 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 @names_arguments
 def simulate(
-    policy: AnyPolicy,
+    policy: AnyPolicy | Oracle,
     environment: Environment,
     horizon: int,
     *,
@@ -72,8 +74,9 @@ def simulate(
 
     Parameters
     ----------
-    policy : Policy
-        The learner. It only receives feedback and never the environment itself.
+    policy : Policy or Oracle
+        The learner. It only receives feedback and never the environment itself. For an oracle, it is
+        `AdaptiveCTS` with the support of the environment, or with [0, 1] if that is not bounded.
     environment : Environment
         The instance.
     horizon : int
@@ -138,22 +141,23 @@ def simulate(
     horizon = integer("horizon", horizon, 1, LONGEST)
     replications = integer("replications", replications, 1)
     check_jobs(n_jobs)
-    check_fit(policy, environment)
+    learner: AnyPolicy = learner_for(policy, getattr(environment, "support", None))
+    check_fit(learner, environment)
     arrival = Arrival(batch, delay)
     if certify is not None:
-        certify = certify.fitted(policy, environment.support)
+        certify = certify.fitted(learner, environment.support)
         if changes(environment) or environment.context is not None or not arrival.is_at_once:
             raise ValueError(
                 "certify must be None if rounds differ or feedback is late, because the bound is for equal"
                 f" rounds with feedback, got {certify}"
             )
-    benchmark(policy.oracle, finite_or_nan("environment.optimum", environment.optimum))
+    benchmark(learner.oracle, finite_or_nan("environment.optimum", environment.optimum))
     rounds = check_rounds(checkpoints, horizon)
-    compiled = compiled_run(policy, environment) if arrival.is_at_once else None
-    run = partial(replicate_group, policy, environment, rounds, root(rng), arrival=arrival, certify=certify)
-    together = groups(policy, environment, replications, n_jobs, arrival, certify)
+    compiled = compiled_run(learner, environment) if arrival.is_at_once else None
+    run = partial(replicate_group, learner, environment, rounds, root(rng), arrival=arrival, certify=certify)
+    together = groups(learner, environment, replications, n_jobs, arrival, certify)
     records: dict[int, Record] = {}
-    finish = partial(_collect, policy, environment, rounds, records)
+    finish = partial(_collect, learner, environment, rounds, records)
     try:
         # Compiled replications release the interpreter lock, and threads do not need copies of the instance.
         prefer: Prefer = "threads" if compiled and compiled.oracle else "processes"

@@ -138,7 +138,7 @@ SPREADING = [
         partial(trivalent, name="karate_club_graph", k=3, feedback="edge", levels=(0.02, 0.1, 0.3)),
         400,
         _KARATE,
-        replications=6,
+        replications=4,
     ),
     Problem(
         "influence in a club, steps",
@@ -146,7 +146,7 @@ SPREADING = [
         partial(trivalent, name="karate_club_graph", k=3, feedback="node", levels=(0.02, 0.1, 0.3)),
         400,
         _NODES,
-        replications=6,
+        replications=4,
     ),
     Problem(
         "influence on 60 people, arcs",
@@ -154,7 +154,7 @@ SPREADING = [
         partial(scale_free, n=60, k=3, feedback="edge", high=0.4),
         300,
         _INFLUENCE,
-        replications=6,
+        replications=4,
     ),
     Problem(
         "influence on 60 people, credit",
@@ -162,7 +162,7 @@ SPREADING = [
         partial(small_world, n=60, k=4, feedback="credit", high=0.4),
         400,
         "Vaswani et al. (2015): one of the possible causes gets the credit",
-        replications=6,
+        replications=4,
     ),
     Problem(
         "influence on 120 people, communities",
@@ -170,7 +170,7 @@ SPREADING = [
         partial(weighted, n=120, k=5, feedback="edge"),
         300,
         "Kempe, Kleinberg, Tardos (KDD 2003): weighted cascade",
-        replications=6,
+        replications=4,
     ),
     Problem(
         "influence on 200 people, few rounds",
@@ -178,6 +178,6 @@ SPREADING = [
         partial(scale_free, n=200, k=10, feedback="edge", high=0.2),
         200,
         "campaigns have few rounds",
-        replications=6,
+        replications=4,
     ),
 ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cmab.arena import Problem
-from instances.arena._linear import LINEAR
+from instances.arena._linear_problems import LINEAR
 from instances.arena._lists import LISTS
 from instances.arena._rounds import FEATURES, ROUNDS
 from instances.arena._spreading import SPREADING

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, Clairvoyant, ForcedExploration, GaussianCTS, Greedy, HierarchicalCTS, simulate
+from cmab import (
+    CTS,
+    CUCB,
+    AdaptiveCTS,
+    Clairvoyant,
+    ForcedExploration,
+    GaussianCTS,
+    Greedy,
+    HierarchicalCTS,
+    simulate,
+)
 from instances import IndependentCascade, read_edge_list, trivalency, weighted_cascade
 from oracles import InfluenceMaximization, in_degree_groups
 
@@ -43,6 +53,7 @@ def rare(n):
 
 #: The most promising: all seeds of these are run before those of `OTHERS`.
 LEARNERS = {
+    "adaptive, in-degree": lambda o, g: AdaptiveCTS(o, g),
     "hierarchical, in-degree": lambda o, g: HierarchicalCTS(o, g),
     "explored hierarchical means": lambda o, g: ForcedExploration(
         HierarchicalCTS(o, g, estimate="mean"), c=3.0, form="last"

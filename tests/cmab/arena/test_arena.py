@@ -272,6 +272,13 @@ def test_joined_standings_are_those_of_one_run(tmp_path):
     together, apart = run([problem()], [Entry.of(CTS), Entry.of(CUCB)]), joined(*parts)
     assert numbers(apart) == numbers(together)
     assert apart.entries == together.entries
+    write_recorded(parts[0], tmp_path / "a.json.gz")
+    mixed = joined(read_recorded(tmp_path / "a.json.gz"), parts[1])
+    # Recorded curves have fewer checkpoints than new ones, and are recorded again with them.
+    write_recorded(mixed, tmp_path / "b.json.gz")
+    for found in (mixed, read_recorded(tmp_path / "b.json.gz"), apart):
+        for entry, ratios in found.ratios("ads").items():
+            assert ratios == pytest.approx(together.ratios("ads")[entry], rel=1e-3)
     fewer = joined(parts[0], run([problem()], [Entry.of(CUCB)], replications=2))
     assert {len(curves.regret) for curves in fewer.curves.values()} == {2}
     with pytest.raises(ValueError, match="same seed"):

@@ -2,10 +2,16 @@
 
 import csv
 import textwrap
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from cmab.arena import Arena
+from cmab.arena.recorded import read_recorded
+from cmab.arena.registered import entries_of_plugins, problems_of_plugins
 from cmab.cli import main
+from cmab.studies import _registry
+from instances.arena import PROBLEMS, RECORDED
 
 MODULE = """
     import numpy as np
@@ -86,8 +92,55 @@ def test_errors_in_words(package, capsys, given, text):
     assert "Traceback" not in shown
 
 
+def test_a_policy_is_compared_with_recorded_results(package, capsys):
+    """Only matches of the user's policy are played; the others have the numbers of the recorded file."""
+    only = ["--only", "top 5 of 20", "--only", "CTS", "--only", "CUCB"]
+    out = ["--replications", "2", "--jobs", "1", "--out", "found"]
+    assert main(["arena", "--policy", "mypackage:short", *only, *out]) == 0
+    assert "2 of 2 pieces to do" in capsys.readouterr().out
+    with (package / "found" / "matches.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    recorded = read_recorded(RECORDED).curves["top 5 of 20", "CTS"]
+    assert {row["entry"] for row in rows} == {"short", "CTS", "CUCB"}
+    found = [float(row["regret"]) for row in rows if row["entry"] == "CTS"]
+    assert found == pytest.approx(recorded.regret[:2, recorded.ends].mean(axis=0).tolist())
+
+
+def test_an_interrupted_run_shows_its_results_and_continues(package, capsys, monkeypatch):
+    kept = Arena._keep
+
+    def keep_and_stop(self, store, outcome):
+        kept(self, store, outcome)
+        if (outcome.piece.replication, outcome.piece.learner) == (0, "CTS"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Arena, "_keep", keep_and_stop)
+    assert main(arguments("--out", "found")) == 130
+    shown = capsys.readouterr()
+    assert "interrupted; run the same command to continue" in shown.err
+    assert "CTS" in shown.out
+    assert "2 pieces are missing, so the scores are preliminary" in shown.out
+    monkeypatch.undo()
+    monkeypatch.chdir(package)
+    assert main(arguments("--out", "found")) == 0
+    assert "2 of 4 pieces to do" in capsys.readouterr().out
+
+
 def test_the_list_has_all_problems_and_entries(capsys):
     assert main(["arena", "--list"]) == 0
     shown = capsys.readouterr().out
     assert "top 5 of 20 (top-k, 10,000 rounds)" in shown
     assert "MNLTS (assortment)" in shown
+
+
+def test_installed_packages_take_part(package, monkeypatch):
+    """A plug-in adds the problems and entries of its module ``arena``."""
+    (package / "shop").mkdir()
+    (package / "shop" / "__init__.py").write_text("", encoding="utf-8")
+    code = "from cmab import CUCB\nfrom cmab.arena import Entry\nfrom mypackage import problem\n"
+    code += "PROBLEMS = {'ads': problem}\nENTRIES = [Entry.of(CUCB, 'CUCB of the shop', radius_factor=0.5)]\n"
+    (package / "shop" / "arena.py").write_text(code, encoding="utf-8")
+    installed = [*_registry.plugins(), EntryPoint("shop", "shop", "cmab.plugins")]
+    monkeypatch.setattr(_registry, "plugins", lambda: installed)
+    assert [problem.name for problem in problems_of_plugins()] == [*PROBLEMS, "my ads"]
+    assert [entry.name for entry in entries_of_plugins()][-1] == "CUCB of the shop"

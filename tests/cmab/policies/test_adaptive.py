@@ -1,0 +1,326 @@
+"""The learner to begin with: its posterior, its dispersion and its indices against independent references."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+import cmab
+from cmab import CTS, AdaptiveCTS, Campaign, Context, Feedback, Session, simulate
+from cmab.policies._kernels_adaptive import factor_of, pooled_dispersion, weight_of
+from cmab.policies.hierarchical import MEANS, WEIGHTS
+from instances import BernoulliArms, SemiBandit
+from instances.arms import BetaArms, EmpiricalArms
+from oracles import TopK
+
+A = np.outer(MEANS, WEIGHTS).ravel()
+B = np.outer(1.0 - np.array(MEANS), WEIGHTS).ravel()
+LABELS = np.array([7, 7, 7, -2, -2, -2, -2, 7, 5, 5, 5, 5])
+
+
+def played(policy, rng, rounds=60, draw=lambda arms, rng: 1.0 * (rng.random(len(arms)) < (arms + 1) / 14)):
+    """Return the state after some feedback, and the arms and outcomes of all rounds."""
+    state, arms, outcomes = policy.initial_state(), [np.empty(0, np.int64)], [np.empty(0)]
+    for _ in range(rounds):
+        chosen = rng.choice(policy.oracle.n_arms, 3, replace=False)
+        seen = draw(chosen, rng)
+        policy.update(state, Feedback(chosen, seen))
+        arms.append(chosen)
+        outcomes.append(seen)
+    return state, np.concatenate(arms), np.concatenate(outcomes)
+
+
+def grid(policy, state):
+    """Return the probabilities of the points of the grid, one row for each group."""
+    n_arms = policy.oracle.n_arms
+    weights = state.memory[: -2 * n_arms].reshape(-1, len(A))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def posterior(won, counts):
+    """Return Bayes' formula with Beta functions, for the arms of one group."""
+    logs = (betaln(A + won[:, None], B + (counts - won)[:, None]) - betaln(A, B)).sum(axis=0)
+    shares = np.exp(logs - logs.max())
+    return shares / shares.sum()
+
+
+def test_the_alias_is_the_class():
+    assert cmab.Learner is AdaptiveCTS
+
+
+def test_the_posterior_of_the_prior_is_bayes_formula():
+    policy = AdaptiveCTS(TopK(12, 3), LABELS)
+    state, arms, outcomes = played(policy, np.random.default_rng(0))
+    won, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
+    for number, label in enumerate((-2, 5, 7)):
+        own = label == LABELS
+        np.testing.assert_allclose(grid(policy, state)[number], posterior(won[own], counts[own]), rtol=1e-9)
+
+
+def test_the_posterior_of_the_prior_is_an_integral():
+    """No conjugacy: sums over a fine mesh of the mean of each of three arms."""
+    policy = AdaptiveCTS(TopK(3, 1))
+    state = policy.initial_state()
+    for arm, outcome in ((0, 1.0), (0, 0.0), (1, 1.0), (1, 1.0), (2, 0.0), (2, 1.0)):
+        policy.update(state, Feedback([arm], [outcome]))
+    is_smooth = (A > 1.5) & (B > 1.5)  # densities that a mesh can sum
+    p = (np.arange(100_000)[:, None] + 0.5) / 100_000
+    prior = p ** (A[is_smooth] - 1.0) * (1.0 - p) ** (B[is_smooth] - 1.0)
+    factors = [(prior * likelihood).sum(axis=0) / prior.sum(axis=0) for likelihood in (p * (1 - p), p**2)]
+    weights = factors[0] ** 2 * factors[1]
+    found = grid(policy, state)[0][is_smooth]
+    np.testing.assert_allclose(found / found.sum(), weights / weights.sum(), rtol=1e-6)
+
+
+def test_the_posterior_of_many_outcomes_does_not_underflow():
+    policy = AdaptiveCTS(TopK(12, 3))
+    state, arms, outcomes = played(policy, np.random.default_rng(1), rounds=2000)
+    won, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
+    np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts), atol=1e-9)
+
+
+def test_the_order_of_outcomes_and_of_arms_does_not_matter():
+    policy, rng = AdaptiveCTS(TopK(12, 3)), np.random.default_rng(2)
+    state, arms, outcomes = played(policy, rng)
+    order, names = rng.permutation(len(arms)), rng.permutation(12)
+    for renamed in (np.arange(12), names):
+        other = policy.initial_state()
+        for i in order:
+            policy.update(other, Feedback(renamed[arms[i : i + 1]], outcomes[i : i + 1]))
+        np.testing.assert_allclose(grid(policy, other), grid(policy, state), rtol=1e-9)
+
+
+def test_fractions_enter_the_prior_as_coins_of_their_mean():
+    """The rounded number of successes of an arm differs from the sum of its outcomes by less than one."""
+    policy = AdaptiveCTS(TopK(12, 3))
+    state, arms, outcomes = played(
+        policy, np.random.default_rng(3), draw=lambda arms, rng: rng.random(len(arms)) / 4.0
+    )
+    sums, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
+    won = np.floor(sums + (np.arange(12) + 1.0) * 0.6180339887498949 % 1.0)
+    assert (np.abs(won - sums) < 1.0).all() and abs((won - sums).mean()) < 0.3
+    np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts), rtol=1e-6)
+
+
+# Dispersion
+
+
+def moments(samples):
+    """Return counts, means and squared deviations of lists of outcomes."""
+    counts = np.array([len(x) for x in samples], np.int64)
+    means = np.array([np.mean(x) if len(x) else 0.0 for x in samples])
+    return counts, means, np.array([((x - m) ** 2).sum() for x, m in zip(samples, means, strict=True)])
+
+
+def test_the_dispersion_of_coins_is_one():
+    rng = np.random.default_rng(4)
+    samples = [1.0 * (rng.random(n) < p) for n in (0, 1, 2, 3, 50) for p in (0.0, 0.02, 0.5, 1.0)]
+    counts, means, squares = moments(samples)
+    coins = np.empty(len(counts))
+    pooled = pooled_dispersion(counts, means, squares, 0.0, 1.0, coins)
+    assert pooled == pytest.approx(1.0, abs=1e-12)
+    statistics = zip(counts, means, squares, coins, strict=True)
+    weights = [weight_of(float(n), mean, s, c, pooled) for n, mean, s, c in statistics]
+    np.testing.assert_allclose(weights, counts, rtol=1e-12)
+
+
+def test_the_dispersion_of_beta_outcomes_is_found():
+    """Beta(p w, (1 - p) w) has the dispersion 1 / (w + 1): 4 % from it with 8,000 outcomes at w = 9."""
+    rng, p, w = np.random.default_rng(5), np.linspace(0.2, 0.8, 40), 9.0
+    counts, means, squares = moments([rng.beta(w * x, w * (1 - x), 200) for x in p])
+    coins = np.empty(40)
+    assert pooled_dispersion(counts, means, squares, 0.0, 1.0, coins) == pytest.approx(0.1, rel=0.08)
+    # An arm with outcomes as noisy as coins is not believed to be narrow, nor is one with failures only.
+    assert weight_of(400.0, 0.5, 100.0, 100.0, 0.1) == pytest.approx(400.0, rel=0.02)
+    assert weight_of(400.0, 0.0, 0.0, 0.0, 0.1) == 400.0
+
+
+# Indices
+
+
+def reference(policy, state, rng):
+    """Return the indices from the definitions, with the random numbers in the same order."""
+    low, high = policy.support
+    m, counts = policy.oracle.n_arms, state.counts.astype(float)
+    share = np.clip((state.means - low) / (high - low), 0.0, 1.0)
+    squares, several = state.deviations / (high - low) ** 2, counts > 1
+    coins = np.zeros(m)
+    n = counts[several]
+    coins[several] = (n - 1) * share[several] * (1 - share[several]) + squares[several] / n
+    own = coins > 0.0
+    degrees, pooled = (counts[own] - 1).sum(), 1.0
+    if own.any():
+        pooled = (degrees * min(squares[own].sum() / coins[own].sum(), 1.0) + 5.0) / (degrees + 5.0)
+    phi = np.full(m, pooled)
+    phi[(share == 0.0) | (share == 1.0)] = 1.0
+    phi[own] = ((counts[own] - 1) * squares[own] / coins[own] + 5.0 * pooled) / (counts[own] - 1 + 5.0)
+    average = counts.mean()
+    labels = np.zeros(m, int) if policy.groups is None else np.unique(policy.groups, return_inverse=True)[1]
+    out, group = np.empty(m), -1
+    for arm in np.argsort(labels, kind="stable"):
+        if labels[arm] != group:
+            group = labels[arm]
+            cumulated = np.cumsum(grid(policy, state)[group])
+            point = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        won, total = counts[arm] * share[arm] / phi[arm], counts[arm] / phi[arm]
+        a, b = A[point] + won, B[point] + total - won
+        theta, known = a / (a + b), max(counts[arm], 0.5)
+        if known < average:
+            factor = math.sqrt(min(1.0, math.log(average / known) / min(math.log(average + 3.0), 8.0)))
+            theta += factor * (rng.beta(a, b) - theta)
+        out[arm] = low + (high - low) * theta
+    return out
+
+
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-2.0, 6.0)])
+@pytest.mark.parametrize("groups", [None, LABELS])
+def test_indices_are_those_of_the_definitions(support, groups):
+    policy, rng = AdaptiveCTS(TopK(12, 3), groups, support=support), np.random.default_rng(6)
+    low, high = support
+    for kind in (
+        lambda arms, rng: 1.0 * (rng.random(len(arms)) < arms / 12),
+        lambda arms, rng: rng.random(3),
+    ):
+
+        def draw(arms, rng, kind=kind):
+            return low + (high - low) * kind(arms, rng)
+
+        for rounds in (0, 1, 5, 300):
+            state, _, _ = played(policy, rng, rounds, draw)
+            state.update(Feedback([], []))
+            expected = reference(policy, state, np.random.default_rng(7))
+            found = policy.indices(state, np.random.default_rng(7))
+            np.testing.assert_allclose(found, expected, atol=1e-9 * (high - low))
+
+
+def test_neglected_arms_are_explored_and_others_are_not():
+    average = 1000.0
+    rate = 1.0 / math.log(average + 3.0)
+    factors = [factor_of(count, average, rate) for count in (0, 1, 10, 100, 999, 1000, 5000)]
+    assert factors == sorted(factors, reverse=True) and factors[-2:] == [0.0, 0.0]
+    assert 0.99 < factors[1] <= 1.0 and factor_of(0, average, rate) == 1.0
+
+
+def test_a_scale_that_is_a_power_of_two_changes_nothing():
+    """Outcomes and support times four, bit for bit."""
+    oracle, rng = TopK(12, 3), np.random.default_rng(8)
+    one, four = AdaptiveCTS(oracle), AdaptiveCTS(oracle, support=(0.0, 4.0))
+    states = one.initial_state(), four.initial_state()
+    for seed in range(200):
+        chosen = [p.select(s, np.random.default_rng(seed)) for p, s in zip((one, four), states, strict=True)]
+        assert np.array_equal(*chosen)
+        outcomes = rng.random(3)
+        one.update(states[0], Feedback(chosen[0], outcomes))
+        four.update(states[1], Feedback(chosen[1], 4.0 * outcomes))
+
+
+@pytest.mark.slow
+def test_outcomes_in_a_tenth_of_the_support_are_learned_as_fast():
+    """Regret in units of the outcomes, against CTS, 8 paired replications: 4 against more than 50 there."""
+    oracle, p = TopK(20, 4), np.linspace(0.1, 0.9, 20)
+    wide = SemiBandit(BetaArms(4.0 * p, 4.0 * (1.0 - p)), oracle)
+    mean = 0.45 + 0.1 * p
+    weight = mean * (1 - mean) / (0.01 * p * (1 - p) / 5.0) - 1.0  # the same variance, ten times narrower
+    narrow = SemiBandit(BetaArms(weight * mean, weight * (1.0 - mean)), oracle)
+    regret = {
+        (kind.__name__, name): simulate(kind(oracle), place, 2000, replications=8, rng=0).regret[:, -1].mean()
+        for kind in (AdaptiveCTS, CTS)
+        for name, place in (("wide", wide), ("narrow", narrow))
+    }
+    assert 10 * regret["AdaptiveCTS", "narrow"] < 2.5 * regret["AdaptiveCTS", "wide"]
+    assert regret["CTS", "narrow"] > 5 * regret["AdaptiveCTS", "narrow"]
+
+
+def test_an_arm_that_looked_bad_at_first_is_found_again():
+    """The best arm failed ten times, and the other one has 1,000 outcomes."""
+    policy, rng = AdaptiveCTS(TopK(2, 1)), np.random.default_rng(9)
+    state = policy.initial_state()
+    for outcome in [0.0] * 10:
+        policy.update(state, Feedback([0], [outcome]))
+    for outcome in [0.0, 1.0] * 500:
+        policy.update(state, Feedback([1], [outcome]))
+    plays = 0
+    for _ in range(3000):
+        arm = policy.select(state, rng)
+        policy.update(state, Feedback(arm, [float(rng.random() < (0.9 if arm[0] == 0 else 0.5))]))
+        plays += arm[0] == 0
+    assert plays > 1000
+
+
+def test_late_reports_and_absent_arms_are_taken_and_features_are_refused():
+    session = Session(AdaptiveCTS(TopK(6, 2)), rng=0)
+    tickets = [session.ask(Context(available=np.arange(6) != i)) for i in range(4)]
+    for i, ticket in enumerate(tickets):
+        assert i not in ticket.super_arm
+    for ticket in reversed(tickets):
+        session.tell(Feedback(ticket.super_arm[:1], [1.0]), ticket)
+    with pytest.raises(ValueError, match="features"):
+        session.ask(Context(features=np.ones((6, 2))))
+
+
+def test_a_campaign_relearns_from_its_journal(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    campaign = Campaign(AdaptiveCTS(TopK(4, 2)), path, rng=0)
+    for _ in range(5):
+        request = campaign.ask()
+        campaign.tell(dict.fromkeys(request, 1.0), request)
+    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).session.state
+    assert np.array_equal(again.memory, campaign.session.state.memory) and again.counts.sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [({"groups": [1, 2]}, "groups must be 6 integers"), ({"support": (1.0, 0.0)}, "support must be")],
+)
+def test_wrong_parameters_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        AdaptiveCTS(TopK(6, 2), **arguments)
+
+
+def test_the_compiled_loop_is_taken():
+    oracle = TopK(6, 2)
+    result = simulate(
+        AdaptiveCTS(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 6)), oracle), 50, rng=0
+    )
+    assert result.path == "compiled"
+
+
+# The default learner
+
+
+def test_an_oracle_alone_has_the_default_learner(tmp_path):
+    oracle = TopK(4, 2)
+    environment = SemiBandit(BernoulliArms([0.1, 0.2, 0.8, 0.9]), oracle)
+    alone, named = (simulate(given, environment, 200, rng=0) for given in (oracle, AdaptiveCTS(oracle)))
+    assert np.array_equal(alone.rewards, named.rewards)
+    session = Session(oracle, rng=0, support=(0.0, 5.0))
+    assert isinstance(session.policy, AdaptiveCTS) and session.policy.support == (0.0, 5.0)
+    assert Session(oracle, support=(-np.inf, np.inf)).policy.support == (0.0, 1.0)
+    session.tell(Feedback(session.ask(), [5.0, 0.0]))
+    session.save(tmp_path / "session")
+    again = Session.load(tmp_path / "session", oracle)
+    assert repr(again.policy) == repr(session.policy) and again.state.rounds == 1
+    wide = simulate(oracle, SemiBandit(EmpiricalArms([[0.0, 3.0]] * 4, (0.0, 3.0)), oracle), 10, rng=0)
+    assert wide.rewards[0, -1] >= 0.0
+
+
+def test_a_campaign_keeps_the_learner_and_the_support_of_its_journal(tmp_path):
+    oracle = TopK(4, 2)
+    new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
+    first = Campaign(oracle, new, support=(0.0, 9.0))
+    assert isinstance(first.policy, AdaptiveCTS) and first.policy.support == (0.0, 9.0)
+    request = first.ask()
+    first.tell(dict.fromkeys(request, 9.0), request)
+    assert Campaign(oracle, new).policy.support == (0.0, 9.0)
+    Campaign(CTS(oracle), old)
+    assert type(Campaign(oracle, old).policy) is CTS
+    with pytest.raises(ValueError, match="must be the journal of a campaign"):
+        (tmp_path / "broken.jsonl").write_text("no journal\n")
+        Campaign(oracle, tmp_path / "broken.jsonl")
+
+
+def test_what_is_neither_policy_nor_oracle_is_refused():
+    for call in (Session, lambda given: simulate(given, None, 5)):
+        with pytest.raises(TypeError, match="policy must be a Policy"):
+            call(5)
