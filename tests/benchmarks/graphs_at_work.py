@@ -2,8 +2,8 @@
 
 Run: python tests/benchmarks/graphs_at_work.py [--seconds 20] [--folder FOLDER]. Without a folder, the
 instances are generated from seeds. With a folder of public instances, its Steiner trees (``steiner*``) and
-assignments (``assign*``) are also solved. The peers are scipy (assignments), rustworkx (general matchings) and
-networkx (Steiner trees, flows).
+assignments (``assign*``) are also solved. The peers are scipy (assignments), rustworkx (general matchings),
+and networkx (Steiner trees, flows).
 """
 
 from __future__ import annotations
