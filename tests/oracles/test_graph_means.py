@@ -139,7 +139,8 @@ def test_threshold_weights_that_were_rounded_are_scaled():
     weights = np.array([0.33334, 0.33334, 0.33334, 0.5])
     oracle = InfluenceMaximization(graph, k=1, model="lt")
     with pytest.warns(RuntimeWarning, match="by rounding"):
-        assert oracle.expected_reward([0], weights) == pytest.approx(1.0 + 0.5 + (1 + 0.5) / 3)
+        # An estimate from cascades of a fixed key; the tolerance is more than five standard errors.
+        assert oracle.expected_reward([0], weights) == pytest.approx(1.0 + 0.5 + (1 + 0.5) / 3, abs=0.05)
     with pytest.warns(RuntimeWarning, match="by rounding"):
         environment = LinearThreshold(graph, weights, k=1)
     assert environment.means[:3].sum() <= 1.0 + 1e-12
