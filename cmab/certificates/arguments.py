@@ -54,6 +54,6 @@ def support_for(policy: Any, support: tuple[float, float] | None) -> tuple[float
     if known is None or not is_bounded:
         raise ValueError(
             "support must be a bounded interval (low, high) of the outcomes for a bound on the regret, got"
-            f" {shown(known)}; pass support="
+            f" {shown(known)}; pass support=(low, high) to this function, or to the session or campaign"
         )
     return interval("support", known)

@@ -116,7 +116,7 @@ def learner_for(given: Any, support: Any = None) -> Any:
     >>> from cmab.policies.adaptive import learner_for
     >>> from oracles import TopK
     >>> learner_for(TopK(4, k=2), (0.0, 5.0))
-    AdaptiveCTS(oracle=TopK(n_arms=4, k=2), support=(0.0, 5.0))
+    AdaptiveCTS(oracle=TopK(n_arms=4, k=2), groups=None, support=(0.0, 5.0))
     """
     if not isinstance(given, Oracle):
         return given

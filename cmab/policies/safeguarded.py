@@ -34,12 +34,12 @@ class SafeguardState:
 
     Examples
     --------
-    >>> from cmab import AdaptiveCTS, Feedback, Safeguarded
+    >>> from cmab import AdaptiveCTS, Feedback, Safeguarded, Session
     >>> from oracles import TopK
-    >>> policy = Safeguarded(AdaptiveCTS(TopK(3, k=1)))
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([0], [0.0]), ticket=None)
-    >>> state.spent, state.rounds
+    >>> session = Session(Safeguarded(AdaptiveCTS(TopK(3, k=1))), rng=0)
+    >>> ticket = session.ask()
+    >>> session.tell(Feedback(ticket, outcomes=[0.0]), ticket)
+    >>> session.state.spent, session.state.rounds  # before the first outcomes, all arms have the same index
     (0.0, 1)
     """
 

@@ -9,7 +9,7 @@ tests their differences. The table and the figure come from one object.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CTS, CUCB, RandomPolicy, compare
+from cmab import CTS, CUCB, Learner, RandomPolicy, compare
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -18,8 +18,8 @@ oracle = TopK(n_arms=100, k=10)
 environment = SemiBandit(BernoulliArms(means), oracle)
 
 learners = {
+    "Learner": Learner(oracle),
     "CUCB": CUCB(oracle),
-    "CUCB, narrow": CUCB(oracle, radius_factor=0.5),
     "Thompson": CTS(oracle),
     "Random": RandomPolicy(oracle),
 }

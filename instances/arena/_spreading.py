@@ -50,7 +50,7 @@ def coverage(
 
 
 def clubs(rng: Rng, *, k: int) -> tuple[MaxCoverage, Coverage]:
-    """Draw invitations to women, who may bring the events that they attended, in a real network."""
+    """Draw invitations to women in a real network; an invited woman may bring the events that she attended."""
     graph = nx.davis_southern_women_graph()
     left = set(graph.graph["top"])
     means = uniform(rng, graph.number_of_edges(), 0.0, 0.6)

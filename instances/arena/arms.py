@@ -1,4 +1,4 @@
-"""Arms of the arena: coins whose outcomes may be shrunk to their means, scaled, and coupled."""
+"""Arms of the arena: coins, with outcomes that may be shrunk to their means, scaled, and coupled."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def hopeful_greedy(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
 
 
 def hopeful_cts(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
-    """Return `CTS` with a prior whose mean is close to the best end of the support."""
+    """Return `CTS` with a prior mean close to the best end of the support."""
     low, high = facts.support
     share = 0.9 if facts.sense == "max" else 0.1
     return CTS(oracle, prior_mean=low + share * (high - low), prior_weight=weight, support=facts.support)

@@ -41,9 +41,7 @@ class Leader:
 
 
 #: The featured learner of all demos, which needs no tuning.
-LEADER = Leader(
-    "Thompson, learned prior", "Thompson sampling with a learned prior", {"class": "HierarchicalCTS"}
-)
+LEADER = Leader("Learner", "the default learner", {"class": "AdaptiveCTS"})
 LEADING: Learners = {LEADER.name: {**LEADER.table}}
 
 

@@ -31,7 +31,7 @@ Model = Literal["weighted-cascade", "constant", "trivalency"]
 _PRIOR: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
 _LEARNERS: Learners = {
     "Clairvoyant": {"class": "Clairvoyant", "means": "$means"},
-    # It estimates how rare influence is, from the degrees of nodes.
+    # It learns the probabilities of each group of ties, from the degrees of nodes.
     **LEADING,
     "Thompson, prior": {"class": "CTS", **_PRIOR},
     # With the full radius, almost every edge has an upper bound of 1 for very long.
@@ -153,7 +153,7 @@ def influence(
     epsilon : float
         Accuracy of the oracle: its approximation ratio is 1 - (1 - 1/k)^k - epsilon
     animate : Path, optional
-        File for an animation (GIF or MP4) of the seeds that the learner with a learned prior chooses, and of
+        File for an animation (GIF or MP4) of the seeds that the default learner chooses, and of
         the people that they reach
     rng : int
         Seed of all randomness

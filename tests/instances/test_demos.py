@@ -97,16 +97,14 @@ def test_names_and_weights_in_a_csv(tmp_path, capsys, monkeypatch):
         "ties go both ways, as requested\n"
         "column weight (1 to 9) has weights",
         "9 people, 36 directed ties; 2 seeds are chosen in a round",
-        "After 3 rounds, seeds chosen by Thompson sampling with a learned prior reach ",
+        "After 3 rounds, seeds chosen by the default learner reach ",
         " of 9 people; seeds chosen for probabilities drawn at random reach ",
         "  Random probabilities  learns nothing: in each round it plays the oracle's solution for",
         "  % seen                percentage of the 36 ties observed at least once",
         "written to cmab-influence-friends-csv: arms.csv",
     ):
         assert said in printed
-    chosen = (
-        printed.split("Chosen in the last round by Thompson, learned prior: ")[1].split("\n")[0].split("; ")
-    )
+    chosen = printed.split("Chosen in the last round by Learner: ")[1].split("\n")[0].split("; ")
     assert len(chosen) == 2
     assert all(name.startswith("Nº ") and name.endswith(", Ann") for name in chosen)
     assert (tmp_path / "cmab-influence-friends-csv" / "picture.png").stat().st_size > 1000
@@ -247,7 +245,7 @@ def test_interruption_keeps_what_was_played_and_the_same_command_goes_on(tmp_pat
     arguments = ["demo", "coverage", "--rounds", "20", "--replications", "2", "--out", str(tmp_path)]
     assert main(arguments) == 130
     rows = {row["learner"] for row in table(tmp_path)}
-    assert rows == {"Thompson, learned prior", "Thompson"} | {
+    assert rows == {"Learner", "Thompson"} | {
         f"{name} (incomplete)"
         for name in ("CUCB", "CUCB, radius / 4", "Epsilon-greedy", "Random probabilities")
     }
