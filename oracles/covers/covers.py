@@ -24,7 +24,7 @@ _HALF = 0.25
 # The largest kernel that branch and bound with bit sets searches, and the nodes that it examines: it needs
 # few for dense graphs, and the program is better for sparse ones.
 _LARGEST, _SMALL, _DENSE = 4_000, 100, 0.08
-_DENSE_NODES, _SPARSE_NODES = 20_000_000, 200_000
+_DENSE_NODES, _SPARSE_NODES = 20_000_000, 20_000
 
 
 class SetCover(Cover):
