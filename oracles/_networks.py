@@ -32,13 +32,14 @@ def network_of(graph: nx.Graph[Any] | DirectedGraph, *, undirected: bool = False
         raise ValueError(f"graph must be a {kind}, got {shown(graph)}")
     if undirected and graph.is_directed():
         raise ValueError(f"graph must be undirected, got {graph}; pass graph.to_undirected()")
+    given: Any = graph
     if not hasattr(graph, "edges"):
-        named: list[Any] = graph.arc_labels
-        return Network(graph.node_numbers, named, graph.tails.astype(np.int64), graph.heads.astype(np.int64))
-    edges: list[tuple[Hashable, ...]] = list(graph.edges)
+        ends = given.tails.astype(np.int64), given.heads.astype(np.int64)
+        return Network(given.node_numbers, given.arc_labels, *ends)
+    edges: list[tuple[Hashable, ...]] = list(given.edges)
     if undirected and not edges:
         raise ValueError(f"graph must have an edge, got {graph}")
-    number = {node: i for i, node in enumerate(graph)}
+    number = {node: i for i, node in enumerate(given)}
     tails, heads = (
         np.fromiter((number[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1)
     )

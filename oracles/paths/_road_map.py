@@ -98,5 +98,5 @@ def _leads_to(offsets: IntArray, ends: IntArray, start: int, end: int) -> bool:
     from scipy.sparse.csgraph import breadth_first_order
 
     n = len(offsets) - 1
-    graph = csr_array((np.ones(len(ends)), ends, offsets), shape=(n, n))
+    graph: Any = csr_array((np.ones(len(ends)), ends, offsets), shape=(n, n))
     return bool((breadth_first_order(graph, start, return_predecessors=False) == end).any())

@@ -64,7 +64,9 @@ def _close(search: Search) -> None:
         return
     while program.solve_integers():
         program.offer_trees()
-        if search.is_over or program.is_stopped or not program.separate():
+        # `solve_integers` sets this attribute at a limit.
+        is_stopped: bool = program.is_stopped
+        if search.is_over or is_stopped or not program.separate():
             return
 
 
