@@ -52,6 +52,11 @@ class CutProgram:
             ]
         )
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a limit ended HiGHS or the search, or the gap is closed."""
+        return self.is_stopped or self.search.is_over
+
     def _add_degrees(self) -> None:
         """One arc enters a terminal; at most one arc, and no more than leave, enters another node."""
         search, nodes = self.search, np.unique(np.concatenate([self.tails, self.heads]))

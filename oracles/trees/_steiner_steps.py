@@ -64,9 +64,7 @@ def _close(search: Search) -> None:
         return
     while program.solve_integers():
         program.offer_trees()
-        # `solve_integers` sets this attribute at a limit.
-        is_stopped: bool = program.is_stopped
-        if search.is_over or is_stopped or not program.separate():
+        if program.is_over or not program.separate():
             return
 
 
