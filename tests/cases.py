@@ -93,6 +93,7 @@ from oracles import (
     Assortment,
     BruteForce,
     BudgetedInfluence,
+    CapacitatedFlow,
     DeadlineInfluence,
     DegreeHeuristic,
     DependentClickLists,
@@ -421,6 +422,22 @@ DEPOTS = nx.DiGraph([("x", "h"), ("y", "h"), ("y", "s"), ("h", "s"), ("h", "t"),
 LOADS = {"x": -1, "y": -1, "s": 1, "t": 1}
 
 
+PIPES = nx.DiGraph([("a", "b"), ("a", "c"), ("b", "c"), ("c", "b")])
+
+
+def capacitated() -> CapacitatedFlow:
+    return CapacitatedFlow(PIPES, {"a": -2, "c": 2}, capacity=2, lower=[0, 0, 0, 0])
+
+
+def capacitated_flows() -> list[tuple[int, ...]]:
+    """All flows of two units, of which each arc has up to two; entry ``2 i + u - 1`` is u units on arc i."""
+    found = []
+    for ab, ac, bc, cb in product(range(3), repeat=4):
+        if ab + ac == 2 and ab + cb == bc:
+            found.append(tuple(2 * i + u - 1 for i, u in enumerate((ab, ac, bc, cb)) if u))
+    return found
+
+
 def flows(graph: nx.DiGraph, demand: dict[Any, int]) -> list[tuple[int, ...]]:
     """Return the sets of arcs without a cycle at which demands are met, by enumeration."""
     edges = list(graph.edges)
@@ -522,6 +539,7 @@ ORACLES = [
         1.0,
     ),
     OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
+    OracleCase("capacitated_flow", capacitated, capacitated_flows, -1.0, 1.0),
     OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
     OracleCase(
         "steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, TERMINALS), -1.0, 1.0

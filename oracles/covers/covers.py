@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray
 from cmab.validation import listed, shown
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
 from oracles._watch import Watch
 from oracles.anytime import Clock, OnLimit, checked_limits
@@ -108,7 +109,7 @@ class SetCover(Cover):
         return chosen
 
 
-class VertexCover(Cover):
+class VertexCover(Cover, GraphOracle):
     """The sets of nodes that cover every edge, at least cost.
 
     Base arm i is the i-th node of the graph. A super arm may contain more nodes than necessary.
@@ -163,6 +164,7 @@ class VertexCover(Cover):
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         number, _, tails, heads = network_of(graph, undirected=True)
+        self._source = KeptGraph(graph)
         self._arm_names = list(number)
         pairs = np.unique(np.column_stack((np.minimum(tails, heads), np.maximum(tails, heads))), axis=0)
         self._tails, self._heads = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])

@@ -15,9 +15,9 @@ from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.reverse_sets import MODELS, Model
@@ -29,6 +29,7 @@ from oracles.diffusion.spread import (
     threshold_spread,
     triggering_probabilities,
 )
+from oracles.diffusion.threshold_weights import threshold_weights
 from oracles.influence._uncertified import UncertifiedOnce
 from oracles.influence.options import OPTIONS, USUAL, Search, hits_per_unit
 
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _CASCADES, _EPSILON = 2000, 0.1
-_ROUNDING = 1e-9
 
 
-class InfluenceOracle(Oracle):
+class InfluenceOracle(GraphOracle):
     """The sets of `k` seeds, with their expected spread under independent cascades as reward.
 
     A subclass sets `alpha` and `beta` and defines `solve`.
@@ -84,7 +84,7 @@ class InfluenceOracle(Oracle):
         candidates: ArrayLike | None = None,
         model: Model = "ic",
     ) -> None:
-        self.graph = as_directed_graph(graph)
+        self.graph, self._source = as_directed_graph(graph), KeptGraph(graph)
         self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
         self.node_weights = (
             None if node_weights is None else frozen(vector("node_weights", node_weights, n, 0.0))
@@ -119,7 +119,7 @@ class InfluenceOracle(Oracle):
             if (given := getattr(search, name)) != getattr(Search, name):
                 raise ValueError(f"search.{name} must be left out for {type(self).__name__}, got {given!r}")
         self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
-        unasked = epsilon is None and search.first_rr_sets is None and search.max_rr_sets is None
+        unasked = search.first_rr_sets is None and search.max_rr_sets is None
         self.quality = search.quality_if(unasked)
         self._hits_per_unit = hits_per_unit(self.quality)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
@@ -132,9 +132,7 @@ class InfluenceOracle(Oracle):
         """The options of the search; options with their default value are omitted."""
         kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
         kept |= {name: getattr(Search, name) for name in self._fixed}
-        unasked = self.__dict__.get("epsilon") == _EPSILON and not (
-            kept.get("first_rr_sets") or kept.get("max_rr_sets")
-        )
+        unasked = not (kept.get("first_rr_sets") or kept.get("max_rr_sets"))
         if kept.get("quality") == USUAL.quality_if(unasked):
             kept["quality"] = None
         return Search(**kept)
@@ -241,13 +239,7 @@ class InfluenceOracle(Oracle):
         """Return `means`; raise ``ValueError`` unless they are probabilities that the model allows."""
         probabilities = self._check_means(means, 0.0, 1.0)
         if self.model == "lt":
-            sums = np.bincount(self.graph.heads, probabilities, self.graph.n_nodes)
-            if sums.max() > 1.0 + _ROUNDING:
-                node = int(sums.argmax())
-                raise ValueError(
-                    "means of the edges into a node must sum to at most 1 for linear thresholds,"
-                    f" got {sums[node]} at node {self.graph.label(node)!r}"
-                )
+            return threshold_weights("means", probabilities, self.graph)
         return probabilities
 
     def is_feasible(self, super_arm: IntArray) -> bool:

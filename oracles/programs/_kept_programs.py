@@ -39,7 +39,7 @@ def import_highs() -> Any:
 
 
 @cache
-def _silent_highs() -> Any:
+def silent_highs() -> Any:
     """Return the class of HiGHS objects without output.
 
     HiGHS writes a header at the first call other than the choice of options, unless the output is off. From
@@ -94,7 +94,7 @@ class KeptProgram:
         self._set, self._watch = feasible, Watch("HiGHS")
         self._between: Callable[[Outcome], Outcome | FloatArray] | None = None
         self._hi = import_highs()
-        self._highs = _silent_highs()()
+        self._highs = silent_highs()()
         options = {
             "output_flag": False,
             "threads": 1,

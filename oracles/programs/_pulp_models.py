@@ -176,25 +176,6 @@ def _rebuild(
     return problem, columns
 
 
-def degree_model(tails: IntArray, heads: IntArray, room: IntArray, exact: bool) -> tuple[Any, list[Any]]:
-    """Return a PuLP model with at most (or exactly) `room` edges at each node, and its variables."""
-    import pulp
-
-    problem = pulp.LpProblem("matching", pulp.LpMaximize)
-    edges = [problem.add_variable(f"edge{i}", cat="Binary") for i in range(len(tails))]
-    at_node: list[list[Any]] = [[] for _ in room]
-    for edge, u, v in zip(edges, tails, heads, strict=True):
-        at_node[u].append(edge)
-        at_node[v].append(edge)
-    for incident, most in zip(at_node, room, strict=True):
-        if incident:
-            degree = pulp.lpSum(incident)
-            problem += degree == int(most) if exact else degree <= int(most)
-        elif exact and most > 0:
-            raise ValueError("every node must have an edge in a perfect matching")
-    return problem, edges
-
-
 def row_model(
     n_arms: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]
 ) -> tuple[Any, list[Any]]:

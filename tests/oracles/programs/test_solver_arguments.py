@@ -119,7 +119,8 @@ def test_what_keeps_highs_out_is_said(monkeypatch):
     """As where OR-tools was imported first: importing highspy fails."""
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(ImportError, match=r"(?s)highspy.*OR-tools.*another process.*solver="):
-        Matching(nx.path_graph(3))
+        Matching(nx.path_graph(3), method="pulp")
+    assert Matching(nx.path_graph(3)).solve(np.array([0.2, 0.9]), RNG).tolist() == [1]
 
 
 def test_a_solver_of_ones_own_needs_no_highs(monkeypatch):
