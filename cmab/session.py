@@ -362,7 +362,7 @@ class Session(Generic[State]):
             new = in_form(new, old)
         stats: ArmStatistics = other.state
         other.state = stats.relabelled(old, new)
-        other._played = self._played.without(int(stats.counts.sum() - other.state.counts.sum()))
+        other._played = other._played.without(int(stats.counts.sum() - other.state.counts.sum()))
         other.policy = policy
         other._set_support(other._declared)
         return other

@@ -22,6 +22,8 @@ ALL = 0.25
 JOINT = 0.25
 #: For the sum of the outcomes outside the optimum, or of the rewards.
 EARNED = 0.25
+#: Larger rounding errors of means widen the intervals, which are then by relative entropy alone.
+MOST_BLUR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Arms:
         Upper bounds that hold for all arms.
     base, length : float
         The worth of an expectation of 0, and the difference to that of 1.
+    blur : float
+        A bound on the rounding errors of `shares`. It is large if the support is narrow and far from 0.
     """
 
     counts: IntArray
@@ -62,6 +66,7 @@ class Arms:
     surely: FloatArray
     base: float
     length: float
+    blur: float = 0.0
 
     def means_at(self, shares: FloatArray, sign: float) -> FloatArray:
         """Return the means in the units of the outcomes."""
@@ -76,20 +81,25 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     most ``oracle.max_size``, and not over all arms.
     """
     from cmab.confidence._kernels_kl import kl_uppers_of
+    from cmab.confidence._kernels_variances import LEAST_LENGTH, SLACK
 
     low, high = support
     length, n = high - low, stats.n_arms
     counts = np.ascontiguousarray(stats.counts)
     shares = shares_of(stats.means, low, high)
-    deviations = np.ascontiguousarray(stats.deviations) / length / length
+    size = max(abs(low), abs(high)) / length
+    blur = SLACK * size
+    # The squares of outcomes in short intervals are 0 as floats. Without them, the variance is unknown (nan).
+    known = stats.deviations if length >= LEAST_LENGTH else np.full(n, np.nan)
+    deviations = np.ascontiguousarray(known) / length / length + SLACK * counts * size * size
     if oracle.sense == "min":
         shares = np.where(counts > 0, 1.0 - shares, 0.0)
     shares = np.where(counts > 0, shares, 0.0)
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
-    size = min(oracle.max_size, n) if oracle.is_monotone else n
-    lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * n))
+    size = _most_arms(oracle) if oracle.is_monotone else n
+    lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * n), blur)
     share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
-    _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1))
+    _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1), blur)
     # The variance is unknown (nan) if a batch came without its squares.
     most = counts * shares * (1.0 - shares)
     deviations = np.where(deviations <= most, deviations, most)
@@ -99,7 +109,7 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     return Arms(
         counts=counts,
         shares=shares,
-        spreads=deviations + counts * radii**2,
+        spreads=deviations + counts * (radii**2 + blur),
         prices=prices,
         free=np.minimum(free, np.minimum(upper, surely)),
         lower=lower,
@@ -107,20 +117,37 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
         surely=surely,
         base=low if oracle.sense == "max" else -high,
         length=length,
+        blur=blur,
     )
 
 
+def _most_arms(oracle: Oracle) -> int:
+    """Return an upper bound on the number of arms that the reward of a super arm depends on.
+
+    The default of `max_size` counts the entries of a super arm, which are not base arms if their numbers
+    differ.
+    """
+    n = oracle.n_arms
+    is_default = not oracle.is_linear and oracle.n_choices != n and oracle.max_size == oracle.n_choices
+    return n if is_default else min(oracle.max_size, n)
+
+
 def _intervals(
-    counts: IntArray, shares: FloatArray, deviations: FloatArray, level: float
+    counts: IntArray, shares: FloatArray, deviations: FloatArray, level: float, blur: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on each side of each arm, each of which ever fails with probability at most `level`.
 
     They are the better of two confidence sequences, by relative entropy and by empirical variance, which
-    share the level equally.
+    share the level equally. `blur` is a bound on the rounding errors of `shares`.
     """
     from cmab.confidence._kernels_variances import bernstein_radii_of
 
     lower, upper = share_bounds(counts, shares, level / 2.0)
+    if blur > MOST_BLUR:
+        # The mean of the exact outcomes may be anywhere in the interval of the rounding error.
+        lower, _ = share_bounds(counts, np.maximum(shares - blur, 0.0), level / 2.0)
+        _, upper = share_bounds(counts, np.minimum(shares + blur, 1.0), level / 2.0)
+        return lower, upper
     radii, logs = np.empty(len(counts)), np.full(len(counts), -math.log(level / 2.0))
     bernstein_radii_of(counts, np.ascontiguousarray(shares), deviations, logs, 0.0, 1.0, bet_table(), radii)
     return np.maximum(lower, shares - radii), np.minimum(upper, shares + radii)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates._confidence import EARNED, JOINT, Arms
+from cmab.certificates._confidence import EARNED, JOINT, MOST_BLUR, Arms
 from cmab.confidence.variances import bet_table
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
@@ -62,8 +62,8 @@ class LinearBound:
         The factor N_i of each arm.
     delta : float
         The error probability of the certificate, of which the joint sets have their shares.
-    size : int
-        The largest number of arms of a super arm.
+    widest : int
+        The largest number of outcomes in a round.
     independent : bool
         Whether the outcomes of one round are independent.
     """
@@ -73,7 +73,7 @@ class LinearBound:
     horizon: float
     plays: FloatArray
     delta: float
-    size: int
+    widest: int
     independent: bool
 
     def arm_by_arm(self) -> float:
@@ -111,11 +111,11 @@ class LinearBound:
         bets, pays, surcharges = table[:, 0], table[:, 1], table[:, 2]
         out = np.ones(len(arms.counts), np.bool_)
         out[super_arm] = False
-        factor = 1.0 if self.independent else float(self.size)
+        factor = 1.0 if self.independent else float(self.widest)
         costs = factor * (surcharges - math.log(EARNED * self.delta)) / bets
         spread = float(arms.spreads[out].sum())
         best = int(np.argmin(pays / bets * spread + costs))
-        values = -self.plays * arms.shares + pays[best] / bets[best] * arms.spreads
+        values = self.plays * (arms.blur - arms.shares) + pays[best] / bets[best] * arms.spreads
         return values, float(costs[best])
 
     def _inside(self, multiplier: float) -> FloatArray:
@@ -155,7 +155,8 @@ class LinearBound:
         arms, chosen = self.arms, self.family.super_arm
         factors = np.maximum(self.horizon - self.plays[chosen], 0.0)
         width = float((factors * (arms.upper[chosen] - arms.shares[chosen])).sum())
-        if width <= 0.0:
+        # The joint set has no allowance for means with large rounding errors.
+        if width <= 0.0 or arms.blur > MOST_BLUR:
             return best
         # At the best multiplier, the entropy costs about as much as the width that remains.
         count = 1 if self.independent else len(chosen)

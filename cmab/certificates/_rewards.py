@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab.certificates._confidence import EARNED
 from cmab.certificates.played import Played
+from cmab.confidence._kernels_variances import LEAST_LENGTH, SLACK
 from cmab.confidence.variances import bet_table
 
 
@@ -30,7 +31,13 @@ def least_expected(played: Played, reward_range: tuple[float, float], delta: flo
         return 0.0
     low, high = reward_range
     length = high - low
+    if not (math.isfinite(played.total) and math.isfinite(length)):
+        return n * low if sign > 0.0 else -n * high
+    # Bounds on the rounding errors of one reward and of the sum, in units of the length.
+    size = max(abs(low), abs(high)) / length
+    blur, lost = SLACK * size, SLACK * size * n * n
     total = (played.total - n * low) / length if sign > 0.0 else (n * high - played.total) / length
+    total = max(total - lost, 0.0)
     table = bet_table().reshape(-1, 3)
     bets, pays, surcharges = table[:, 0], table[:, 1], table[:, 2]
     has_spread = played.spread is not None
@@ -38,8 +45,10 @@ def least_expected(played: Played, reward_range: tuple[float, float], delta: flo
     # The bets of the second martingale are s = 4 l, up to about 2.3.
     growth = np.expm1(4.0 * bets)
     least = n * float((np.expm1((4.0 * bets * total - logs) / n) / growth).max())
-    if played.spread is not None:
-        squares = 1.0 + played.spread / length / length  # the first square is at most 1
+    # The squares of rewards in short intervals are 0 as floats.
+    if played.spread is not None and length >= LEAST_LENGTH:
+        # The first square is at most 1.
+        squares = 1.0 + played.spread / length / length + n * blur * max(1.0, size)
         least = max(least, float((total - pays / bets * squares - logs / bets).max()))
     least = max(least, 0.0)
     return n * low + length * least if sign > 0.0 else length * least - n * high

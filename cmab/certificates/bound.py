@@ -5,6 +5,7 @@ from __future__ import annotations
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played
+from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.seeding import Seed
@@ -61,14 +62,16 @@ def regret_bound(
         because the policy forgets outcomes.
     ValueError
         If a number is out of range, if the support is unknown or unbounded, or if outcomes or rewards are
-        outside their ranges.
+        outside their ranges. If rewards are sums: also if there are more outcomes than the rounds can have,
+        because outcomes of arms that were not played are not part of what the rounds earned.
 
     Notes
     -----
     If rewards are sums, the regret is a linear function of the means with the factor ``T - N_i`` for arms of
     the optimum and ``-N_i`` for other arms, where ``N_i`` counts the plays of arm i in T rounds. The oracle
     maximises it over all super arms and a confidence set. Every arm that was played must have been reported,
-    or `support` must not contain negative rewards. The page "The regret certificate" has the theorem.
+    or `support` must not contain negative rewards. Every outcome must be of an arm that its round played. The
+    page "The regret certificate" has the theorem.
 
     Examples
     --------
@@ -82,6 +85,7 @@ def regret_bound(
     With 95 % confidence, the best super arm would bring at most 0 more a round than the present choice, 1, 3.
     """
     oracle, stats = statistics_for(policy, state)
+    _check_plays(oracle, stats)
     played = Played()
     if rewards is not None and stats.rounds:
         played = Played(told=stats.rounds, total=real("rewards", rewards), spread=None)
@@ -95,3 +99,16 @@ def regret_bound(
         independent=independent,
         rng=rng,
     )
+
+
+def _check_plays(oracle: Oracle, stats: ArmStatistics) -> None:
+    """Raise ``ValueError`` if the outcomes cannot be those of the arms that were played in the rounds."""
+    if not oracle.is_linear:
+        return
+    most, total = int(stats.counts.max(initial=0)), int(stats.counts.sum())
+    if most > stats.rounds or total > stats.rounds * oracle.max_size:
+        raise ValueError(
+            "state must have at most one outcome of each arm a round, and no more outcomes a round than"
+            f" max_size={oracle.max_size} of the oracle, got {total:,} outcomes in {stats.rounds:,} rounds,"
+            f" at most {most:,} of an arm"
+        )

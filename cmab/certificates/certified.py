@@ -48,8 +48,8 @@ def certified(
         reward_range = interval("reward_range", reward_range)
     if played.valued:
         raise ValueError(
-            "contexts must have neither values nor costs nor features for a bound on the regret, got"
-            f" {played.valued:,} rounds with them"
+            "contexts must have neither values nor costs nor features, and feedback one outcome of each arm,"
+            f" for a bound on the regret, got {played.valued:,} other rounds"
         )
     stats.check_support(*support)
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
@@ -122,7 +122,8 @@ class _Bounds:
         return method, (_least(regret, rounds * best - earned), regret, _least(gap, best - least), gap)
 
     def _linear(self, horizon: float, plays: FloatArray) -> LinearBound:
-        return LinearBound(self.family, self.arms, horizon, plays, self.delta, self.size, self.independent)
+        widest = max(self.size, self.played.widest)
+        return LinearBound(self.family, self.arms, horizon, plays, self.delta, widest, self.independent)
 
     def _unreported(self) -> float:
         """Return the number of plays without an outcome, or an upper bound on it."""

@@ -31,8 +31,11 @@ class Played:
     unreported : int or None
         The number of arms that were played without a report of their outcome; None if it is unknown.
     valued : int
-        The number of rounds with values, costs or features in the context, for which the regret is not
-        bounded.
+        The number of rounds for which the regret is not bounded: rounds with values, costs or features in the
+        context, and for sums of means, rounds with several outcomes of an arm.
+    widest : int
+        The largest number of outcomes in a round. It may exceed the largest super arm of the present oracle,
+        because an earlier policy may have played larger ones.
     """
 
     told: int = 0
@@ -42,13 +45,16 @@ class Played:
     high: float = -math.inf
     unreported: int | None = 0
     valued: int = 0
+    widest: int = 0
 
     def note(self, reward: float) -> None:
         """Add the reward of a round; ``nan`` means that it is unknown."""
         if reward != reward:
             return
         if self.told and self.spread is not None:
-            self.spread += (reward - self.total / self.told) ** 2
+            # A product of huge floats is infinite, whereas a power raises an error.
+            apart = reward - self.total / self.told
+            self.spread += apart * apart
         self.told += 1
         self.total += reward
         self.low, self.high = min(self.low, reward), max(self.high, reward)
@@ -73,14 +79,18 @@ class Played:
         """
         if entries is None:
             return cls(unreported=None)
-        plain = isinstance(entries, list) and len(entries) == 7
+        # Files of the first versions of the record have no `widest`.
+        plain = isinstance(entries, list) and len(entries) in (7, 8)
         if not plain or any(not (entry is None or type(entry) in (int, float)) for entry in entries):
-            raise ValueError(f"the record of rewards must be a list of 7 numbers, got {shown(entries)}")
-        told, total, spread, low, high, unreported, valued = entries
+            raise ValueError(f"the record of rewards must be a list of 7 or 8 numbers, got {shown(entries)}")
+        told, total, spread, low, high, unreported, valued, widest = [*entries, 0][:8]
         low, high = math.inf if low is None else low, -math.inf if high is None else high
-        if None in (told, total, valued) or told < 0 or valued < 0 or (low <= high) != (told > 0):
+        # The sums of huge rewards are not finite.
+        total, spread = math.nan if total is None else total, math.inf if spread is None else spread
+        is_count = all(type(number) is int and number >= 0 for number in (told, valued, widest))
+        if not is_count or (low <= high) != (told > 0):
             raise ValueError(f"the record of rewards must fit the number of rewards, got {shown(entries)}")
-        return cls(told, total, spread, low, high, unreported, valued)
+        return cls(told, total, spread, low, high, unreported, valued, widest)
 
 
 def note_round(played: Played, policy: AnyPolicy, ticket: Ticket, feedback: Feedback) -> None:
@@ -93,6 +103,9 @@ def note_round(played: Played, policy: AnyPolicy, ticket: Ticket, feedback: Feed
     oracle = getattr(policy, "oracle", None)
     if played.unreported is not None and getattr(oracle, "is_linear", False):
         played.unreported += len(ticket.super_arm) + ticket.gone - len(feedback.arms)
+    played.widest = max(played.widest, len(feedback.arms))
     context = ticket.context
-    if context is not None and any(part != "available" for part in context.parts):
+    has_values = context is not None and any(part != "available" for part in context.parts)
+    has_repeats = feedback.pulls is not None and bool((feedback.pulls > 1).any())
+    if has_values or (has_repeats and getattr(oracle, "is_linear", False)):
         played.valued += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 
 from cmab.arrays import IntArray
 from cmab.oracle import Sense
@@ -127,7 +128,7 @@ class RegretCertificate:
             ("bring", "more a round than") if self.sense == "max" else ("cost", "less a round than")
         )
         return (
-            f"{self._confidence}, {best} would {verb} at most {_number(self.exact_gap)} {relation} {named}."
+            f"{self._confidence}, {best} would {verb} at most {_raised(self.exact_gap)} {relation} {named}."
         )
 
     def regret_in_words(self, best: str = "the best super arm") -> str:
@@ -139,20 +140,23 @@ class RegretCertificate:
         unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
             f"{self._confidence}, the {_counted(self.rounds)} so far {verb} at most"
-            f" {_number(self.exact_regret)} {relation} than {best} would have.{unseen}"
+            f" {_raised(self.exact_regret)} {relation} than {best} would have.{unseen}"
         )
 
     @property
     def _confidence(self) -> str:
-        return f"With {100.0 * (1.0 - self.delta):.6g} % confidence"
+        if self.delta < 1e-6:
+            return f"With confidence 1 - {self.delta:g}"
+        return f"With {100.0 * (1.0 - self.delta):.10g} % confidence"
 
 
-def _number(value: float) -> str:
-    """Return a bound, rounded up to three digits or to a whole number."""
-    if value >= 100.0 or value <= 0.0:
-        return f"{math.ceil(value):,}"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / unit - 1e-6) * unit:.3g}"
+def _raised(bound: float) -> str:
+    """Return `bound` rounded up, because a smaller number would not be a bound."""
+    if bound <= 0.0 or 100.0 <= bound < 1e15:
+        return f"{math.ceil(bound):,}"
+    exact = Decimal(repr(float(bound)))
+    step = Decimal(1).scaleb(exact.adjusted() - 2)
+    return f"{float(exact.quantize(step, ROUND_CEILING)):.3g}"
 
 
 def _counted(rounds: int) -> str:
