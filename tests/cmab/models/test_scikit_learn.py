@@ -59,7 +59,7 @@ PLACES = {
     "cascade": lambda: CascadeModel(_FEW[:4], RankedTopK(4, 2)),
     "coverage": coverage,
 }
-#: Each oracle with one estimator, and each estimator with at least one oracle. `test_all` has all pairs.
+#: Each oracle with one estimator, and each estimator with at least one oracle.
 PAIRS = list(zip(PLACES, [*ESTIMATORS, *ESTIMATORS], strict=False))
 
 
