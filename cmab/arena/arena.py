@@ -62,7 +62,7 @@ class Arena:
     ...     return oracle, SemiBandit(BernoulliArms(rng.random(10)), oracle)
     >>> problem = Problem("ten arms", "top-k", ten_arms, horizon=1000, source="an example")
     >>> Arena([problem], [Entry.of(CTS), Entry.of(CUCB)])
-    Arena(1 problem, 2 entries, 16 pieces)
+    Arena(1 problem, 2 entries, 12 pieces)
     """
 
     def __init__(

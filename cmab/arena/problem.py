@@ -98,7 +98,7 @@ class Problem:
     horizon: int
     source: str
     held_out: bool = False
-    replications: int = 8
+    replications: int = 6
     batch: int = 1
     delay: int | Callable[[int, np.random.Generator], int] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -151,7 +151,7 @@ class RegretCertificate:
 
 
 def _raised(bound: float) -> str:
-    """Return `bound` rounded up to three digits or to a whole number; a smaller number would not be a bound."""
+    """Return `bound` rounded up, because a smaller number would not be a bound."""
     if bound <= 0.0 or 100.0 <= bound < 1e15:
         return f"{math.ceil(bound):,}"
     exact = Decimal(repr(float(bound)))

@@ -268,18 +268,20 @@ def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
         drawn.append(tuple(chosen.tolist()))
     n, mass = len(drawn), 0.0
     half, names = n // 2, list(dict.fromkeys(drawn))[:_MOST_NAMES]
-    first = set(drawn[:half])
+    first, known = set(drawn[:half]), set(names)
     for arm in names:
         claimed = policy.propensity(state, np.array(arm, np.int64), context)
         text = "the propensity of {} in round {} must be a probability, got {!r}"
-        good = claimed is not None and 0.0 < claimed <= 1.0 + 1e-12
-        require(good, "propensity", text, arm, number, claimed)
-        chance = min(float(claimed or 0.0), 1.0)
+        if claimed is None:  # the policy knows the propensities of other super arms only
+            known.discard(arm)
+            continue
+        require(0.0 < claimed <= 1.0 + 1e-12, "propensity", text, arm, number, claimed)
+        chance = min(float(claimed), 1.0)
         mass += chance if arm in first else 0.0
         text = "in round {}, {} was selected in {} of {} draws, but its propensity is {:.6g}"
         told = (number, arm, drawn.count(arm), n, chance)
         require(binomtest(drawn.count(arm), n, chance).pvalue > _LEVEL, "propensity", text, *told)
-    if set(names) != set(drawn):
+    if known != set(drawn):
         return len(names)
     # Super arms of the first half have a total probability, which the second half tests.
     text = (

@@ -36,17 +36,14 @@ _two: Means = partial(leading, k=10, high=0.6, low=0.4)
 _three: Means = partial(levels, values=(0.2, 0.5, 0.8))
 
 LINEAR = [
-    Problem("top 5 of 20", "top-k", partial(top_k, n=20, k=5), 10_000, _CHEN, replications=10),
-    Problem(
-        "top 10 of 100", "top-k", partial(top_k, n=100, k=10, means=_low), 10_000, _CHEN, replications=10
-    ),
+    Problem("top 5 of 20", "top-k", partial(top_k, n=20, k=5), 10_000, _CHEN),
+    Problem("top 10 of 100", "top-k", partial(top_k, n=100, k=10, means=_low), 10_000, _CHEN),
     Problem(
         "top 10 of 50, two levels",
         "top-k",
         partial(top_k, n=50, k=10, means=_two),
         10_000,
         _KVETON,
-        replications=10,
     ),
     Problem(
         "top 50 of 1000", "top-k", partial(top_k, n=1000, k=50, means=skewed), 5_000, "many arms, few rounds"
@@ -57,7 +54,6 @@ LINEAR = [
         partial(top_k, n=100, k=10, means=_rare),
         10_000,
         "clicks are rare",
-        replications=10,
     ),
     Problem(
         "top 10 of 100, narrow",
@@ -65,7 +61,6 @@ LINEAR = [
         partial(top_k, n=100, k=10, spread=0.1),
         10_000,
         _NARROW,
-        replications=10,
     ),
     Problem(
         "top 20 of 200, scaled",
@@ -73,7 +68,6 @@ LINEAR = [
         partial(top_k, n=200, k=20, scale=0.1),
         10_000,
         _NARROW,
-        replications=10,
     ),
     Problem(
         "top 10 of 100, exact",
@@ -81,7 +75,6 @@ LINEAR = [
         partial(top_k, n=100, k=10, spread=0.0),
         10_000,
         _NARROW,
-        replications=10,
     ),
     Problem(
         "top 8 of 40, half exact",
@@ -89,7 +82,6 @@ LINEAR = [
         partial(half_deterministic, n=40, k=8),
         10_000,
         _NARROW,
-        replications=10,
     ),
     Problem(
         "top 5 of 30, Beta",
@@ -104,7 +96,6 @@ LINEAR = [
         partial(top_k, n=60, k=10, means=_three, coupling=0.8),
         10_000,
         "Degenne and Perchet (NIPS 2016): outcomes of a round are correlated",
-        replications=10,
     ),
     Problem(
         "one of each of 10 classes",
@@ -112,7 +103,6 @@ LINEAR = [
         partial(one_of_each, classes=10, size=8),
         10_000,
         _KVETON,
-        replications=10,
     ),
     Problem("matching 6 x 6", "matching", partial(matching, left=6, right=6), 5_000, _COMBES),
     Problem(
@@ -139,7 +129,6 @@ LINEAR = [
         partial(layered_path, layers=4, width=4),
         10_000,
         _COMBES,
-        replications=10,
     ),
     Problem(
         "road, Beta delays",
@@ -151,14 +140,13 @@ LINEAR = [
     Problem(
         "two paths in a grid", "path", partial(two_paths, size=5), 2_000, "Suurballe (1974): a spare path"
     ),
-    Problem("tree of a 5 x 5 grid", "tree", partial(grid_tree, size=5), 10_000, _COMBES, replications=10),
+    Problem("tree of a 5 x 5 grid", "tree", partial(grid_tree, size=5), 10_000, _COMBES),
     Problem(
         "tree of 30 nodes, small costs",
         "tree",
         partial(random_tree, n=30, edges=90, means=_cheap),
         10_000,
         _COMBES,
-        replications=10,
     ),
     Problem(
         "tree of a 6 x 6 grid, scaled",
@@ -166,7 +154,6 @@ LINEAR = [
         partial(grid_tree, size=6, scale=0.2),
         10_000,
         _NARROW,
-        replications=10,
     ),
     Problem(
         "knapsack of 30",
@@ -174,7 +161,6 @@ LINEAR = [
         partial(knapsack, n=30, capacity=40),
         10_000,
         "Chen et al. (2016)",
-        replications=10,
     ),
     Problem(
         "knapsack of 80, coupled",
@@ -182,7 +168,6 @@ LINEAR = [
         partial(knapsack, n=80, capacity=60, coupling=0.5),
         10_000,
         "Degenne and Perchet (NIPS 2016): outcomes of a round are correlated",
-        replications=10,
     ),
     Problem(
         "two sets of 12",
@@ -190,7 +175,6 @@ LINEAR = [
         partial(sets, count=2, size=12, good=0.9, bad=0.8),
         10_000,
         _PERRAULT,
-        replications=10,
     ),
     Problem(
         "two sets of 50",
@@ -198,7 +182,6 @@ LINEAR = [
         partial(sets, count=2, size=50, good=0.55, bad=0.5),
         10_000,
         _PERRAULT,
-        replications=10,
     ),
     Problem(
         "eight sets of 6",
@@ -206,7 +189,6 @@ LINEAR = [
         partial(sets, count=8, size=6, good=0.6, bad=0.5),
         10_000,
         _PERRAULT,
-        replications=10,
     ),
     Problem(
         "three sets of 20, coupled",
@@ -214,7 +196,6 @@ LINEAR = [
         partial(sets, count=3, size=20, good=0.6, bad=0.5, coupling=0.5),
         10_000,
         "Degenne and Perchet (NIPS 2016): outcomes of a round are correlated",
-        replications=10,
     ),
     Problem(
         "two sets of 20, narrow",
@@ -222,6 +203,5 @@ LINEAR = [
         partial(sets, count=2, size=20, good=0.55, bad=0.5, spread=0.3),
         10_000,
         _NARROW,
-        replications=10,
     ),
 ]

@@ -78,7 +78,6 @@ LISTS = [
         partial(kveton, n=16, k=4, high=0.2, gap=0.15),
         10_000,
         _CASCADES,
-        replications=10,
     ),
     Problem(
         "list, 5 of 50",
@@ -86,7 +85,6 @@ LISTS = [
         partial(cascade, n=50, k=5, reward="disjunctive", a=1.0, b=5.0),
         10_000,
         _CASCADES,
-        replications=10,
     ),
     Problem(
         "list, 10 of 200, rare clicks",
@@ -101,7 +99,6 @@ LISTS = [
         partial(cascade, n=20, k=4, reward="conjunctive", a=8.0, b=1.0),
         10_000,
         "Kveton et al. (NIPS 2015): combinatorial cascading bandits",
-        replications=10,
     ),
     Problem(
         "list of dependent clicks, 4 of 30",
@@ -122,7 +119,6 @@ LISTS = [
         partial(agrawal, n=10, k=4, gap=0.1),
         10_000,
         _MNL,
-        replications=10,
     ),
     Problem(
         "assortment 4 of 20",
@@ -130,7 +126,6 @@ LISTS = [
         partial(shop, n=20, k=4, low=0.0, high=1.0, prices=(0.5, 1.0)),
         10_000,
         _MNL,
-        replications=10,
     ),
     Problem(
         "assortment 5 of 50, dear items",
@@ -138,6 +133,5 @@ LISTS = [
         partial(dear, n=50, k=5),
         10_000,
         "prices reduce demand",
-        replications=10,
     ),
 ]

@@ -83,7 +83,6 @@ ROUNDS = [
         300,
         "campaigns are planned some at a time",
         batch=10,
-        replications=4,
     ),
     Problem(
         "delays, top 5 of 40",

@@ -50,7 +50,7 @@ def coverage(
 
 
 def clubs(rng: Rng, *, k: int) -> tuple[MaxCoverage, Coverage]:
-    """Draw invitations to women in a real network; an invited woman may bring the events that she attended."""
+    """Draw a coverage problem on a real network of women and the events that they attended."""
     graph = nx.davis_southern_women_graph()
     left = set(graph.graph["top"])
     means = uniform(rng, graph.number_of_edges(), 0.0, 0.6)
@@ -138,7 +138,6 @@ SPREADING = [
         partial(trivalent, name="karate_club_graph", k=3, feedback="edge", levels=(0.02, 0.1, 0.3)),
         400,
         _KARATE,
-        replications=4,
     ),
     Problem(
         "influence in a club, steps",
@@ -146,7 +145,6 @@ SPREADING = [
         partial(trivalent, name="karate_club_graph", k=3, feedback="node", levels=(0.02, 0.1, 0.3)),
         400,
         _NODES,
-        replications=4,
     ),
     Problem(
         "influence on 60 people, arcs",
@@ -154,7 +152,6 @@ SPREADING = [
         partial(scale_free, n=60, k=3, feedback="edge", high=0.4),
         300,
         _INFLUENCE,
-        replications=4,
     ),
     Problem(
         "influence on 60 people, credit",
@@ -162,7 +159,6 @@ SPREADING = [
         partial(small_world, n=60, k=4, feedback="credit", high=0.4),
         400,
         "Vaswani et al. (2015): one of the possible causes gets the credit",
-        replications=4,
     ),
     Problem(
         "influence on 120 people, communities",
@@ -170,7 +166,6 @@ SPREADING = [
         partial(weighted, n=120, k=5, feedback="edge"),
         300,
         "Kempe, Kleinberg, Tardos (KDD 2003): weighted cascade",
-        replications=4,
     ),
     Problem(
         "influence on 200 people, few rounds",
@@ -178,6 +173,5 @@ SPREADING = [
         partial(scale_free, n=200, k=10, feedback="edge", high=0.2),
         200,
         "campaigns have few rounds",
-        replications=4,
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy
+from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy, RandomPolicy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -30,6 +30,13 @@ class UCB(IndexPolicy):
     def indices(self, stats, rng):
         radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
         return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
+
+
+class Certain(RandomPolicy):
+    """Claims that each of its random choices was certain."""
+
+    def propensity(self, state, super_arm, context):
+        return 1.0
 
 
 class MinusRadius(UCB):
@@ -571,6 +578,7 @@ FAULTS = [
     Fault(WritesContext, "tickets"),
     Fault(WritesSuperArm, "tickets"),
     Fault(KeepsContext, "tickets"),
+    Fault(Certain, "propensity"),
 ]
 
 SOUND = [UCB, CUCB, DrawsToLearn, RightPropensity, with_own_state]
