@@ -20,6 +20,7 @@ from cmab.testing._trials import prepared
 _GAP = 0.04
 _RUNS, _AT_LEAST = 200, 3
 _REQUESTS = 300
+_MOST_PULLS = 10**9
 _UNKNOWN = 0.5
 _TOLERANCE = 1e-9
 
@@ -51,6 +52,20 @@ class Close(Environment):
             return self.means[arms] + self.scale * rng.standard_normal(len(arms))
         chances = (self.means[arms] - self.low) / (self.high - self.low)
         return np.where(rng.random(len(arms)) < chances, self.high, self.low)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        # Sums are drawn at once, because some explorers ask for ever larger batches.
+        if not self.is_bounded:
+            sums = rng.normal(pulls * self.means[arms], self.scale * np.sqrt(pulls))
+            apart = self.scale**2 * np.where(pulls > 1, rng.chisquare(np.maximum(pulls - 1, 1)), 0.0)
+            return sums, sums**2 / pulls + apart
+        chances = (self.means[arms] - self.low) / (self.high - self.low)
+        hits = rng.binomial(pulls, chances)
+        return self.low * (pulls - hits) + self.high * hits, self.low**2 * (
+            pulls - hits
+        ) + self.high**2 * hits
 
 
 class Run(NamedTuple):
@@ -89,6 +104,8 @@ def _runs(subject: Subject, look: Callable[[Run], bool]) -> tuple[int, int]:
             if session.is_done:
                 break
             ticket = session.ask()
+            if ticket.pulls > _MOST_PULLS:
+                break
             session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
             if look(Run(session.state, place)):
                 bad += 1

@@ -22,6 +22,7 @@ from cmab.testing._explorer_runs import Subject, require_answer
 from cmab.ticket import Ticket
 
 _REQUESTS = 40
+_MOST_PULLS = 10**9
 
 
 class Constant(Environment):
@@ -39,6 +40,14 @@ class Constant(Environment):
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         return self.means[arms]
+
+    def pull_many(
+        self,
+        arms: IntArray,
+        pulls: IntArray,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[FloatArray, FloatArray]:
+        return pulls * self.means[arms], pulls * self.means[arms] ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,8 @@ def reports(subject: Subject) -> Iterator[Reported]:
         if session.is_done:
             return
         ticket = session.ask()
+        if ticket.pulls > _MOST_PULLS:
+            return
         arms = rng.permutation(np.array(ticket.super_arm))
         size = (len(arms), min(ticket.pulls, 1000))
         outcomes = low + (high - low) * rng.choice(np.array([0.0, 0.03, 0.37, 0.62, 0.999, 1.0]), size)
@@ -167,6 +178,8 @@ def check_constant_outcomes(subject: Subject) -> Finding:
                 if session.is_done:
                     break
                 ticket = session.ask()
+                if ticket.pulls > _MOST_PULLS:
+                    break
                 session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
                 answer = np.array(session.recommend())
                 require_answer(answer, subject.explorer.n_arms)

@@ -25,6 +25,7 @@ Calls = Iterator[tuple[str, Callable[[np.random.Generator], object]]]
 
 _ROUNDS = 30
 _REQUESTS = 40
+_MOST_PULLS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,8 @@ def explorer_steps(explorer: Any, environment: Any, seed: int, requests: int = _
         if session.is_done:
             break
         ticket = session.ask()
+        if ticket.pulls > _MOST_PULLS:
+            break
         session.tell(environment.sample(ticket.super_arm.copy(), ticket.pulls, coins))
         ends = explorer.intervals(session.state)
         told = () if ends is None else tuple(np.array(end) for end in ends)

@@ -186,7 +186,7 @@ class WarnsAtFirst(IndexPolicy):
 
     def indices(self, stats, rng):
         bonus = np.sqrt(1.5 * np.log(stats.rounds + 1) / stats.counts)
-        return np.where(np.isnan(bonus), np.inf, stats.means + bonus)
+        return np.nan_to_num(stats.means + bonus, nan=1e6, posinf=1e6)
 
 
 class Jittered(IndexPolicy):
@@ -213,34 +213,31 @@ class WithPrior(IndexPolicy):
 
 
 class Listed(Policy):
-    """Keeps Python lists in its own state."""
+    """Keeps Python lists in its own state, and forgets nothing."""
 
     oracle = TopK(N, K)
 
     def initial_state(self):
-        return Book({})
+        return Book([[] for _ in range(N)])
 
     def select(self, state, rng):
-        rounds = sum(len(told) for told in state.outcomes.values())
+        rounds = sum(map(len, state.outcomes))
         scores = [
-            np.mean(state.outcomes[str(arm)])
-            + math.sqrt(2 * math.log(1 + rounds) / len(state.outcomes[str(arm)]))
-            if state.outcomes.get(str(arm))
-            else 9.0
-            for arm in range(N)
+            np.mean(told) + math.sqrt(2 * math.log(1 + rounds) / len(told)) if told else 9.0
+            for told in state.outcomes
         ]
         return self.oracle.solve(np.array(scores), rng)
 
     def update(self, state, feedback):
         for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
-            state.outcomes[str(arm)] = [*state.outcomes.get(str(arm), []), outcome]
+            state.outcomes[arm] = [*state.outcomes[arm], outcome]
 
 
 @dataclass
 class Book:
     """All outcomes of each arm."""
 
-    outcomes: dict
+    outcomes: list
 
 
 @dataclass
@@ -298,7 +295,7 @@ class Mixed(IndexPolicy):
         return share + (1 - self.epsilon) * bool(np.array_equal(greedy, super_arm))
 
 
-class Windowed(Policy):
+class Forgets(Policy):
     """Forgets: only the last 200 outcomes count."""
 
     oracle = TopK(N, K)
@@ -563,7 +560,7 @@ class Strings(Base2):
 
 
 ORACLES = [Slots, Loops, Cached, Lazy, Shuffled, Pooled, Careful, Cheapest, Reliable]
-POLICIES = [WarnsAtFirst, Jittered, GaussianSampler, WithPrior, Listed, Commits, Mixed, Windowed]
+POLICIES = [WarnsAtFirst, Jittered, GaussianSampler, WithPrior, Listed, Commits, Mixed, Forgets]
 ENVIRONMENTS = [Base, DrawsAll, Sorted, Counting, Uneven, Certain, Unrewarded, Common, Gaussian]
 EXPLORERS = [Base2, OneByOne, Batches, WithIntervals, OwnState, Steps, FixedBudget, Strings]
 
