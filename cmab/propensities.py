@@ -102,8 +102,7 @@ def estimate_propensity(
 
     Examples
     --------
-    >>> from cmab import CTS, Session
-    >>> from cmab.logs import estimate_propensity
+    >>> from cmab import CTS, Session, estimate_propensity
     >>> from oracles import TopK
     >>> session = Session(CTS(TopK(3, k=1)), rng=0)
     >>> ticket = session.ask()
