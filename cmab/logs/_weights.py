@@ -54,8 +54,7 @@ def weights_of(
     if bad:
         where = f"{_COLUMN[kind]} of the log" if loggers is None else "logging"
         raise ValueError(
-            f"{where} must give the logged choices probabilities above 0, but does not in {in_words(bad)};"
-            " Campaign(..., propensity_draws=200) logs those of any policy"
+            f"{where} must give the logged choices probabilities above 0, but does not in {in_words(bad)}"
         )
     chances = np.array(had, dtype=np.float64)
     with np.errstate(over="ignore"):

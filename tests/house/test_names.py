@@ -21,17 +21,7 @@ RESULTS |= {
     "SolverCertificate",
     "RobustCertificate",
 }
-RESULTS |= {
-    "Request",
-    "Ticket",
-    "Summary",
-    "LoggedRound",
-    "Mixture",
-    "RewardGaps",
-    "Context",
-    "Feedback",
-    "Propensity",
-}
+RESULTS |= {"Request", "Ticket", "Summary", "LoggedRound", "Mixture", "RewardGaps", "Context", "Feedback"}
 
 
 def kind(annotation):

@@ -68,8 +68,7 @@ def test_threads_share_an_oracle(name):
             for i, answer, constrained in answers:
                 assert answer == expected[i]
                 assert constrained.tolist() == kept[i]
-    if hasattr(oracle, "_pool"):
-        assert len(oracle._pool._free) <= THREADS
+    assert len(oracle._pool._free) <= THREADS
 
 
 def test_threads_that_come_and_go_leave_one_program():

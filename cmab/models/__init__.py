@@ -1,1 +1,0 @@
-"""Policies with any estimator of the scikit-learn convention as the model of the means."""
