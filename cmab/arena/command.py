@@ -130,6 +130,7 @@ def run_command(options: argparse.Namespace, place: Path) -> Iterator[str]:
         standings = request.standings(arenas, store)
         left = sum(len(arena.missing(store)) for arena in arenas)
     yield standings.table()
+    yield from _absences(standings, request.mine)
     if left:
         yield f"{left:,} pieces are missing, so the scores are preliminary"
     if options.out is not None:
@@ -139,6 +140,18 @@ def run_command(options: argparse.Namespace, place: Path) -> Iterator[str]:
         yield f"written: {options.record}"
     if stopped is not None:
         raise stopped
+
+
+def _absences(standings: Standings, entries: list[Entry]) -> Iterator[str]:
+    """Yield the problems that entries rejected, because an error of a user's policy also looks like this."""
+    for entry in entries:
+        reasons = {
+            problem: reason for (problem, name), reason in standings.refused.items() if name == entry.name
+        }
+        if reasons:
+            problem, reason = next(iter(reasons.items()))
+            count = f"{len(reasons):,} problem{'s' if len(reasons) > 1 else ''}"
+            yield f"{entry.name} does not play {count}; the first is {problem}: {reason}"
 
 
 def written(standings: Standings, folder: Path) -> Iterator[str]:

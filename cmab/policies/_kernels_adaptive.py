@@ -18,6 +18,8 @@ LONGEST = 8.0
 # A sum of weights below this value is scaled to 1, and no weight is then below the second value.
 _SMALL, _LEAST = 1e-100, 1e-150
 _GOLDEN = 0.6180339887498949
+# In a shorter support, squared deviations lose digits or vanish, because they are below the smallest number.
+_SHORTEST = 1e-140
 
 
 @learn_kernel
@@ -86,7 +88,7 @@ def point_at(weights, n_points, uniform):
 
 
 @lean_kernel
-def pooled_dispersion(counts, means, deviations, low, scale, coins):
+def pooled_dispersion(counts, means, deviations, low, length, coins):
     """Return the squared deviations of all arms, divided by those of coins with the same means; at most 1.
 
     Write the squared deviations of coins to `coins`, or 0 for arms that have no dispersion of their own.
@@ -94,11 +96,11 @@ def pooled_dispersion(counts, means, deviations, low, scale, coins):
     degrees, total, unit = 0.0, 0.0, 0.0
     for i in range(counts.shape[0]):
         coins[i] = 0.0
-        if counts[i] > 1:
+        if counts[i] > 1 and length > _SHORTEST:
             n, share, squares = (
                 float(counts[i]),
-                share_at(means[i], low, scale),
-                deviations[i] * scale * scale,
+                share_at(means[i], low, length),
+                deviations[i] / length / length,
             )
             # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
             # for any outcomes, and for coins it is the same number.
@@ -113,9 +115,10 @@ def pooled_dispersion(counts, means, deviations, low, scale, coins):
 
 
 @lean_kernel
-def share_at(value, low, scale):
+def share_at(value, low, length):
     """Return `value` as a fraction of the support, clipped to [0, 1]."""
-    return min(max((value - low) * scale, 0.0), 1.0)
+    # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
+    return min(max((value - low) / length, 0.0), 1.0)
 
 
 @lean_kernel
@@ -145,8 +148,7 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
     m, n_points, low, length = counts.shape[0], int(reals[POINTS]), reals[LOW], reals[HIGH] - reals[LOW]
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
-    scale = 1.0 / length
-    pooled, average = pooled_dispersion(counts, means, deviations, low, scale, out), 0.0
+    pooled, average = pooled_dispersion(counts, means, deviations, low, length, out), 0.0
     for i in range(m):
         average += counts[i]
     average /= m
@@ -157,8 +159,8 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
         if int(groups[arm]) != group:
             group = int(groups[arm])
             p = point_at(memory[group * n_points :], n_points, rng.random())
-        share = share_at(means[arm], low, scale)
-        weight = weight_of(float(counts[arm]), share, deviations[arm] * scale * scale, out[arm], pooled)
+        share = share_at(means[arm], low, length)
+        weight = weight_of(float(counts[arm]), share, deviations[arm] / length / length, out[arm], pooled)
         a, b = wins[p] + weight * share, losses[p] + weight * (1.0 - share)
         theta, factor = a / (a + b), factor_of(counts[arm], average, rate)
         if factor > 0.0:

@@ -50,7 +50,8 @@ class AdaptiveCTS(CompiledIndexPolicy):
         Label of each arm's group. The default is `Oracle.arm_groups`, which oracles of influence define by
         the in-degree of the head of an arc. If the oracle defines no groups, all arms form one group.
     support : tuple of float
-        Interval of the outcomes. Outcomes outside count as its nearest end.
+        Interval of the outcomes. If outcomes are outside, a mean outside counts as the nearest end, and in
+        the posterior of the prior, each outcome does.
 
     Examples
     --------

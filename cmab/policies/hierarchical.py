@@ -56,7 +56,8 @@ class HierarchicalCTS(CompiledIndexPolicy):
         ``"sample"`` uses draws as indices. ``"mean"`` uses posterior means: the policy then only exploits,
         and has no guarantee without other exploration (see `ForcedExploration`).
     support : tuple of float
-        Interval of the outcomes. Outcomes outside count as its nearest end.
+        Interval of the outcomes. If outcomes are outside, a mean outside counts as the nearest end, and in
+        the posterior of the prior, each outcome does.
 
     Examples
     --------

@@ -24,6 +24,10 @@ MODULE = """
         def indices(self, stats, rng):
             return np.where(stats.counts > 0, stats.means + 0.2 / np.sqrt(np.maximum(stats.counts, 1)), 1.0)
 
+    class Everything(MyPolicy):
+        def select(self, state, rng, context=None):
+            return np.arange(self.oracle.n_arms)  # more arms than a super arm may have
+
     def short(oracle):
         return CUCB(oracle, radius_factor=0.2)
 
@@ -68,6 +72,15 @@ def test_a_policy_of_a_user_is_in_the_table(package, capsys):
     }
     assert main(arguments("--policy", "mypackage:MyPolicy", "--out", "found")) == 0
     assert "0 of 6 pieces to do" in capsys.readouterr().out
+
+
+def test_a_policy_with_infeasible_super_arms_is_named_with_the_reason(package, capsys):
+    given = ("--policy", "mypackage:Everything", "--policy", "mypackage:short")
+    assert main(arguments(*given, "--out", "found")) == 0
+    shown = capsys.readouterr().out
+    assert "Everything does not play 1 problem; the first is my ads: " in shown
+    assert "[0, 1, 2, 3, 4, 5]" in shown.split("does not play")[1]
+    assert "short does not play" not in shown
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,19 @@ def test_a_scale_that_is_a_power_of_two_changes_nothing():
         four.update(states[1], Feedback(chosen[1], 4.0 * outcomes))
 
 
+@pytest.mark.parametrize("length", [3.0, 49.0, 103.0, 0.49, 1e6, 1e-100, 1e-170, 1e-300])
+def test_the_scale_of_the_support_does_not_matter(length):
+    """Outcomes at an end of the support are those of coins, and tiny squared deviations do not vanish."""
+    indices = {}
+    for scale in (1.0, length):
+        policy = AdaptiveCTS(TopK(4, 1), support=(0.0, scale))
+        state = policy.initial_state()
+        for j in range(40):
+            policy.update(state, Feedback([0, 1, 2], [scale, 0.0, scale if j % 3 else 0.0]))
+        indices[scale] = policy.indices(state, np.random.default_rng(0)) / scale
+    np.testing.assert_allclose(indices[length], indices[1.0], rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_outcomes_in_a_tenth_of_the_support_are_learned_as_fast():
     """Regret in units of the outcomes, against CTS, 8 paired replications: 4 against more than 50 there."""
