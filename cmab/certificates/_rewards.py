@@ -8,7 +8,6 @@ import numpy as np
 
 from cmab.certificates._confidence import EARNED
 from cmab.certificates.played import Played
-from cmab.confidence._kernels_variances import LEAST_LENGTH, SLACK
 from cmab.confidence.variances import bet_table
 
 
@@ -26,6 +25,8 @@ def least_expected(played: Played, reward_range: tuple[float, float], delta: flo
     most that for the mean of all r. Both supermartingales are mixed over a table of bets, and each has half
     of the share of delta if both can be computed.
     """
+    from cmab.confidence._kernels_variances import LEAST_LENGTH, SLACK
+
     n = played.told
     if n == 0:
         return 0.0

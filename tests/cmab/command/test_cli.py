@@ -183,9 +183,9 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     first = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
-    assert first.startswith("learner: Thompson")
+    assert first.startswith("learner: Learner")
     assert process.returncode == 130, err
-    assert "Thompson" in out
+    assert "Learner" in out
     assert "interrupted" in err
     assert "Traceback" not in err
     assert (tmp_path / "table.csv").is_file()
