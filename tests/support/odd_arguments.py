@@ -124,6 +124,8 @@ def argument_lists(count, rng):
                 continue
             if action.nargs != 0:
                 words.append(_value(action, rng))
+        if command == ("arena",):  # all matches would take half an hour
+            words += ["--list"] if rng.random() < 0.5 else ["--only", "no such problem"]
         if rng.random() < 0.1:
             words.insert(int(rng.integers(len(words) + 1)), str(rng.choice(STRAY)))
         yield words
