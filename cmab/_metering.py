@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +21,13 @@ class Meter:
         Wall-clock seconds in them.
     """
 
-    def __init__(self, oracle: object) -> None:
+    def __init__(self, oracle: Any) -> None:
         self.oracle = oracle
         self.calls, self.seconds = 0, 0.0
         self._is_running = False
+        self._of_call: float | None = None
+        self._of_round: float | None = None
+        self._latest = math.nan
 
     def measure(self, solve: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Return the result of `solve`."""
@@ -31,12 +35,38 @@ class Meter:
         if self._is_running:
             return solve(*arguments, **named)
         self._is_running, started = True, time.perf_counter()
+        self._of_call = None
         try:
-            return solve(*arguments, **named)
+            answer = solve(*arguments, **named)
+            self._include(self._of_call)
+            return answer
         finally:
             self.seconds += time.perf_counter() - started
             self.calls += 1
             self._is_running = False
+
+    def report(self, ratio: float) -> None:
+        """Store the approximation ratio that the present call proved."""
+        self._of_call = ratio
+
+    def _include(self, ratio: float | None) -> None:
+        """Include the ratio of a call, which is the declared one if the call reported none."""
+        if ratio is None:
+            ratio = self.oracle.alpha * self.oracle.beta
+        if self._of_round is not None and not math.isnan(ratio):
+            worse = min if self.oracle.sense == "max" else max
+            # The first operand is returned if a comparison with nan is false.
+            ratio = worse(self._of_round, ratio)
+        self._of_round = ratio
+
+    def take_ratio(self) -> float:
+        """Return the worst ratio of the calls since the last `take_ratio`; without a call, the last result.
+
+        It is ``nan`` if a call proved no ratio.
+        """
+        if self._of_round is not None:
+            self._latest, self._of_round = self._of_round, None
+        return self._latest
 
 
 # Of a thread, for replications run in several at once and share the oracle. Classes that no module defines

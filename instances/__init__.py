@@ -8,7 +8,7 @@ from cmab.namespaces import attach
 
 _SHOWN = """
     BernoulliArms CascadeModel Coverage GaussianArms IndependentCascade LinearSemiBandit
-    LinearThreshold MultinomialLogit read_network SemiBandit
+    LinearThreshold MultinomialLogit read_benchmark read_network SemiBandit
     arms best_k networks worlds
 """
 

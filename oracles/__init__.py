@@ -7,8 +7,8 @@ This module exports the oracles that most programs need. The other oracles are i
 from cmab.namespaces import attach
 
 _SHOWN = """
-    Arborescence Assortment BruteForce DisjointPaths GraphicMatroid InfluenceMaximization Knapsack
-    Matching MaxCoverage MemoisedOracle MinCostFlow MinimumCut MostReliablePath PuLPOracle SetCover
+    Arborescence Assortment BruteForce CapacitatedFlow DisjointPaths GraphicMatroid InfluenceMaximization
+    Knapsack Matching MaxCoverage MemoisedOracle MinCostFlow MinimumCut MostReliablePath PuLPOracle SetCover
     ShortestPath SteinerTree SubmodularOracle TopK VertexCover
     diffusion influence lists matroids packing programs
 """

@@ -11,6 +11,7 @@ from oracles.coverage.coverage import MaxCoverage as MaxCoverage
 from oracles.covers.covers import SetCover as SetCover
 from oracles.covers.covers import VertexCover as VertexCover
 from oracles.diffusion import *
+from oracles.flows.capacitated import CapacitatedFlow as CapacitatedFlow
 from oracles.flows.flows import DisjointPaths as DisjointPaths
 from oracles.flows.flows import MinCostFlow as MinCostFlow
 from oracles.flows.minimum_cut import MinimumCut as MinimumCut

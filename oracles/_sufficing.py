@@ -9,9 +9,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
+from oracles._graph_means import GraphOracle
 
 
-class Sufficing(LinearOracle):
+class Sufficing(LinearOracle, GraphOracle):
     """A family of edge sets in which every superset of a member is also a member.
 
     Only the costs keep a super arm small. A subclass defines `_cheapest` and `is_feasible`. The other methods
@@ -48,12 +49,17 @@ class Sufficing(LinearOracle):
         return self._best(costs, *self._check_constraints(include, exclude))
 
     def _best(self, costs: FloatArray, required: IntArray, banned: IntArray) -> IntArray | None:
+        is_had, rest = self._split(costs, required, banned)
+        needed = self._cheapest(rest)
+        return None if needed is None else np.flatnonzero(needed | is_had)
+
+    def _split(self, costs: FloatArray, required: IntArray, banned: IntArray) -> tuple[BoolArray, FloatArray]:
+        """Return the arms that every answer contains as a mask, and the costs that remain."""
         is_had = costs < 0.0
         is_had[required], is_had[banned] = True, False
         rest = np.where(is_had, 0.0, costs)
         rest[banned] = np.inf
-        needed = self._cheapest(rest)
-        return None if needed is None else np.flatnonzero(needed | is_had)
+        return is_had, rest
 
     @abstractmethod
     def _cheapest(self, costs: FloatArray) -> BoolArray | None:

@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pulp
 import pytest
+from models import LeastSquares
 
 import cmab
 from cmab import (
@@ -52,6 +53,7 @@ from cmab import (
     HybridFTRL,
     LogisticTS,
     MemoisedOracle,
+    ModelPolicy,
     OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
@@ -91,6 +93,7 @@ from oracles import (
     Assortment,
     BruteForce,
     BudgetedInfluence,
+    CapacitatedFlow,
     DeadlineInfluence,
     DegreeHeuristic,
     DependentClickLists,
@@ -117,6 +120,7 @@ from oracles import (
     RepairedInfluence,
     SetCover,
     ShortestPath,
+    Slate,
     SteinerTree,
     SubmodularOracle,
     TopK,
@@ -321,6 +325,14 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
     return [arms for arms in subsets if fits(arms)]
 
 
+def slates(
+    n: int, k: int, fits: Callable[[tuple[int, ...]], bool] = lambda items: True
+) -> list[tuple[int, ...]]:
+    """Return the slates of n items at up to k positions, by enumeration."""
+    lists = chain.from_iterable(permutations(range(n), length) for length in range(1, k + 1))
+    return [tuple(item * k + place for place, item in enumerate(items)) for items in lists if fits(items)]
+
+
 # Four parts in four sets; the edges at each of `FRIENDS`.
 PARTS = [(0, 1), (1, 2, 3), (2,), (0, 3)]
 ENDS = [[i for i, edge in enumerate(FRIENDS.edges) if node in edge] for node in FRIENDS]
@@ -408,6 +420,22 @@ def networks(graph: nx.Graph, terminals: Iterable[Any]) -> list[tuple[int, ...]]
 # Two vans, two shops, a detour; a way back that makes a cycle.
 DEPOTS = nx.DiGraph([("x", "h"), ("y", "h"), ("y", "s"), ("h", "s"), ("h", "t"), ("x", "s"), ("s", "y")])
 LOADS = {"x": -1, "y": -1, "s": 1, "t": 1}
+
+
+PIPES = nx.DiGraph([("a", "b"), ("a", "c"), ("b", "c"), ("c", "b")])
+
+
+def capacitated() -> CapacitatedFlow:
+    return CapacitatedFlow(PIPES, {"a": -2, "c": 2}, capacity=2, lower=[0, 0, 0, 0])
+
+
+def capacitated_flows() -> list[tuple[int, ...]]:
+    """All flows of two units, of which each arc has up to two; entry ``2 i + u - 1`` is u units on arc i."""
+    found = []
+    for ab, ac, bc, cb in product(range(3), repeat=4):
+        if ab + ac == 2 and ab + cb == bc:
+            found.append(tuple(2 * i + u - 1 for i, u in enumerate((ab, ac, bc, cb)) if u))
+    return found
 
 
 def flows(graph: nx.DiGraph, demand: dict[Any, int]) -> list[tuple[int, ...]]:
@@ -511,6 +539,7 @@ ORACLES = [
         1.0,
     ),
     OracleCase("min_cost_flow", lambda: MinCostFlow(DEPOTS, LOADS), lambda: flows(DEPOTS, LOADS)),
+    OracleCase("capacitated_flow", capacitated, capacitated_flows, -1.0, 1.0),
     OracleCase("minimum_cut", lambda: MinimumCut(PLAN, 0, 4), lambda: cuts(PLAN, 0, 4), -1.0, 1.0),
     OracleCase(
         "steiner_tree", lambda: SteinerTree(TOWN, TERMINALS), lambda: networks(TOWN, TERMINALS), -1.0, 1.0
@@ -562,6 +591,18 @@ ORACLES = [
         "brute_force_reward",
         lambda: BruteForce(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
         lambda: [(0, 1), (2,)],
+    ),
+    OracleCase("knapsack_core", lambda: Knapsack([3e9, 2e9, 2e9, 1e9], 5e9), knapsack_sets, -1.0, 1.0),
+    OracleCase(
+        "knapsack_best", lambda: Knapsack([0.3, 0.2, 0.2, 0.1], 0.5, time_limit=0), knapsack_sets, -1.0, 1.0
+    ),
+    OracleCase("set_cover_program", lambda: SetCover(PARTS), lambda: covering(PARTS, 4), -1.0, 1.0),
+    OracleCase(
+        "vertex_cover_limit",
+        lambda: VertexCover(FRIENDS, node_limit=1000, on_limit="best"),
+        lambda: covering(ENDS, 4),
+        -1.0,
+        1.0,
     ),
     OracleCase("set_cover", lambda: SetCover(PARTS, method="greedy"), lambda: covering(PARTS, 4)),
     OracleCase("vertex_cover", lambda: VertexCover(FRIENDS), lambda: covering(ENDS, 4), -1.0, 1.0),
@@ -678,6 +719,12 @@ ORACLES = [
     ),
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
+    ),
+    OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
+    OracleCase(
+        "slate_quotas",
+        lambda: Slate(4, 3, groups=["a", "a", "a", "b"], quotas={"a": 1}),
+        lambda: slates(4, 3, lambda items: sum(item < 3 for item in items) <= 1),
     ),
     OracleCase("top_all", lambda: TopK(4, k=4), lambda: [range(4)]),
     OracleCase("bottom_k", lambda: TopK(6, k=3, sense="min"), lambda: combinations(range(6), 3), -2.0, 2.0),
@@ -798,6 +845,11 @@ POLICIES = [
     PolicyCase(
         "logisticts",
         lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
+        slow="runs",
+    ),
+    PolicyCase(
+        "modelpolicy",
+        lambda oracle: ModelPolicy(oracle, LeastSquares(), np.eye(oracle.n_arms), members=3),
         slow="runs",
     ),
     PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, Generic
@@ -20,6 +21,7 @@ from cmab.feedback import Feedback, check_outcomes
 from cmab.guards import unguarded
 from cmab.oracle import Oracle
 from cmab.policy import Policy, State, draws_to_learn
+from cmab.propensities import estimate_propensity
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
 from cmab.session import Session
@@ -205,21 +207,43 @@ class Fold(Generic[State]):
         line = self.told[number]
         return self._corrected.get(line, self.events[line - 1])
 
-    def asked(self, ticket: Ticket, before: bytes) -> Event:
-        """Return the event of a new ticket; `before` is the pickled position of the generator before it."""
+    def asked(self, ticket: Ticket, before: bytes, state: Any = None, draws: int = 0) -> Event:
+        """Return the event of a new ticket.
+
+        Parameters
+        ----------
+        ticket : Ticket
+            The ticket.
+        before : bytes
+            The pickled position of the generator before it.
+        state : object, optional
+            A copy of the state before it, for an estimate of the propensity.
+        draws : int
+            The number of draws of this estimate; 0 for none.
+        """
         event: Event = {"event": "ask", "ticket": ticket.number}
         event["super_arm"] = self.choices.places(ticket.super_arm)
         if ticket.pulls != 1:
             event["pulls"] = ticket.pulls
-        chance = self.policy.propensity(self.current.state, ticket.super_arm, ticket.context)
-        if chance is not None:
-            event["propensity"] = real("the propensity of an ask", chance, 0.0, 1.0)
+        event |= self._propensity(ticket, state, draws)
         if ticket.context is not None:
             parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
             rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}
             event["context"] = rows
         position = position_of(self.current.rng)
         return event if pickle.dumps(position) == before else event | {"rng": position}
+
+    def _propensity(self, ticket: Ticket, state: Any, draws: int) -> Event:
+        if draws and not isinstance(self.policy, Explorer):
+            # The draws are independent of those of the session, and the same in every process.
+            rng = np.random.default_rng([zlib.crc32(self.current._id.encode()), ticket.number])
+            found = estimate_propensity(
+                self.policy, state, ticket.super_arm, ticket.context, draws=draws, rng=rng
+            )
+            by_position = found.by_position.tolist()
+            return {"propensity": found.chance, "by_position": by_position, "draws": found.draws}
+        chance = self.policy.propensity(self.current.state, ticket.super_arm, ticket.context)
+        return {} if chance is None else {"propensity": real("the propensity of an ask", chance, 0.0, 1.0)}
 
     def reported(self, kind: str, number: int, feedback: Feedback) -> Event:
         """Return the event of a report, of kind ``"tell"`` or ``"correct"``."""

@@ -63,6 +63,10 @@ def _are_numbers(values: Any) -> bool:
     return not values or lie_in(values, -LARGEST, LARGEST)
 
 
+def _are_chances(values: Any) -> bool:
+    return type(values) is list and all(_is_number(value) and 0 <= value <= 1 for value in values)
+
+
 def _are_finite(values: Any) -> bool:
     return type(values) is list and all(map(_is_number, values))
 
@@ -186,6 +190,8 @@ _BEGINNING = {
 _ASKED = {
     "pulls": Entry(lambda value: type(value) is int and value >= 1, "an integer of at least 1"),
     "propensity": Entry(lambda value: _is_number(value) and 0 <= value <= 1, "a number in [0, 1]"),
+    "by_position": Entry(_are_chances, "a list of numbers in [0, 1]"),
+    "draws": Entry(lambda value: type(value) is int and value >= 0, "an integer of at least 0"),
     "context": Entry(_is_context, "available (flags), features (rows), values or costs (finite numbers)"),
     "rng": Entry(_is_possible(check_position), "a possible state of a generator"),
 }

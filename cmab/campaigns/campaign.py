@@ -24,6 +24,7 @@ from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving._generators import position_of
+from cmab.saving._state import copied
 from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
@@ -63,6 +64,11 @@ class Campaign:
         matched by name, so a different order of the same names is always accepted. If True, the reports in
         the journal are also used without a check that the present learner accepts them; use this if its code
         has changed.
+    propensity_draws : int
+        If positive, each ask is logged with its propensity and the propensities of its positions, estimated
+        from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
+        then takes as long as this number of asks. If 0, only propensities that the policy states
+        (`Policy.propensity`) are logged.
 
     Raises
     ------
@@ -101,8 +107,10 @@ class Campaign:
         rng: Seed = None,
         support: tuple[float, float] | None = None,
         accept_changes: bool = False,
+        propensity_draws: int = 0,
     ) -> None:
         self.policy = learner_of(learner, path, support)
+        self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
@@ -125,7 +133,8 @@ class Campaign:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same file.
-        made = partial(Campaign, accept_changes=not self._records.fold.is_same)
+        same = self._records.fold.is_same
+        made = partial(Campaign, accept_changes=not same, propensity_draws=self._draws)
         return made, (self.policy, str(self._records.path))
 
     def __repr__(self) -> str:
@@ -184,7 +193,11 @@ class Campaign:
             if available is not None:
                 context = restricted(fold, context, available)
             before = pickle.dumps(position_of(session.rng))
-            ticket: Ticket = self._records.act(partial(fold.asked, before=before), session.ask, context)
+            draws = self._draws
+            event = partial(
+                fold.asked, before=before, state=copied(session.state) if draws else None, draws=draws
+            )
+            ticket: Ticket = self._records.act(event, session.ask, context)
             fold.tickets[ticket.number] = session._open[ticket.number]
             names = map(fold.choices.own.__getitem__, ticket.super_arm.tolist())
             return Request(ticket.number, tuple(names), ticket)

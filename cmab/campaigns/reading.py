@@ -90,6 +90,7 @@ def _round(
         outcomes=outcomes,
         reward=float("nan") if told is None else told.get("reward", float("nan")),
         propensity=asked.get("propensity"),
+        by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
         context=Context(**parts) if parts else None,
         pulls=asked.get("pulls", 1),
         asked=datetime.fromisoformat(asked["at"]),

@@ -18,7 +18,7 @@ from cmab.statistics import count
 from cmab.validation import integer, real, shown
 
 # Number of rows per block. A block and its product fit into the processor's cache.
-BLOCK = 1024
+BLOCK = 8192
 # 2 GiB. Every round makes some copies of the state.
 MOST_NUMBERS = 2**28
 # One lock, as in `cmab.statistics`, so that concurrent updates are not lost.
@@ -36,8 +36,10 @@ class Posterior(NamedTuple):
 
     def means(self, features: FloatArray, group: IntArray | None = None) -> FloatArray:
         """Return ``x . theta`` for each row x of `features`, with the theta of its group."""
-        one = group is None
-        means: FloatArray = features @ self.theta[0] if one else _row_sums(features, self.theta[group])
+        if group is not None:
+            return _row_sums(features, self.theta[group])
+        # In the type of the features: numpy would first copy features of single precision.
+        means: FloatArray = (features @ self.theta[0].astype(features.dtype)).astype(np.float64, copy=False)
         return means
 
     def widths(self, features: FloatArray, group: IntArray | None = None) -> FloatArray:
@@ -45,12 +47,13 @@ class Posterior(NamedTuple):
         if group is not None:
             turned_rows = np.einsum("ij,ikj->ik", features, self.roots[group])
             return np.sqrt(_row_sums(turned_rows, turned_rows))
-        squares, turned = np.empty(len(features)), self.roots[0].T
+        # In the type of the features, as in `means`.
+        squares, turned = np.empty(len(features), features.dtype), self.roots[0].T.astype(features.dtype)
         # In blocks, because a product of the whole matrix would pass through memory three times.
         for start in range(0, len(features), BLOCK):
             rows = features[start : start + BLOCK] @ turned
             np.einsum("ij,ij->i", rows, rows, out=squares[start : start + BLOCK])
-        return np.sqrt(squares, out=squares)
+        return np.sqrt(squares, out=squares).astype(np.float64, copy=False)
 
     def draw(self, scale: float, rng: np.random.Generator) -> FloatArray:
         """Return a draw from ``N(theta, scale^2 V^-1)`` for each group, shape (groups, d).

@@ -5,3 +5,5 @@ from cmab.logs.offline import clcb as clcb
 from cmab.logs.open_bandit import read_open_bandit as read_open_bandit
 from cmab.logs.replay import replay_value as replay_value
 from cmab.logs.tables import read_log as read_log
+from cmab.propensities import Propensity as Propensity
+from cmab.propensities import estimate_propensity as estimate_propensity

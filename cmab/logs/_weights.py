@@ -54,7 +54,8 @@ def weights_of(
     if bad:
         where = f"{_COLUMN[kind]} of the log" if loggers is None else "logging"
         raise ValueError(
-            f"{where} must give the logged choices probabilities above 0, but does not in {in_words(bad)}"
+            f"{where} must give the logged choices probabilities above 0, but does not in {in_words(bad)};"
+            " Campaign(..., propensity_draws=200) logs those of any policy"
         )
     chances = np.array(had, dtype=np.float64)
     with np.errstate(over="ignore"):

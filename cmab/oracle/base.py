@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import Any, Literal, Self
@@ -15,6 +16,7 @@ from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
 from cmab.oracle._arguments import METERED, TAKES, entries_available, finite_means
+from cmab.oracle.certificate import Certified, declared_certificate
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_name, check_vector, listed, real_array, shown
 
@@ -179,6 +181,36 @@ class Oracle(ABC):
         """
         return [self.solve(row, rng) for row in self._check_rows(means)]
 
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certified:
+        """Return the super arm of `solve` with the approximation ratio that this call proved.
+
+        By default, the ratio is the declared `alpha`, and the bound follows from it. Oracles that prove a
+        bound in each call override this method.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        rng : numpy.random.Generator
+            The source of randomness, for randomised oracles.
+
+        Returns
+        -------
+        SolverCertificate
+            Or another certificate with the attributes `super_arm`, `ratio` and `certified`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from oracles import TopK
+        >>> answer = TopK(3, k=1).solve_certified(np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
+        >>> answer.super_arm, answer.ratio, answer.certified
+        (array([1]), 1.0, True)
+        """
+        chosen = self.solve(means, rng)
+        value = float(self.expected_reward(chosen, means))
+        return declared_certificate(chosen, value, self.alpha if self.beta == 1.0 else math.nan, self.sign)
+
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return a super arm that is good for `means` and has only available entries.
 
@@ -314,6 +346,14 @@ class Oracle(ABC):
     @property
     def can_solve_root(self) -> bool:
         """Whether `solve_root` can be used; see `LinearOracle`."""
+        return False
+
+    @property
+    def certifies_calls(self) -> bool:
+        """Whether each call of `solve` reports its own approximation ratio (`report_ratio`).
+
+        It is true for oracles with a limit, whose calls prove different ratios. `simulate` records them.
+        """
         return False
 
     def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from cmab._metering import metered
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.oracle.base import Oracle, require_oracle
+from cmab.oracle.certificate import Certified, report_ratio
 from cmab.oracle.linear import LinearOracle
 from cmab.validation import integer
 
@@ -86,7 +88,8 @@ class MemoisedOracle(Oracle):
     def _forget(self) -> None:
         self.calls = self.solved = 0
         self.seconds = 0.0
-        self._answers: OrderedDict[bytes, IntArray] = OrderedDict()
+        # The answers with the ratios that the wrapped oracle proved.
+        self._answers: OrderedDict[bytes, tuple[IntArray, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,24 +109,33 @@ class MemoisedOracle(Oracle):
         question = (values + 0.0).tobytes()  # -0 becomes 0
         with self._lock:
             self.calls += 1
-            answer = self._answers.pop(question, None)
-            if answer is not None:
-                self._answers[question] = answer
-                return answer.copy()
+            kept = self._answers.pop(question, None)
+            if kept is not None:
+                self._answers[question] = kept
+        if kept is not None:
+            report_ratio(self, kept[1])
+            return kept[0].copy()
         # Solve outside the lock, so that threads do not wait for each other; two threads may solve the same
         # problem.
         started = time.perf_counter()
         # Use one seed for all calls, because a cached answer must not depend on the first caller.
-        found: Any = self.oracle.solve(values, np.random.default_rng(0))
+        with metered(self.oracle) as meter:
+            found: Any = self.oracle.solve(values, np.random.default_rng(0))
         answer = np.array(sorted(found) if isinstance(found, Set) else found)
+        ratio = meter.take_ratio()
+        report_ratio(self, ratio)
         with self._lock:
             self.seconds += time.perf_counter() - started
             self.solved += 1
-            self._answers[question] = answer
+            self._answers[question] = answer, ratio
             if len(self._answers) > self.cache_size:
                 # Remove the least recently used answer: each use moves an answer to the end.
                 self._answers.popitem(last=False)
         return answer.copy()
+
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certified:
+        """Return the result of the wrapped oracle, without the cache."""
+        return self.oracle.solve_certified(means, rng)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return the cached answer if all entries are available, otherwise the uncached one."""
@@ -141,6 +153,11 @@ class MemoisedOracle(Oracle):
     def has_membership(self) -> bool:
         """The value of the wrapped oracle."""
         return self.oracle.has_membership
+
+    @property
+    def certifies_calls(self) -> bool:
+        """The value of the wrapped oracle."""
+        return self.oracle.certifies_calls
 
     @property
     def triggers_surely(self) -> bool:

@@ -1,4 +1,5 @@
 from cmab.confidence.radii import LogRadius as LogRadius
+from cmab.models.policy import ModelPolicy as ModelPolicy
 from cmab.policies._compiled import CompiledIndexPolicy as CompiledIndexPolicy
 from cmab.policies.adaptive import AdaptiveCTS as AdaptiveCTS
 from cmab.policies.adaptive import Learner as Learner

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.context import Context
 from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Feedback
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
+from cmab.propensities import uniform_chance
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
@@ -99,6 +101,20 @@ class EpsilonGreedy(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         return np.concatenate([[self.epsilon, float(self.decay)], pack_optimism(self.oracle, self.support)])
 
+    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:
+        """Return the probability of a super arm, or None if it is unknown.
+
+        It is known if the super arms are all sets of k base arms, every arm has been observed, and the
+        context has neither values nor costs.
+        """
+        uniform = uniform_chance(self.oracle, super_arm, context)
+        if uniform is None or (state.counts == 0).any():
+            return None
+        epsilon = min(1.0, self.epsilon / (state.rounds + 1)) if self.decay else self.epsilon
+        greedy = Greedy(self.oracle, support=self.support)
+        best = greedy.select(state, np.random.default_rng(0), context)
+        return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(np.sort(best), np.sort(super_arm)))
+
 
 @dataclass(frozen=True, eq=False)
 class RandomPolicy(CompiledIndexPolicy):
@@ -135,6 +151,14 @@ class RandomPolicy(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         return np.array(self.support, dtype=float)
+
+    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
+        """Return the probability of a super arm, or None if it is unknown.
+
+        It is known if the super arms are all sets of k base arms and the context has neither values nor
+        costs.
+        """
+        return uniform_chance(self.oracle, super_arm, context)
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,8 +206,8 @@ class LinearPolicy(Policy[LinearStatistics]):
         source: Any = self.features if told is None else told
         if source is None:
             raise ValueError(f"context must have features for {type(self).__name__}, got none")
-        rows: FloatArray = source if arms is None else source[arms]
-        if told is None:  # features of the policy are already checked
-            return rows
-        n = self.oracle.n_arms if arms is None else len(arms)
-        return checked_features("context.features", rows, n, self.dimension, float(self.norm))
+        shape = self.oracle.n_arms, self.dimension
+        # Features of the policy are already checked. A context knows the norm of its longest row.
+        if told is not None and (told.shape != shape or not context._longest <= self.norm):  # type: ignore
+            checked_features("context.features", told, *shape, float(self.norm))
+        return source if arms is None else source[arms].astype(np.float64)  # type: ignore[no-any-return]

@@ -63,6 +63,12 @@ class Simulation:
     certificates : list of list of RegretCertificate
         For each replication, the certificate at each checkpoint. Empty unless `simulate` received `certify`.
 
+    proved_optima : FloatArray or None, shape (R, C)
+        Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
+        round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
+        do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
+        last call counts. Files of studies do not store it.
+
     Examples
     --------
     >>> from cmab import CUCB, simulate
@@ -91,6 +97,7 @@ class Simulation:
     optima: FloatArray | None = field(default=None, repr=False)
     change_points: list[IntArray] = field(default_factory=list, repr=False)
     budgets_left: list[FloatArray] = field(default_factory=list, repr=False)
+    proved_optima: FloatArray | None = field(default=None, repr=False)
     certificates: list[list[RegretCertificate]] = field(default_factory=list, repr=False)
 
     @property
@@ -102,6 +109,20 @@ class Simulation:
     def exact_regret(self) -> FloatArray:
         """Cumulative regret against the optimum itself, shape (R, C)."""
         return self._regret(1.0)
+
+    @property
+    def regret_at_proved_ratios(self) -> FloatArray:
+        """Cumulative regret against the optimum times the ratio proved in each round, shape (R, C).
+
+        The benchmark of a round is ``ratio_t * optimum``, where `ratio_t` is the ratio that the oracle proved
+        for the means of this round. The regret bounds of optimistic policies hold for this regret, because
+        each round of the proof uses only the ratio of its own call (Chen et al. 2016, proof of Theorem 1). It
+        equals `regret` if the oracle does not certify its calls. It is infinite or ``nan`` from the first
+        round in which the call proved no ratio.
+        """
+        if self.proved_optima is None:
+            return self.regret
+        return cumulative_regret(self.expected_rewards, self.proved_optima, per_round=1.0, sense=self.sense)
 
     @property
     def regret_bounds(self) -> FloatArray | None:
@@ -165,6 +186,8 @@ class Simulation:
         # The approximation regret may be negative, so it is named separately.
         if self.alpha * self.beta != 1.0:
             regrets["(alpha, beta)-regret"] = self.regret
+        if self.proved_optima is not None:
+            regrets["regret at proved ratios"] = self.regret_at_proved_ratios
         final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}
         told = ", ".join(
             f"mean {name} {f'{values.mean():.4g}' if values.size else 'unknown'}"

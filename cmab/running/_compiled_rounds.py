@@ -37,9 +37,12 @@ class CompiledRun(NamedTuple):
 def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled forms, or None if the policy or the environment has only a Python form.
 
-    Compiled loops support neither contexts nor tickets nor environments that change between rounds.
+    Compiled loops support neither contexts nor tickets nor environments that change between rounds. They do
+    not record the ratios of an oracle that certifies its calls.
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
+        return None
+    if policy.oracle.certifies_calls:
         return None
     index = compiled_form(policy)
     play = compiled_form(environment)

@@ -43,6 +43,8 @@ class Referee:
         Whether rounds differ.
     best : float
         The sum of the optima of all rounds so far, if rounds differ.
+    optimum : float
+        The optimum of the round of the last call of `at`.
     """
 
     def __init__(self, environment: Environment, policy: AnyPolicy, rng: np.random.Generator) -> None:
@@ -50,6 +52,7 @@ class Referee:
         self._policy, self._rng = policy, rng
         self._means: FloatArray = np.array(environment.means, np.float64)
         self._optimum = finite_or_nan("environment.optimum", environment.optimum)
+        self.optimum = self._optimum
         self._world, self._context, self._look = environment, environment.context, 2
         self._played, self._value = b"none", math.nan
         self._first: dict[bytes, float] = {}
@@ -68,7 +71,8 @@ class Referee:
                 check_support(self._policy, world)
             if world is not self._world or world.context is not self._context:
                 check_context(world, self._policy.oracle)
-            self.best += finite_or_nan(f"the optimum of round {t}", world.optimum)
+            self.optimum = finite_or_nan(f"the optimum of round {t}", world.optimum)
+            self.best += self.optimum
         self._world, self._context = world, world.context
         return world
 

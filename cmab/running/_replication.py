@@ -29,7 +29,11 @@ TICK_SECONDS = 0.2
 
 @dataclass(eq=False)
 class Record:
-    """The record of one replication. If rounds differ, `optima` has the cumulative optima of the rounds."""
+    """The record of one replication. If rounds differ, `optima` has the cumulative optima of the rounds.
+
+    If the oracle certifies its calls, `proved_optima` has the cumulative optima, each times the ratio of
+    its round.
+    """
 
     expected_rewards: FloatArray
     rewards: FloatArray
@@ -41,6 +45,7 @@ class Record:
     interrupted: bool = False
     path: str = "python"
     optima: FloatArray | None = None
+    proved_optima: FloatArray | None = None
     change_points: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     budgets_left: FloatArray = field(default_factory=lambda: np.empty(0))
     certificates: list[RegretCertificate] = field(default_factory=list)
@@ -100,8 +105,11 @@ def _play(
     played = Played()
     optima: FloatArray = np.full(rounds.shape, np.nan)
     record.optima = optima if referee.changes else None
+    certified: FloatArray = np.full(rounds.shape, np.nan)
+    record.proved_optima = certified if policy.oracle.certifies_calls else None
     # `earned` is the sum of expected rewards, which define the regret, and `paid` of realised rewards.
-    earned, paid, position = 0.0, 0.0, 0
+    # `promised` is the sum of the optima, each times the ratio that the calls of its round proved.
+    earned, paid, promised, position = 0.0, 0.0, 0.0, 0
     ticked, next_tick = 0, time.perf_counter() + TICK_SECONDS
     with metered(policy.oracle) as meter:
         try:
@@ -125,12 +133,13 @@ def _play(
                         policy.update(state, told, ticket, rng)
                 earned += referee.expected_reward(super_arm)
                 paid += feedback.reward
+                promised += meter.take_ratio() * referee.optimum
                 if t == rounds[position]:
                     record.expected_rewards[position], record.rewards[position] = earned, paid
                     record.super_arm = super_arm
                     if certify is not None:
                         record.certificates.append(certify.now(policy, state, played))
-                    optima[position] = referee.best
+                    optima[position], certified[position] = referee.best, promised
                     position += 1
                 if tick is not None and (t == rounds[-1] or time.perf_counter() >= next_tick):
                     tick(t - ticked)

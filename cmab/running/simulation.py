@@ -262,8 +262,10 @@ def _collect(
         **{name: getattr(policy.oracle, name) for name in ("alpha", "beta", "sense")},
         "path": ordered[0].path if ordered else "python",
     }
+    certified = [r.proved_optima for r in ordered if r.proved_optima is not None]
     return Simulation(
         policy=type(policy).__name__,
+        proved_optima=np.array(certified) if certified else None,
         states=[r.state for r in ordered],
         super_arms=[r.super_arm for r in ordered],
         certificates=[r.certificates for r in ordered] if any(r.certificates for r in ordered) else [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import sys
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
@@ -92,11 +93,21 @@ def _thing(value: Any, depth: int) -> Any:
         standard = ("n_arms", "alpha", "beta", "sense", "max_size")
         described |= {name: describe(getattr(value, name), depth + 1) for name in standard}
         described["repr"] = _name(value)
+    if callable(getattr(value, "fit", None)):
+        # Another version of the library may fit another model to the same data.
+        described["library"] = library_of(value)
     for name, part in _parameters(value).items():
         if name == "clusters" and isinstance(value, Oracle):  # no learner depends on them
             continue
         described[name.lstrip("_")] = describe(part, depth + 1)
     return described
+
+
+def library_of(thing: object) -> str:
+    """Return the package that defines the class of `thing`, with its version if it has one."""
+    package = type(thing).__module__.partition(".")[0]
+    version = getattr(sys.modules.get(package), "__version__", None)
+    return package if version is None or package in _OWN else f"{package} {version}"
 
 
 def _parameters(value: Any) -> dict[str, Any]:

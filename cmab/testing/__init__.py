@@ -7,6 +7,7 @@ of the checks, and `parametrize_with_checks` makes one pytest item of each.
 """
 
 from cmab.testing._checks import Check, Finding, parametrize_with_checks
+from cmab.testing._properties import Property, properties
 from cmab.testing._results import CheckResult, ConformanceError, Report
 from cmab.testing.environments import check_environment
 from cmab.testing.explorers import check_explorer
@@ -23,6 +24,7 @@ __all__ = [
     "ConformanceError",
     "Finding",
     "OracleReport",
+    "Property",
     "Report",
     "check",
     "check_environment",
@@ -35,4 +37,5 @@ __all__ = [
     "oracle_checks",
     "parametrize_with_checks",
     "policy_checks",
+    "properties",
 ]

@@ -46,6 +46,9 @@ class Check:
         a `Finding`, or None if there is nothing to report.
     expected_failure : str
         Reason for which the check is known to fail; empty if it should pass.
+    hint : str
+        Why the property matters and what to look at if the check fails. The message of a failure ends with
+        it.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Check:
     name: str
     examine: Callable[[], Finding | None]
     expected_failure: str = ""
+    hint: str = ""
 
     def run(self) -> None:
         """Run the check.
@@ -75,10 +79,11 @@ class Check:
         try:
             return self.examine() or Finding()
         # The check found a fault. Any other exception comes from the object, and the check did not expect it.
-        except AssertionError:
-            raise
+        except AssertionError as error:
+            raise AssertionError(f"{error}{self.hint}") from error.__cause__
         except Exception as error:
-            raise UnfinishedCheck(f"{self.title}: {self.name} did not finish because of {error!r}") from error
+            text = f"{self.title}: {self.name} did not finish because of {error!r}{self.hint}"
+            raise UnfinishedCheck(text) from error
 
     @property
     def title(self) -> str:
@@ -95,6 +100,7 @@ def named_checks(
     subject: Any,
     checks: Sequence[CheckFunction],
     expected_failures: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
 ) -> list[Check]:
     """Return one `Check` of `subject` for each function, named ``prefix-function``."""
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
@@ -108,7 +114,9 @@ def named_checks(
             f"expected_failures must give a reason for each check, got an empty reason for {silent}"
         )
     return [
-        Check(f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""))
+        Check(
+            f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""), (hints or {}).get(title, "")
+        )
         for name, title, check in zip(names, titles, checks, strict=True)
     ]
 

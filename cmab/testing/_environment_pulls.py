@@ -21,7 +21,7 @@ _PAIRS = 30
 
 
 def check_pulls(subject: Subject) -> Finding:
-    """Check the means of single pulls, and the means and variances of sums of pulls."""
+    """Check that single pulls have the declared means, and sums of pulls their means and variances."""
     environment = subject.environment
     arms, outcomes = subject.pulled
     for arm, sample in zip(arms, outcomes, strict=True):

@@ -262,7 +262,7 @@ def check_clock(subject: Subject) -> None:
     assert subject.first_draws is not None
     with later(subject.environment):
         again = subject.draws_again()
-    require_same_draws(subject.first_draws, again, "clock", "some hours later, the same generator state")
+    require_same_draws(subject.first_draws, again, "clock", "half a year later, the same generator state")
 
 
 def check_global_randomness(subject: Subject) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import Stopwatch
 from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
+from cmab.testing._trials import Calls, Trial, environment_steps
 
 T = TypeVar("T")
 # Maximal number of arms that are pulled, total number of pulls, number of blocks of sums, and pulls per sum.
@@ -21,6 +22,8 @@ _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
 TIMES = 7
+# Number of super arms and of arms of a short run.
+_TRIED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,18 @@ class Subject:
         # environment that had not been played.
         assert self.first_truth is not None
         return list(fixed_rounds(self.environment, self.super_arms)) + self.first_pulls
+
+    @cached_property
+    def trial(self) -> Trial:
+        """A short run: a few rounds of each super arm, and pulls unless pulling raises."""
+        arms = self.arms[:_TRIED] if self.first_pulls else self.arms[:0]
+        return Trial(self.environment, environment_steps, (self.super_arms[:_TRIED], arms))
+
+    def drawing(self, rng: np.random.Generator) -> Calls:  # noqa: ARG002
+        """Yield the calls that take a generator."""
+        yield "play", partial(self.environment.play, self.super_arms[0].copy())
+        if self.first_pulls:
+            yield "pull", partial(self.environment.pull, self.arms[:_TRIED].copy())
 
     def truth(self) -> dict[str, FloatArray]:
         """Return the means, the optimum, and the expected rewards of the super arms."""

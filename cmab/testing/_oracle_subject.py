@@ -16,6 +16,7 @@ from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch
+from cmab.testing._trials import Calls, Trial, oracle_steps
 
 T = TypeVar("T")
 TOLERANCE = 1e-9
@@ -24,6 +25,8 @@ TOLERANCE = 1e-9
 _ENUMERABLE = 12
 _ALONE = 12
 _AT_LEAST = 8
+# Number of degenerate and of random problems of a short run.
+_TRIED = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Subject:
     low: float = 0.0
     high: float = 1.0
     trials: int = 50
-    seconds: float = 2.0
+    seconds: float = 1.0
     rng: int = 0
     _answers: dict[bytes, IntArray] = field(init=False, default_factory=dict)
     _rewards: dict[bytes, FloatArray] = field(init=False, default_factory=dict)
@@ -120,6 +123,18 @@ class Subject:
             yield item
             step = watch.seconds()
             spent, longest = spent + step, max(longest, step)
+
+    @cached_property
+    def trial(self) -> Trial:
+        """A short run: a few problems with ties and without."""
+        problems = self.problems[: 2 * _TRIED : 2] + self.problems[1 : 2 * _TRIED : 2]
+        few = max(2, min(2 * _TRIED, int(0.01 * self.seconds / max(self.cost, 1e-9))))
+        return Trial(self.oracle, oracle_steps, (problems[-few:],))
+
+    def drawing(self, rng: np.random.Generator) -> Calls:  # noqa: ARG002
+        """Yield the calls that take a generator."""
+        for means in self.some(0.005)[:_TRIED]:
+            yield f"solve for means {means}", partial(self.oracle.solve, means.copy())
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
         """Return the answer of the oracle for a generator with seed `state`."""

@@ -59,7 +59,7 @@ def check_clock(subject: Subject) -> Finding:
         with later(subject.oracle):
             answer = subject.solve(means)
         require_same(
-            subject.answer(means), answer, "clock", "some hours later, the call with means {}", means
+            subject.answer(means), answer, "clock", "half a year later, the call with means {}", means
         )
     return Finding(f"{len(problems)} problems")
 

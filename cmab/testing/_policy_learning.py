@@ -86,7 +86,7 @@ def _check_mean(
 
 
 def check_learning(subject: Subject) -> Finding:
-    """Check that, in two worlds, the policy comes to select super arms that are better in that world."""
+    """Check that the policy comes to select, in each of two worlds, super arms that are better there."""
     if not subject.policy.learns:
         return _BASELINE
     if subject.needs_context:

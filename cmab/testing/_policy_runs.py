@@ -175,7 +175,7 @@ def check_clock(subject: Subject) -> Finding:
         played = [
             arm for arm, _, _ in subject.game(subject.policy, subject.environment, subject.rng, rounds=100)
         ]
-    _require_same_games(subject.long_game, played, "clock", "some hours later, the same seed")
+    _require_same_games(subject.long_game, played, "clock", "half a year later, the same seed")
     return Finding(f"{len(played)} rounds")
 
 

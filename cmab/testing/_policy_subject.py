@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch
+from cmab.testing._trials import Calls, Trial, policy_steps
 from cmab.ticket import Ticket
 
 T = TypeVar("T")
@@ -78,6 +79,11 @@ class Subject:
         return policy
 
     @cached_property
+    def trial(self) -> Trial:
+        """A short run in the environment of round 1."""
+        return Trial(self.policy, policy_steps, (self.place, self.rng))
+
+    @cached_property
     def place(self) -> Environment:
         """The environment of round 1, which is the environment itself if all rounds are alike."""
         return self.environment.in_round(1, np.random.default_rng(self.rng))
@@ -93,6 +99,14 @@ class Subject:
         except Exception:  # the type depends on the policy
             return True
         return False
+
+    def drawing(self, rng: np.random.Generator) -> Calls:
+        """Yield the calls that take a generator, in a state after some rounds."""
+        state: Any = self.policy.initial_state(rng)
+        for _ in range(3):
+            super_arm = self.select(self.policy, state, rng)
+            self.learn(state, super_arm, self.place.play(super_arm.copy(), rng), rng)
+        yield "select", partial(self.select, self.policy, state)
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
         """Return the super arm that a policy selects in round 1 of the environment."""

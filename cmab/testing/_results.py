@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
+from cmab.running._bars import shown_bar
 from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
+from cmab.testing._process_state import kept_settings
+from cmab.testing._property_rows import SHARED
+
+Level = Literal["quick", "thorough"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,8 @@ class CheckResult:
         Duration of the check in wall-clock seconds.
     expected_failure : str
         Reason given in `expected_failures`; empty if the check passed.
+    failed : bool
+        Whether the check found a fault that was not expected. `text` is then its message.
 
     Examples
     --------
@@ -42,6 +51,12 @@ class CheckResult:
     false_alarm: float
     seconds: float
     expected_failure: str = ""
+    failed: bool = False
+
+    @property
+    def was_tried(self) -> bool:
+        """Whether the check tried anything."""
+        return not self.text.startswith("not tried")
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,8 @@ class Report:
         Name of the class of the object.
     results : tuple of CheckResult
         One result for each check, in the order in which the checks ran.
+    level : str
+        The level of the checks, "quick" or "thorough".
 
     Examples
     --------
@@ -69,6 +86,42 @@ class Report:
 
     subject: str
     results: tuple[CheckResult, ...]
+    level: str = "quick"
+
+    @property
+    def not_checked(self) -> dict[str, str]:
+        """Reasons for which properties were not tested, by the title of the check."""
+        return {result.name: result.text for result in self.results if not result.was_tried}
+
+    def as_json(self) -> str:
+        """Return the report as a JSON object with one entry for each property.
+
+        Examples
+        --------
+        >>> import json
+        >>> from cmab.testing import check
+        >>> from oracles import TopK
+        >>> json.loads(check(TopK(4, k=1), seconds=0.1).as_json())["level"]
+        'quick'
+        """
+        entries = [
+            {
+                "property": result.name,
+                "outcome": _outcome(result),
+                "text": result.text,
+                "false_alarm": result.false_alarm,
+                "seconds": round(result.seconds, 4),
+                "expected_failure": result.expected_failure,
+            }
+            for result in self.results
+        ]
+        told = {
+            "subject": self.subject,
+            "level": self.level,
+            "false_alarm": self.false_alarm,
+            "checks": entries,
+        }
+        return json.dumps(told, indent=1)
 
     @property
     def false_alarm(self) -> float:
@@ -76,7 +129,7 @@ class Report:
         return sum(result.false_alarm for result in self.results)
 
     def __str__(self) -> str:
-        passed = [result for result in self.results if not result.expected_failure]
+        passed = [result for result in self.results if not result.expected_failure and not result.failed]
         lines = [
             f"{self.subject}: {len(passed)} of {len(self.results)} checks passed in"
             f" {sum(result.seconds for result in self.results):.1f} s; the probability of a false alarm is"
@@ -87,7 +140,19 @@ class Report:
             if result.expected_failure:
                 what = f"failed as expected ({result.expected_failure}): {result.text}"
             lines.append(f"  {result.name}: {what}")
+        if self.not_checked:
+            lines.append(f"not checked: {', '.join(self.not_checked)}")
+        if self.level == "quick":
+            lines.append("rare faults were searched for a short time only; level='thorough' searches longer")
         return "\n".join(lines)
+
+
+def _outcome(result: CheckResult) -> str:
+    if result.failed:
+        return "failed"
+    if result.expected_failure:
+        return "failed as expected"
+    return "passed" if result.was_tried else "not tried"
 
 
 class ConformanceError(AssertionError):
@@ -97,6 +162,8 @@ class ConformanceError(AssertionError):
     ----------
     faults : dict of str to str
         Message of each failed check, by the title of the check.
+    report : Report
+        The results of all checks, also of those that passed.
 
     Examples
     --------
@@ -114,9 +181,16 @@ class ConformanceError(AssertionError):
     """
 
     def __init__(
-        self, subject: str, faults: Mapping[str, str], unfinished: Mapping[str, str], total: int
+        self,
+        subject: str,
+        faults: Mapping[str, str],
+        unfinished: Mapping[str, str],
+        results: tuple[CheckResult, ...] = (),
+        level: str = "quick",
     ) -> None:
         self.faults = dict(faults)
+        self.report = Report(subject, results, level)
+        total = len(results)
         lines = list(faults.values())
         if len(faults) > 1:
             names = f"{', '.join(faults)}; the first fault may have caused the others"
@@ -126,16 +200,19 @@ class ConformanceError(AssertionError):
         super().__init__("\n".join(lines))
 
 
-def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]:
+def run_checks(
+    subject: str, checks: Sequence[Check], progress: bool | None = False, level: str = "quick"
+) -> tuple[CheckResult, ...]:
     """Run all checks. Return their results, or raise one `ConformanceError` with all faults."""
     results: list[CheckResult] = []
     faults: dict[str, str] = {}
     unfinished: dict[str, str] = {}
-    for check in checks:
+    for check in _shown(subject, checks, progress):
         started = perf_counter()
         text, false_alarm, expected = "", 0.0, check.expected_failure
         try:
-            finding = check.find()
+            with kept_settings():  # a fault of one check must not disturb the others
+                finding = check.find()
         except UnfinishedCheck as error:
             if not expected:
                 # An earlier fault is the likely cause of the exception, so that only the title is listed.
@@ -153,14 +230,26 @@ def run_checks(subject: str, checks: Sequence[Check]) -> tuple[CheckResult, ...]
                     f" ({expected}); remove it from expected_failures"
                 )
         seconds = perf_counter() - started
-        results.append(CheckResult(check.title, text, false_alarm, seconds, expected))
+        failed = check.title in faults or check.title in unfinished
+        results.append(CheckResult(check.title, text, false_alarm, seconds, expected, failed))
     if faults:
-        raise ConformanceError(subject, faults, unfinished, len(checks))
+        raise ConformanceError(subject, faults, unfinished, tuple(results), level)
     return tuple(results)
 
 
-def _plain(name: str, results: tuple[CheckResult, ...], _: object) -> Report:
-    return Report(name, results)
+def _shown(subject: str, checks: Sequence[Check], progress: bool | None) -> Iterator[Check]:
+    """Yield the checks with a progress bar that names the present one."""
+    with shown_bar(progress, total=len(checks), desc=f"checks of {subject}") as bar:
+        for check in checks:
+            if bar is not None:
+                bar.set_postfix_str(check.title)
+            yield check
+            if bar is not None:
+                bar.update()
+
+
+def _plain(name: str, results: tuple[CheckResult, ...], _: object, level: str) -> Report:
+    return Report(name, results, level)
 
 
 class Kind(NamedTuple):
@@ -169,7 +258,17 @@ class Kind(NamedTuple):
     of: type
     subject: Callable[..., Any]
     checks: tuple[CheckFunction, ...]
-    report: Callable[[str, tuple[CheckResult, ...], Any], Report] = _plain
+    report: Callable[[str, tuple[CheckResult, ...], Any, str], Report] = _plain
+    rows: tuple[tuple[str, str, str, str], ...] = ()
+    thorough: Mapping[str, Any] = MappingProxyType({"seconds": 20.0})
+
+    @property
+    def hints(self) -> dict[str, str]:
+        """The end of the message of each check: the reason for the property, and what to look at."""
+        return {
+            title: f"\n  Reason: {reason} Look at: {look_at}."
+            for title, reason, _, look_at in (*SHARED, *self.rows)
+        }
 
     def list(
         self,
@@ -177,13 +276,29 @@ class Kind(NamedTuple):
         *arguments: Any,
         name: str | None = None,
         expected_failures: Mapping[str, str] | None = None,
+        level: Level = "quick",
         **settings: Any,
     ) -> tuple[Any, list[Check]]:
         """Return the subject of `thing` and its checks."""
-        subject = self.subject(thing, *arguments, **settings)
-        return subject, named_checks(name or type(thing).__name__, subject, self.checks, expected_failures)
+        if level not in ("quick", "thorough"):
+            raise ValueError(f"level must be 'quick' or 'thorough', got {level!r}")
+        given = {name: value for name, value in settings.items() if value is not None}
+        subject = self.subject(
+            thing, *arguments, **{**(self.thorough if level == "thorough" else {}), **given}
+        )
+        return subject, named_checks(
+            name or type(thing).__name__, subject, self.checks, expected_failures, self.hints
+        )
 
-    def check(self, thing: object, *arguments: Any, **settings: Any) -> Report:
-        """Run all checks of `thing` and return the report."""
-        (subject, checks), name = self.list(thing, *arguments, **settings), type(thing).__name__
-        return self.report(name, run_checks(name, checks), subject)
+    def check(
+        self,
+        thing: object,
+        *arguments: Any,
+        level: Level = "quick",
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> Report:
+        """Run all checks of `thing` at a level and return the report."""
+        (subject, checks), name = self.list(thing, *arguments, level=level, **settings), type(thing).__name__
+        shown = progress if level == "thorough" else progress or False
+        return self.report(name, run_checks(name, checks, shown, level), subject, level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 import sys
 import time
@@ -11,30 +12,37 @@ from typing import Any
 
 import numpy as np
 
-_CLOCKS = ("time", "monotonic", "perf_counter", "process_time")
-_LATER = 12_345.678_9
+_CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+_NAMES = (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS))
+_DATES = ("localtime", "gmtime", "ctime")
+# Another hour, weekday, month and season.
+_LATER = 187 * 86_400 + 12_345.678_9
+_TIME = datetime.datetime
 
 
 @contextmanager
 def later(*subjects: object) -> Iterator[None]:
-    """Run the block as if it were some hours later, by replacing the functions of `time`.
+    """Run the block as if it were half a year later, by replacing the functions of `time` and `datetime`.
 
-    The functions are also replaced in the modules of the classes of `subjects`, which may have imported them
-    by name. All clocks continue at their own pace.
+    They are also replaced in the modules of the classes of `subjects`, which may have imported them by name.
+    All clocks continue at their own pace.
     """
-    true = {name: getattr(time, name) for name in (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS))}
-    false = {name: _shifted(clock, name.endswith("_ns")) for name, clock in true.items()}
-    places = [vars(time)]
+    false: list[tuple[Any, Any]] = [
+        (getattr(time, name), _shifted(getattr(time, name), name.endswith("_ns"))) for name in _NAMES
+    ]
+    false += [(getattr(time, name), _dated(getattr(time, name))) for name in _DATES]
+    false += [(datetime.datetime, _LaterTime), (datetime.date, _LaterDate)]
+    places = [vars(time), vars(datetime)]
     for cls in {cls for subject in subjects for cls in type(subject).__mro__} - {object}:
         module = sys.modules.get(cls.__module__)
         places += [vars(module)] if module is not None else []
     moved = [
-        (place, name, value, false[clock])
+        (place, name, value, other)
         for place in places
         for name, value in list(place.items())
-        for clock in true
+        for clock, other in false
         # A module may import a function under another name: `from time import monotonic as now`.
-        if value is true[clock]
+        if value is clock
     ]
     try:
         for place, name, _, other in moved:
@@ -48,6 +56,36 @@ def later(*subjects: object) -> Iterator[None]:
 def _shifted(clock: Callable[[], Any], in_nanoseconds: bool) -> Callable[[], Any]:
     offset = int(_LATER * 1e9) if in_nanoseconds else _LATER
     return lambda: clock() + offset
+
+
+def _dated(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a conversion of the present time, for a later time unless a time is given."""
+    now = time.time  # the original
+    return lambda *given: convert(*given) if given else convert(now() + _LATER)
+
+
+class _LaterTime(datetime.datetime):
+    """Points in time whose present is later."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return _TIME.now(tz) + datetime.timedelta(seconds=_LATER)
+
+    @classmethod
+    def utcnow(cls) -> Any:
+        return _TIME.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=_LATER)
+
+    @classmethod
+    def today(cls) -> Any:
+        return cls.now()
+
+
+class _LaterDate(datetime.date):
+    """Dates whose present is later."""
+
+    @classmethod
+    def today(cls) -> Any:
+        return _LaterTime.now().date()
 
 
 def global_state() -> tuple[Any, Any]:

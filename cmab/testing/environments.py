@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
+from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _generators as generators
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._environment_subject import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "draws": 20_000}
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
+    process.check_process,
+    relations.check_declaration,
     rounds.check_determinism,
     rounds.check_coins,
+    relations.check_order,
+    relations.check_stream,
+    relations.check_input,
     rounds.check_support,
     rounds.check_outcomes,
     rounds.check_triggers,
@@ -28,10 +42,22 @@ _CHECKS: tuple[CheckFunction, ...] = (
     pulls.check_pulls,
     pulls.check_squares,
     pulls.check_independence,
+    relations.check_pull_order,
+    relations.check_scale,
+    relations.check_laws,
+    relations.check_agreement,
+    relations.check_succession,
+    relations.check_replay,
     rounds.check_stationarity,
     rounds.check_clock,
     rounds.check_global_randomness,
     pulls.check_pickling,
+    process.check_output,
+    generators.check_generator,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 
@@ -39,8 +65,10 @@ def check_environment(
     environment: Environment,
     super_arms: Iterable[ArrayLike],
     *,
-    draws: int = 4000,
-    seconds: float = 2.0,
+    draws: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -55,10 +83,14 @@ def check_environment(
         The environment to check.
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
-    draws : int
-        Number of rounds for each super arm. A base arm with an average outcome two standard errors from its
-        mean gets more rounds.
-    seconds : float
+    draws : int, optional
+        Number of rounds for each super arm, by default 4000. A base arm with an average outcome two standard
+        errors from its mean gets more rounds.
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the time of everything else.
     expected_failures : mapping of str to str, optional
         Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
@@ -81,31 +113,8 @@ def check_environment(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``determinism``: the same generator state gives different rounds or pulls.
-    - ``coins``: two super arms observe different outcomes of the same base arm for the same generator state.
-    - ``support``: an outcome is outside the support, or a base arm is not in ``range(n_arms)``.
-    - ``outcomes``: the average outcome of an arm is not its mean.
-    - ``triggers``: a round shows an arm that is not in `triggered_arms` of the oracle, or the frequency of an
-      observation is not that of `Environment.triggering_probabilities`.
-    - ``rewards``: the average reward is not the expected reward, or a reward that is a sum is not the sum of
-      the outcomes.
-    - ``optimum``: a super arm is better than the optimum, or an exact oracle does not attain it.
-    - ``rounds``: `in_round` changes the environment, returns different instances for one generator state, or
-      returns an instance that cannot be played.
-    - ``optima``: as ``optimum``, on the instances that `in_round` returns.
-    - ``played rounds``: as the checks from ``determinism`` to ``rewards`` except ``support``, for these
-      instances.
-    - ``pulls``: the average of the pulls of an arm, or the average or variance of their sums, is wrong.
-    - ``squares``: the sums of squares of `pull_many` do not agree with the sums, the support or the single
-      pulls.
-    - ``independence``: pulls of one arm or of two arms are correlated.
-    - ``stationarity``: rounds, pulls, means, expected rewards, the optimum or attributes change while the
-      environment is played.
-    - ``clock``: rounds or pulls depend on the time.
-    - ``global randomness``: rounds or pulls use or seed a global random generator.
-    - ``pickling``: the environment cannot be pickled, or a pickled copy gives other rounds or pulls.
+    A check fails under its title. ``properties("environment")`` lists the titles in the order of the checks,
+    with the property, the reason for it and the confidence of the check.
 
     Examples
     --------
@@ -116,8 +125,9 @@ def check_environment(
     >>> check_environment(environment, [[0, 1], [1, 2]]).false_alarm < 1e-6
     True
     """
-    settings = {"draws": draws, "seconds": seconds, "rng": rng}
+    settings: dict[str, Any] = {"draws": draws, "level": level, "progress": progress}
+    settings |= {"seconds": seconds, "rng": rng}
     return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 
-ENVIRONMENTS = Kind(Environment, Subject, _CHECKS)
+ENVIRONMENTS = Kind(Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH)

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
+from cmab.testing import _explorer_claims as claims
+from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
+from cmab.testing import _generated as generated
+from cmab.testing import _generators as generators
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "replications": 100}
 _CHECKS: tuple[CheckFunction, ...] = (
+    process.check_process,
     runs_.check_form,
     runs_.check_determinism,
     runs_.check_state,
     runs_.check_resuming,
+    generated.check_sequences,
     runs_.check_memory,
     runs_.check_clock,
     runs_.check_global_randomness,
     runs_.check_budget,
+    reports.check_conservation,
+    reports.check_report_order,
+    reports.check_constant_outcomes,
+    reports.check_aliasing,
+    reports.check_feedback,
+    reports.check_undo,
+    claims.check_certificates,
+    claims.check_intervals,
     answers.check_errors,
     answers.check_places,
+    process.check_output,
+    generators.check_generator,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 
@@ -31,9 +58,11 @@ def check_explorer(
     environment: Environment,
     *,
     delta: float | None = None,
-    replications: int = 30,
+    replications: int | None = None,
     max_samples: int = 100_000,
-    seconds: float = 3.0,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -50,11 +79,16 @@ def check_explorer(
         Base arms with gaps so large that the explorer stops within `max_samples` samples.
     delta : float, optional
         Error probability that the explorer guarantees. If omitted, its error rate is not tested.
-    replications : int
-        Minimal number of runs for the error rate, unless these runs take longer than ``4 * seconds``.
+    replications : int, optional
+        Minimal number of runs for the error rate, by default 30, unless these runs take longer than
+        ``4 * seconds``.
     max_samples : int
         Maximal number of samples of a run. A run that reaches it counts as an error.
-    seconds : float
+    level : {"quick", "thorough"}
+        Effort: about 3 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the time of all checks beyond these runs. The report shows which error rate would
         have been detected.
     expected_failures : mapping of str to str, optional
@@ -78,18 +112,8 @@ def check_explorer(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``form``: the arms of `select` or `recommend`, or the number of `pulls`, are invalid.
-    - ``determinism``: the same seed gives different requests.
-    - ``state``: `select`, `is_done` or `recommend` changes the state, or a run changes the explorer.
-    - ``resuming``: a session that was saved and loaded requests other arms.
-    - ``memory``: the explorer depends on data outside the state.
-    - ``clock``: the requests depend on the time.
-    - ``global randomness``: the explorer uses or seeds a global random generator.
-    - ``budget``: the explorer requests more outcomes than its `budget`, or does not stop.
-    - ``errors``: the error rate is larger than `delta`.
-    - ``places``: the answers are wrong if the arms are permuted.
+    A check fails under its title. ``properties("explorer")`` lists the titles in the order of the checks,
+    with the property, the reason for it and the confidence of the check.
 
     Examples
     --------
@@ -100,8 +124,9 @@ def check_explorer(
     >>> check_explorer(LUCBPlusPlus(4, 1, delta=0.1), arms, delta=0.1).false_alarm < 1e-6
     True
     """
-    settings = {"delta": delta, "replications": replications, "max_samples": max_samples, "seconds": seconds}
+    settings: dict[str, Any] = {"delta": delta, "replications": replications, "max_samples": max_samples}
+    settings |= {"level": level, "progress": progress, "seconds": seconds}
     return EXPLORERS.check(explorer, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-EXPLORERS = Kind(Explorer, Subject, _CHECKS)
+EXPLORERS = Kind(Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH)

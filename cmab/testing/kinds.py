@@ -51,7 +51,7 @@ def check(
     >>> from cmab.testing import check
     >>> from oracles import TopK
     >>> len(check(TopK(5, k=2), seconds=0.1).results)
-    28
+    42
     """
     return _kind_of(thing).check(thing, *arguments, expected_failures=expected_failures, **settings)
 
@@ -81,7 +81,7 @@ def checks(
     >>> from cmab.testing import checks
     >>> from oracles import TopK
     >>> checks(TopK(5, k=2))[0].name
-    'TopK-declaration'
+    'TopK-process'
     """
     named: dict[str, Any] = {"name": name, "expected_failures": expected_failures}
     return _kind_of(thing).list(thing, *arguments, **named, **settings)[1]

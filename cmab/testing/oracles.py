@@ -13,16 +13,26 @@ import numpy as np
 from cmab.arrays import ArrayLike, IntArray
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
+from cmab.testing import _generated as generated
+from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
+from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._oracle_subject import Subject, subject_of
-from cmab.testing._results import CheckResult, Kind, Report
+from cmab.testing._results import CheckResult, Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "trials": 200}
 _CHECKS: tuple[CheckFunction, ...] = (
+    process.check_process,
     answers.check_declaration,
     answers.check_ties,
     answers.check_errors,
@@ -40,8 +50,15 @@ _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_compiled,
     guarantees.check_guarantee,
     guarantees.check_neighbours,
+    generated.check_generated,
     guarantees.check_scale,
     answers.check_membership,
+    relations.check_rewards,
+    relations.check_zeros,
+    relations.check_labels,
+    relations.check_constancy,
+    relations.check_streams,
+    relations.check_triggered,
     rewards.check_monotonicity,
     rewards.check_triggering,
     rewards.check_smoothness,
@@ -51,6 +68,12 @@ _CHECKS: tuple[CheckFunction, ...] = (
     surroundings.check_growth,
     answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
+    process.check_output,
+    generators.check_generator,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 
@@ -60,7 +83,7 @@ class OracleReport(Report):
 
     Attributes
     ----------
-    subject, results
+    subject, results, level
         As in `Report`.
     seconds_per_call : float
         Median duration of a call of `solve`, in wall-clock seconds.
@@ -77,9 +100,9 @@ class OracleReport(Report):
     True
     """
 
-    seconds_per_call: float
-    bytes_per_call: int
-    exhaustive: bool
+    seconds_per_call: float = 0.0
+    bytes_per_call: int = 0
+    exhaustive: bool = False
 
 
 def check_oracle(
@@ -90,8 +113,10 @@ def check_oracle(
     low: float = 0.0,
     high: float = 1.0,
     smoothness: Smoothness | None = None,
-    trials: int = 50,
-    seconds: float = 2.0,
+    trials: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> OracleReport:
@@ -116,7 +141,11 @@ def check_oracle(
         only searches for jumps of the reward.
     trials : int
         Number of random means with many ties, and of random means with at most a few ties.
-    seconds : float
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the total time. Each check takes at most about a tenth of it, and the two checks
         that search for rare faults take a fifth. A slow oracle is tried on fewer problems; the report shows
         their number.
@@ -141,35 +170,8 @@ def check_oracle(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``declaration``: `n_arms`, `n_choices`, `max_size`, `sense`, `alpha` or `beta` is invalid.
-    - ``ties``, ``errors``: `solve` raises an exception for tied means, or for other means in the range.
-    - ``form``: an answer is not a 1-D array of distinct integers in ``range(n_choices)``.
-    - ``feasibility``: an answer is not a feasible super arm.
-    - ``input``: `solve` or `expected_reward` modifies its arguments.
-    - ``global randomness``: `solve` uses or seeds a global random generator.
-    - ``determinism``: the same means and generator state give different answers or rewards.
-    - ``memory``: an answer depends on earlier calls.
-    - ``layout``: means that are strided, read-only or memory-mapped give another answer.
-    - ``clock``: an answer depends on the time.
-    - ``pickling``: the oracle cannot be pickled, or a pickled copy gives other answers.
-    - ``buffer``: an answer shares memory with a later answer or with the oracle.
-    - ``batch``, ``compiled``: `solve_batch` or `kernel` gives other answers than `solve`.
-    - ``guarantee``: the answers miss ``alpha`` and ``beta``. The fault is named ``sense`` if the oracle seems
-      to minimise rewards or maximise costs.
-    - ``neighbours``: a feasible super arm near an answer is better than ``alpha`` permits.
-    - ``scale``: a `LinearOracle` misses ``alpha`` for very small or very large means.
-    - ``membership``: `is_feasible` accepts other super arms than the given or enumerated ones.
-    - ``monotonicity``: the reward of a super arm (if `is_monotone` is False, of the best super arm) decreases
-      when means increase.
-    - ``triggering``: the reward depends on base arms that the super arm cannot trigger.
-    - ``smoothness``: the reward changes by more than `smoothness` permits.
-    - ``constraints``, ``root``, ``availability``: `solve_constrained`, `solve_root` or `solve_within` gives a
-      wrong answer.
-    - ``growth``: memory grows with the number of calls.
-    - ``hashing``: another process, in which strings have other hashes, gives other answers.
-    - ``threads``: threads that share the oracle get wrong answers.
+    A check fails under its title. ``properties("oracle")`` lists the titles in the order of the checks, with
+    the property, the reason for it and the confidence of the check.
 
     Examples
     --------
@@ -182,10 +184,11 @@ def check_oracle(
     settings: dict[str, Any] = {}
     settings |= {"is_feasible": is_feasible, "smoothness": smoothness, "low": low, "high": high}
     settings |= {"trials": trials, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
+    settings |= {"level": level, "progress": progress}
     return cast(OracleReport, ORACLES.check(oracle, super_arms, **settings))
 
 
-def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> OracleReport:
+def _report(name: str, results: tuple[CheckResult, ...], subject: Subject, level: str) -> OracleReport:
     seconds = []
     # Time and memory are measured separately, because tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
@@ -197,7 +200,7 @@ def _report(name: str, results: tuple[CheckResult, ...], subject: Subject) -> Or
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     exhaustive = subject.family is not None
-    return OracleReport(name, results, float(np.median(seconds)), peak, exhaustive)
+    return OracleReport(name, results, level, float(np.median(seconds)), peak, exhaustive)
 
 
-ORACLES = Kind(Oracle, subject_of, _CHECKS, _report)
+ORACLES = Kind(Oracle, subject_of, _CHECKS, _report, rows.ORACLE, _THOROUGH)

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
+from cmab.testing import _generated as generated
+from cmab.testing import _generators as generators
 from cmab.testing import _policy_learning as learning
+from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
+from cmab.testing import _policy_states as states
+from cmab.testing import _process_checks as process
+from cmab.testing import _process_copies as copies
+from cmab.testing import _process_interrupts as interrupts
+from cmab.testing import _process_variations as variations
+from cmab.testing import _property_rows as rows
 from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
-from cmab.testing._results import Kind, Report
+from cmab.testing._results import Kind, Level, Report
 
+_THOROUGH = {"seconds": 20.0, "rounds": 200}
 _CHECKS: tuple[CheckFunction, ...] = (
     # The order matters: a fault that an early check finds may make later checks fail.
+    process.check_process,
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
     runs.check_resuming,
     runs.check_late_feedback,
+    generated.check_sequences,
     runs.check_memory,
     runs.check_clock,
     runs.check_global_randomness,
@@ -31,7 +44,22 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_learning,
     learning.check_exploration,
     learning.check_optimism,
+    reports.check_conservation,
+    reports.check_report_order,
+    reports.check_missing_reward,
+    states.check_rare_states,
+    states.check_late_rounds,
+    states.check_constant_outcomes,
+    states.check_relabelling,
+    states.check_aliasing,
+    states.check_propensity,
     runs.check_growth,
+    process.check_output,
+    generators.check_generator,
+    variations.check_surroundings,
+    interrupts.check_interrupts,
+    copies.check_copies,
+    copies.check_worker,
 )
 
 
@@ -39,8 +67,10 @@ def check_policy(
     policy: AnyPolicy,
     environment: Environment,
     *,
-    rounds: int = 50,
-    seconds: float = 2.0,
+    rounds: int | None = None,
+    level: Level = "quick",
+    progress: bool | None = None,
+    seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None,
     rng: int = 0,
 ) -> Report:
@@ -56,9 +86,13 @@ def check_policy(
         The policy to check.
     environment : Environment
         An environment in which the policy can be run.
-    rounds : int
-        Number of rounds of each run in a `Session`. Other runs are longer.
-    seconds : float
+    rounds : int, optional
+        Number of rounds of each run in a `Session`, by default 50. Other runs are longer.
+    level : {"quick", "thorough"}
+        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+    progress : bool, optional
+        Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
+    seconds : float, optional
         Approximate limit of the total time. The first 150 rounds of each run do not count.
     expected_failures : mapping of str to str, optional
         Reason for each check that is known to fail, by the title of the check. Such a check must fail; if it
@@ -80,26 +114,8 @@ def check_policy(
 
     Notes
     -----
-    A check fails under its title, in this order, if:
-
-    - ``determinism``: the same seed gives different runs, or a new state depends on an earlier run.
-    - ``feasibility``: a super arm is not feasible.
-    - ``state``: `select` changes the state, or a run changes the policy.
-    - ``resuming``: a session that was saved and loaded selects other super arms.
-    - ``late feedback``: feedback in another order than that of the tickets is rejected, or changes the state
-      in fewer rounds.
-    - ``memory``: the policy depends on data outside the state.
-    - ``clock``: the super arms depend on the time.
-    - ``global randomness``: the policy uses or seeds a global random generator.
-    - ``feedback``: `update` modifies the arrays of the feedback, or the state refers to them.
-    - ``empty feedback``: a round without observed arms causes an exception or an infeasible super arm.
-    - ``availability``: the policy selects entries that are not available according to the context.
-    - ``tickets``: `update` modifies the super arm or the context of the ticket, or the state refers to them.
-    - ``credit``: an outcome changes the statistics of another arm, or is ignored.
-    - ``learning``: the policy does not use the feedback to select better super arms.
-    - ``exploration``: some arms are never observed.
-    - ``optimism``: the policy always prefers arms with many observations to arms with few and the same mean.
-    - ``growth``: memory grows with the number of rounds.
+    A check fails under its title. ``properties("policy")`` lists the titles in the order of the checks, with
+    the property, the reason for it and the confidence of the check.
 
     Examples
     --------
@@ -110,11 +126,10 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    17
+    34
     """
-    return POLICIES.check(
-        policy, environment, rounds=rounds, seconds=seconds, expected_failures=expected_failures, rng=rng
-    )
+    settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
+    return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-POLICIES = Kind(Policy, Subject, _CHECKS)
+POLICIES = Kind(Policy, Subject, _CHECKS, rows=rows.POLICY, thorough=_THOROUGH)

@@ -8,14 +8,14 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
+from cmab.validation import frozen
 from instances.spreading.base import SpreadingInfluence
 from oracles import DirectedGraph
 from oracles.diffusion.spread import exact_threshold_spread, threshold_spread
+from oracles.diffusion.threshold_weights import threshold_weights
 
 if TYPE_CHECKING:
     import networkx as nx
-
-_ROUNDING = 1e-9
 
 
 class LinearThreshold(SpreadingInfluence):
@@ -94,13 +94,7 @@ class LinearThreshold(SpreadingInfluence):
         super().__init__(
             graph, "edge_weight", values=edge_weight, k=k, feedback=feedback, n_rr_sets=n_rr_sets
         )
-        sums = np.bincount(self.graph.heads, self.means, self.graph.n_nodes)
-        if sums.max() > 1.0 + _ROUNDING:
-            node = int(sums.argmax())
-            raise ValueError(
-                f"edge_weight must sum to at most 1 over the edges into a node, got {sums[node]}"
-                f" at node {self.graph.label(node)!r}"
-            )
+        self.means = frozen(threshold_weights("edge_weight", self.means, self.graph))
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Place the weights of the edges into a node side by side on [0, 1]."""

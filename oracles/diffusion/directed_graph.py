@@ -149,6 +149,10 @@ class DirectedGraph:
     def __repr__(self) -> str:
         return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
 
+    def is_directed(self) -> bool:
+        """Return True: like a directed graph of networkx."""
+        return True
+
     def label(self, node: int) -> Hashable:
         """Return the name of a node, given its number in ``range(n_nodes)``."""
         number = integer("node", node, 0, self.n_nodes - 1)

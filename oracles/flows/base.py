@@ -10,12 +10,13 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle
+from oracles._graph_means import GraphOracle
 
 if TYPE_CHECKING:
     from oracles.flows._kernels_flows import Pipes
 
 
-class Flows(LinearOracle):
+class Flows(LinearOracle, GraphOracle):
     """Sets of edges that carry one unit each from supply nodes to demand nodes, without cycles.
 
     A subclass calls `_complete`. The first `n_arms` arcs are the base arms. If edges are undirected, the next

@@ -11,11 +11,14 @@ from cmab.arrays import IntArray
 from cmab.description import described
 from cmab.oracle import Sense
 from cmab.validation import integer, one_of, shown
-from oracles._networks import end_numbers, network_of, node_number
+from oracles._graph_means import KeptGraph
+from oracles._networks import Network, end_numbers, network_of, node_number, topological_order
 from oracles.flows.base import Flows
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from oracles.diffusion.directed_graph import DirectedGraph
 
 
 class DisjointPaths(Flows):
@@ -28,7 +31,7 @@ class DisjointPaths(Flows):
 
     Parameters
     ----------
-    graph : networkx graph
+    graph : networkx graph or DirectedGraph
         A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
         The start and the end of the paths.
@@ -64,7 +67,7 @@ class DisjointPaths(Flows):
 
     def __init__(
         self,
-        graph: nx.Graph[Any],
+        graph: nx.Graph[Any] | DirectedGraph,
         source: Hashable,
         target: Hashable,
         *,
@@ -72,11 +75,12 @@ class DisjointPaths(Flows):
         disjoint: Literal["edges", "nodes"] = "edges",
         sense: Sense = "min",
     ) -> None:
-        number, self.edges, tails, heads = network_of(graph)
+        number, self.edges, tails, heads = network = network_of(graph)
+        self._source = KeptGraph(graph)
         start, end = end_numbers(source, target, number)
         self.source, self.target, self.k = source, target, integer("k", k, 1)
         self.disjoint = one_of("disjoint", disjoint, ("edges", "nodes"))
-        self.sense, order = _sense_and_order(graph, sense, number)
+        self.sense, order = _sense_and_order(graph, sense, network)
         self._n_nodes, self._is_directed = len(number), graph.is_directed()
         self._end = end
         if not self._is_directed:
@@ -151,15 +155,15 @@ class MinCostFlow(Flows):
 
     Base arm i is the i-th arc of ``graph.edges`` and carries at most one unit. A super arm lists the arcs
     that carry one unit, in increasing order. Its reward is the sum of their means, the cost of the flow. It
-    has no directed cycle. A set of arcs cannot represent two units on one arc, so model an arc of larger
-    capacity as parallel arcs of a `networkx.MultiDiGraph`, each a separate base arm.
+    has no directed cycle. A set of arcs cannot represent two units on one arc: `CapacitatedFlow` supports
+    larger capacities, and parallel arcs of a `networkx.MultiDiGraph` are separate base arms.
 
     Costs must be nonnegative, except on acyclic graphs, where costs may have any sign and rewards can be
     maximised.
 
     Parameters
     ----------
-    graph : networkx.DiGraph or networkx.MultiDiGraph
+    graph : networkx.DiGraph, networkx.MultiDiGraph or DirectedGraph
         The graph. Its weights and capacities are not used.
     demand : mapping or str
         The inflow minus the outflow of each node, as in networkx: negative for a source, 0 for nodes that are
@@ -191,12 +195,18 @@ class MinCostFlow(Flows):
     """
 
     def __init__(
-        self, graph: nx.Graph[Any], demand: Mapping[Hashable, int] | str = "demand", *, sense: Sense = "min"
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        demand: Mapping[Hashable, int] | str = "demand",
+        *,
+        sense: Sense = "min",
     ) -> None:
-        number, self.edges, tails, heads = network_of(graph)
+        number, self.edges, tails, heads = network = network_of(graph)
+        self._source = KeptGraph(graph)
         if not graph.is_directed() or not self.edges:
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
-        named = dict(graph.nodes(data=demand, default=0)) if isinstance(demand, str) else demand
+        nodes: Any = getattr(graph, "nodes", None)
+        named = dict(nodes(data=demand, default=0)) if nodes and isinstance(demand, str) else demand
         if not isinstance(named, Mapping):
             raise ValueError(f"demand must be a mapping or the name of a node attribute, got {shown(demand)}")
         supply, most = (
@@ -207,7 +217,7 @@ class MinCostFlow(Flows):
             supply[node_number("demand", node, number)] = -integer(f"demand of {node!r}", units, -most, most)
         if supply.sum() != 0 or not supply.any():
             raise ValueError(f"demand must sum to 0 and not be 0 everywhere, got {shown(named)}")
-        self.sense, order = _sense_and_order(graph, sense, number)
+        self.sense, order = _sense_and_order(graph, sense, network)
         self._complete(tails, heads, supply, order)
         if self._flow(np.zeros(self.n_arms)) is None:
             raise ValueError(f"demand must be satisfiable with arcs of capacity 1, got {shown(named)}")
@@ -226,14 +236,12 @@ class MinCostFlow(Flows):
 
 
 def _sense_and_order(
-    graph: nx.Graph[Any], sense: Sense, number: dict[Hashable, int]
+    graph: nx.Graph[Any] | DirectedGraph, sense: Sense, network: Network
 ) -> tuple[Sense, IntArray]:
-    """Return the sense, if it fits the graph, and a topological order of the nodes (empty with cycles)."""
-    import networkx as nx
-
-    is_acyclic = graph.is_directed() and nx.is_directed_acyclic_graph(graph)
-    if one_of("sense", sense, ("min", "max")) == "max" and not is_acyclic:
+    """Return the sense, if it fits the graph, and a topological order of the nodes (empty if none exists)."""
+    order = np.empty(0, np.int64)
+    if graph.is_directed():
+        order = topological_order(network.tails, network.heads, len(network.number))
+    if one_of("sense", sense, ("min", "max")) == "max" and not len(order):
         raise ValueError(f"sense must be 'min' unless graph is directed and acyclic, got 'max' for {graph}")
-    any_graph: Any = graph
-    order = [number[node] for node in nx.topological_sort(any_graph)] if is_acyclic else []
-    return sense, np.array(order, np.int64)
+    return sense, order

@@ -11,12 +11,14 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.validation import shown
+from oracles._graph_means import KeptGraph
 from oracles._networks import end_numbers, network_of
 from oracles._sufficing import Sufficing
 
 if TYPE_CHECKING:
     import networkx as nx
 
+    from oracles.diffusion.directed_graph import DirectedGraph
     from oracles.flows._kernels_flows import Pipes
 
 
@@ -28,7 +30,7 @@ class MinimumCut(Sufficing):
 
     Parameters
     ----------
-    graph : networkx graph
+    graph : networkx graph or DirectedGraph
         A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
         The nodes to be separated.
@@ -48,8 +50,9 @@ class MinimumCut(Sufficing):
     Mathematics Doklady 11 (1970); from memory.
     """
 
-    def __init__(self, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> None:
+    def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
         number, self.edges, tails, heads = network_of(graph)
+        self._source = KeptGraph(graph)
         self._ends = end_numbers(source, target, number)
         self.source, self.target, self.n_arms = source, target, len(self.edges)
         self._tails, self._heads, self._is_directed = tails, heads, graph.is_directed()

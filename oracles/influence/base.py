@@ -15,9 +15,9 @@ from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import unguarded
-from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.groups import in_degree_groups
 from oracles.diffusion.reverse_sets import MODELS, Model
@@ -29,6 +29,7 @@ from oracles.diffusion.spread import (
     threshold_spread,
     triggering_probabilities,
 )
+from oracles.diffusion.threshold_weights import threshold_weights
 from oracles.influence._uncertified import UncertifiedOnce
 from oracles.influence.options import OPTIONS, USUAL, Search, hits_per_unit
 
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _CASCADES, _EPSILON = 2000, 0.1
-_ROUNDING = 1e-9
 
 
-class InfluenceOracle(Oracle):
+class InfluenceOracle(GraphOracle):
     """The sets of `k` seeds, with their expected spread under independent cascades as reward.
 
     A subclass sets `alpha` and `beta` and defines `solve`.
@@ -84,7 +84,7 @@ class InfluenceOracle(Oracle):
         candidates: ArrayLike | None = None,
         model: Model = "ic",
     ) -> None:
-        self.graph = as_directed_graph(graph)
+        self.graph, self._source = as_directed_graph(graph), KeptGraph(graph)
         self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
         self.node_weights = (
             None if node_weights is None else frozen(vector("node_weights", node_weights, n, 0.0))
@@ -241,13 +241,7 @@ class InfluenceOracle(Oracle):
         """Return `means`; raise ``ValueError`` unless they are probabilities that the model allows."""
         probabilities = self._check_means(means, 0.0, 1.0)
         if self.model == "lt":
-            sums = np.bincount(self.graph.heads, probabilities, self.graph.n_nodes)
-            if sums.max() > 1.0 + _ROUNDING:
-                node = int(sums.argmax())
-                raise ValueError(
-                    "means of the edges into a node must sum to at most 1 for linear thresholds,"
-                    f" got {sums[node]} at node {self.graph.label(node)!r}"
-                )
+            return threshold_weights("means", probabilities, self.graph)
         return probabilities
 
     def is_feasible(self, super_arm: IntArray) -> bool:

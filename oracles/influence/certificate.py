@@ -67,6 +67,11 @@ class Certificate:
     edges_examined: int
     n_components: int
 
+    @property
+    def super_arm(self) -> IntArray:
+        """The seeds, under the name that all certificates share."""
+        return self.seeds
+
 
 @dataclass(frozen=True)
 class Schedule:

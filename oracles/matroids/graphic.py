@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled.forms import Kernel
 from cmab.oracle import Sense
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
 from oracles.matroids.base import Matroid
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class GraphicMatroid(Matroid):
+class GraphicMatroid(Matroid, GraphOracle):
     """The spanning forests of an undirected graph, or its spanning trees if it is connected. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; parallel edges of a multigraph are separate arms. A
@@ -55,6 +56,7 @@ class GraphicMatroid(Matroid):
 
     def __init__(self, graph: nx.Graph[Any], sense: Sense = "max") -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        self._source = KeptGraph(graph)
         self._n_nodes = len(number)
         self._complete(len(self.edges), sense)
 

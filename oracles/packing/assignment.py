@@ -9,11 +9,16 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
+from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, one_of, real_array, shown, vector
+from oracles.anytime import OnLimit, checked_limits
 from oracles.packing.knapsack import Knapsack
 from oracles.packing.multidimensional import scaled_row
-from oracles.programs._pulp_models import row_model
-from oracles.programs.linear_program import PuLPOracle
+from oracles.programs._mixed_integer import rows_of
+from oracles.programs.linear_program import PuLPOracle, value_of
+
+# Prices of the capacities that the greedy assignment tries, relative to the mean of the means.
+_PRICES = (0.0, 0.25, 0.5, 1.0, 2.0)
 
 
 class GeneralizedAssignment(PuLPOracle):
@@ -39,9 +44,10 @@ class GeneralizedAssignment(PuLPOracle):
         Whether the means are rewards or costs.
     gap : float
     time_limit : float, optional
+    node_limit : int, optional
     solver : a PuLP solver, optional
-    on_limit : {"raise", "incumbent"}
-        As in `PuLPOracle`.
+    on_limit : {"raise", "best"}
+        As in `PuLPOracle`. With ``time_limit=0``, a call returns the greedy answer.
 
     Raises
     ------
@@ -77,8 +83,9 @@ class GeneralizedAssignment(PuLPOracle):
         sense: Sense = "max",
         gap: float = 0.0,
         time_limit: float | None = None,
+        node_limit: int | None = None,
         solver: Any = None,
-        on_limit: Literal["raise", "incumbent"] = "raise",
+        on_limit: OnLimit = "raise",
     ) -> None:
         self.weights = np.array(real_array("weights", weights))
         if self.weights.ndim != 2 or 0 in self.weights.shape:
@@ -90,22 +97,22 @@ class GeneralizedAssignment(PuLPOracle):
         self.method = one_of("method", method, ("program", "local_ratio"))
         if method == "local_ratio" and (self.complete or sense == "min"):
             raise ValueError("method must be 'program' for costs and complete assignments, got 'local_ratio'")
+        limits = checked_limits(time_limit, gap, on_limit, node_limit)
         arms = np.arange(self.weights.size).reshape(self.weights.shape)
         least = 1.0 if self.complete else -np.inf
         rows = [(jobs, np.ones(len(jobs)), least, 1.0) for jobs in arms.T]
-        for agent, (row, room) in enumerate(zip(self.weights, self.capacities, strict=True)):
-            scaled, most = scaled_row(row, room)
-            rows.append((arms[agent], scaled, -np.inf, most))
-        problem, takes = row_model(self.weights.size, rows)
+        scaled = [scaled_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
+        rows += [(arms[agent], row, -np.inf, most) for agent, (row, most) in enumerate(scaled)]
+        self._rows, self._room = np.array([row for row, _ in scaled]), np.array([most for _, most in scaled])
+        feasible = rows_of(self.weights.size, rows)
         try:
-            super().__init__(
-                problem,
-                takes,
-                sense=one_of("sense", sense, ("max", "min")),
-                gap=gap,
-                time_limit=time_limit,
-                solver=solver,
-                on_limit=on_limit,
+            self._begin(
+                feasible,
+                sense,
+                limits,
+                solver,
+                largest=None if self.complete else np.empty(0, np.int64),
+                max_size=self.weights.shape[1],
             )
         except ValueError as error:
             if not (self.complete and "feasible" in str(error)):
@@ -129,10 +136,18 @@ class GeneralizedAssignment(PuLPOracle):
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the best assignment, or one of at least `alpha` times its value, in increasing order."""
+    @property
+    def certifies_calls(self) -> bool:
+        """Whether calls have their own approximation ratios: true if a limit may end a search."""
+        return self.method == "program" and self._may_stop_early
+
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
+        """Return the best assignment found, with a bound on the optimum.
+
+        For ``"local_ratio"``, the bound is the smaller of twice the value and the sum of the best agents.
+        """
         if self.method == "program":
-            return super().solve(means, rng)
+            return super().solve_certified(means, rng)
         worth = self._check_means(means, 0.0).reshape(self.weights.shape)
         jobs = np.arange(self.weights.shape[1])
         # The profit of a job for an agent beyond its profit for the current agent (the local-ratio
@@ -144,4 +159,51 @@ class GeneralizedAssignment(PuLPOracle):
             taken = taken[more[taken] > 0.0]
             has[taken], given[taken] = agent, worth[agent, taken]
         chosen = has >= 0
-        return np.sort(has[chosen] * len(jobs) + jobs[chosen])
+        arms = np.sort(has[chosen] * len(jobs) + jobs[chosen])
+        value = value_of(worth.reshape(-1)[arms])
+        bound = max(value, min(2.0 * value, self._easy_bound(worth.reshape(-1))))
+        return SolverCertificate(arms, value, bound, True)
+
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return the value if each job had its best agent, without capacities."""
+        best = (self.sign * values.reshape(self.weights.shape)).max(axis=0)
+        return self.sign * value_of(best if self.complete else np.maximum(best, 0.0))
+
+    def _greedy(self, values: FloatArray) -> IntArray:
+        """Return the best of several greedy assignments, or the one that the constructor found."""
+        worth = self.sign * values.reshape(self.weights.shape)
+        sizes = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
+        # The price of a capacity, in units of the means.
+        unit = np.abs(worth).mean() / max(sizes.mean(), np.finfo(np.float64).tiny)
+        measures = [worth - price * unit * sizes for price in _PRICES]
+        found = [self._assigned(worth, measure) for measure in (*measures, -sizes)]
+        complete = [arms for arms in found if arms is not None]
+        return max(complete, key=lambda arms: self.sign * values[arms].sum(), default=self._largest)
+
+    def _assigned(self, worth: FloatArray, measure: FloatArray) -> IntArray | None:
+        """Return a greedy assignment; None if it cannot be completed.
+
+        The next job is the one that loses most by its second-best agent (Martello and Toth 1990, section 7.4,
+        from memory). `measure` is the desirability of each pair.
+        """
+        left, chosen, jobs = self._room.copy(), [], np.arange(worth.shape[1])
+        while len(jobs):
+            is_good = self._rows[:, jobs] <= left[:, np.newaxis]
+            if not self.complete:
+                is_good &= worth[:, jobs] > 0.0
+            if self.complete and not is_good.any(axis=0).all():
+                return None
+            jobs, is_good = jobs[is_good.any(axis=0)], is_good[:, is_good.any(axis=0)]
+            if not len(jobs):
+                break
+            values = np.where(is_good, measure[:, jobs], -np.inf)
+            agents = np.argmax(values, axis=0)
+            best = values[agents, np.arange(len(jobs))]
+            values[agents, np.arange(len(jobs))] = -np.inf
+            with np.errstate(invalid="ignore", over="ignore"):
+                place = int(np.argmax(best - values.max(axis=0)))
+            agent, job = int(agents[place]), int(jobs[place])
+            chosen.append(agent * worth.shape[1] + job)
+            left[agent] -= self._rows[agent, job]
+            jobs = np.delete(jobs, place)
+        return np.sort(np.array(chosen, np.int64))

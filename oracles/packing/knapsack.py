@@ -9,22 +9,28 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.oracle import LinearOracle
+from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import as_array, real, vector
+from oracles._watch import watched
+from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
+from oracles.packing._core import fractional_bound, packed
+from oracles.programs.linear_program import value_of
 
 # Weights that are not integers are counted in units of 2^-40 of the capacity, so that three times 0.1 is 0.3.
 _PARTS = 40
-# The number of sets stored at once: initially, at most (2 GB), and in total for a compiled rule, which
-# allocates in advance.
+# The number of sets stored at once: initially, at most (for `epsilon`, 2 GB), and in total for a compiled
+# rule, which allocates in advance.
 _FIRST, _MOST, _KEPT = 512, 512 * 8**5, 2**18
 
 
-class Knapsack(LinearOracle):
+class Knapsack(AnytimeOracle):
     """The sets of arms with a total weight of at most `capacity`, including the empty set.
 
     Exact for all weights and capacities, by dynamic programming over the undominated sets. An upper bound
-    removes further sets, so the lists are short for typical estimates. An arm of nonpositive mean is never
-    chosen. The oracle has a compiled rule.
+    removes further sets, so the lists are short for typical estimates. Small problems have a compiled rule.
+    For others, the sets differ from the greedy one only in a core of items, which expands (Pisinger 1997).
+    A call stores at most 2 million sets at once (about 1 GB in total); this number is a limit like
+    `time_limit`. An arm of nonpositive mean is never chosen.
 
     Parameters
     ----------
@@ -38,14 +44,23 @@ class Knapsack(LinearOracle):
         The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least
         ``alpha = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means
         and weights. Use it in the hard case, with hundreds of arms with means approximately proportional
-        to their weights.
+        to their weights. No limit applies to it.
+    gap : float
+        The relative gap, in [0, 1), at which a call may stop.
+    time_limit : float, optional
+        The time limit of a call in seconds. With 0, a call returns the greedy answer, or the best arm if its
+        mean is larger. Small problems with a compiled rule always have an exact answer, unless it is 0.
+    on_limit : {"raise", "best"}
+        Whether `solve` raises an error at a limit, or returns the best set found. The latter has at least
+        half of the optimum, and each call has its own ratio, as in `PuLPOracle`.
 
     Raises
     ------
     ValueError
-        If an argument is out of range. In `solve`, if more than 16 million sets would have to be stored at
-        once. This can happen only for weights of many digits and means as in the hard case; a positive
-        `epsilon` avoids it.
+        If an argument is out of range.
+    SolverError
+        In `solve`, if a limit ends the search and `on_limit` is ``"raise"``. For the limit on the number of
+        sets, this happens only for weights of many digits and means as in the hard case.
 
     Examples
     --------
@@ -59,11 +74,21 @@ class Knapsack(LinearOracle):
     ----------
     G. L. Nemhauser, Z. Ullmann: Discrete Dynamic Programming and Capital Allocation, Management Science 15
     (1969). O. H. Ibarra, C. E. Kim: Fast Approximation Algorithms for the Knapsack and Sum of Subset
-    Problems, Journal of the ACM 22 (1975). H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004),
+    Problems, Journal of the ACM 22 (1975). D. Pisinger: A Minimal Algorithm for the 0-1 Knapsack Problem,
+    Operations Research 45 (1997). H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004),
     sections 2.6 and 3.4. All from memory.
     """
 
-    def __init__(self, weights: ArrayLike, capacity: float, *, epsilon: float = 0.0) -> None:
+    def __init__(
+        self,
+        weights: ArrayLike,
+        capacity: float,
+        *,
+        epsilon: float = 0.0,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        on_limit: OnLimit = "raise",
+    ) -> None:
         if as_array("weights", weights).ndim == 2:
             raise ValueError(
                 f"weights must be 1-D, one for each arm, got shape {np.shape(weights)}; use "
@@ -78,8 +103,10 @@ class Knapsack(LinearOracle):
         self.epsilon = real("epsilon", epsilon, 0.0, 1.0)
         if self.epsilon == 1.0:
             raise ValueError("epsilon must be a finite number in [0, 1), got 1.0")
-        self.alpha = 1.0 - self.epsilon
         self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+        self._set_limits(checked_limits(time_limit, gap, on_limit), greedy_ratio=0.5)
+        if self.epsilon > 0.0 and self.time_limit != 0.0:
+            self.alpha = 1.0 - self.epsilon
 
     def __repr__(self) -> str:
         return described(self)
@@ -91,9 +118,30 @@ class Knapsack(LinearOracle):
     def is_feasible(self, super_arm: IntArray) -> bool:
         return int(self._sizes[super_arm].sum()) <= self._room
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """Return the best set that fits, in increasing order."""
-        return self._packed(self._check_means(means), self._room)
+    @property
+    def _may_stop_early(self) -> bool:
+        if self.time_limit == 0.0:
+            return True
+        return self.on_limit == "best" and not (self._is_small or self.epsilon > 0.0)
+
+    @property
+    def _most(self) -> int:
+        """The largest number of undominated sets."""
+        return int(min(self._room + 1, 2 ** min(self.n_arms, 60)))
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether a compiled rule has enough memory for the problem."""
+        return self.n_arms * self._most <= _KEPT
+
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
+        """Return the best set found, in increasing order, with an upper bound on the mean of every set."""
+        values = self._check_means(means)
+        arms, bound = self._packed(values, self._room)
+        answer = self._certificate(arms, value_of(values[arms]), bound)
+        if answer.certified or self.epsilon == 0.0 or self.time_limit == 0.0:
+            return answer
+        return SolverCertificate(arms, answer.value, answer.bound, True)
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         return self._solve_compiled(means, rng)
@@ -111,11 +159,12 @@ class Knapsack(LinearOracle):
         if room < 0:
             return None
         values[required] = values[banned] = 0.0
-        return np.sort(np.concatenate((required, self._packed(values, room))))
+        return np.sort(np.concatenate((required, self._packed(values, room)[0])))
 
     def kernel(self) -> Kernel | None:
-        most = min(self._room + 1, 2 ** min(self.n_arms, 60))
-        return self._compiled(self._room, most, self.n_arms * most) if self.n_arms * most <= _KEPT else None
+        if not self._is_small or self.time_limit == 0.0:
+            return None
+        return self._compiled(self._room, self._most, self.n_arms * self._most)
 
     def _compiled(self, room: int, most: int, steps: int) -> Kernel:
         """Return the compiled rule for lists of at most `most` sets and `steps` steps in total."""
@@ -125,7 +174,24 @@ class Knapsack(LinearOracle):
         integers = np.concatenate(([room, most, steps], self._sizes, scratch))
         return Kernel(solve_knapsack, integers, np.append(self.epsilon, np.empty(2 * (self.n_arms + most))))
 
-    def _packed(self, values: FloatArray, room: int) -> IntArray:
+    def _packed(self, values: FloatArray, room: int) -> tuple[IntArray, float]:
+        """Return the best set found and an upper bound on the mean of every set."""
+        if self.time_limit != 0.0 and (self._is_small or self.epsilon > 0.0):
+            chosen = self._by_lists(values, room)
+            value = value_of(values[chosen])
+            return chosen, min(value / (1.0 - self.epsilon), self._fractional(values, room))
+        with watched(type(self).__name__) as watch:
+            clock, goes_on = Clock(self.time_limit), self.on_limit == "best"
+            return packed(values, self._sizes, room, clock, self.gap, watch, goes_on)
+
+    def _fractional(self, values: FloatArray, room: int) -> float:
+        """Return an upper bound: infinite if the set is exact, otherwise the fractional knapsack."""
+        if self.epsilon == 0.0:
+            return np.inf
+        return fractional_bound(values, self._sizes.astype(np.float64), float(room))
+
+    def _by_lists(self, values: FloatArray, room: int) -> IntArray:
+        """Return the best set by lists of undominated sets."""
         means, chosen = np.require(values, float, ["C", "W"]), np.empty(self.n_arms, np.int64)
         most = min(_FIRST, 2 ** min(self.n_arms, 60))
         while most <= _MOST:
@@ -134,9 +200,15 @@ class Knapsack(LinearOracle):
             if size >= 0:
                 return chosen[:size]
             most *= 8
-        raise ValueError(
-            f"epsilon must be positive for these weights and means, got {self.epsilon}: the exact search "
-            f"would have to compare more than {_MOST:,} sets at once"
+        raise SolverError(
+            f"epsilon must be larger for these weights and means, got {self.epsilon}: the search would have "
+            f"to compare more than {_MOST:,} sets at once; or write epsilon=0 and on_limit='best'"
+        )
+
+    def _stopped(self) -> str:
+        return (
+            f"Knapsack must prove an optimum, got to time_limit={self.time_limit} or to its largest number "
+            "of sets first; write on_limit='best' for the best set found, or a positive epsilon"
         )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.validation import real_array, vector
-from oracles.programs._pulp_models import row_model
+from oracles.anytime import OnLimit, checked_limits
+from oracles.packing._core import fractional_bound
+from oracles.programs._mixed_integer import INTEGRAL, rows_of
 from oracles.programs.linear_program import PuLPOracle
 
 
@@ -27,9 +29,10 @@ class MultidimensionalKnapsack(PuLPOracle):
         The capacities, nonnegative.
     gap : float
     time_limit : float, optional
+    node_limit : int, optional
     solver : a PuLP solver, optional
-    on_limit : {"raise", "incumbent"}
-        As in `PuLPOracle`.
+    on_limit : {"raise", "best"}
+        As in `PuLPOracle`. With ``time_limit=0``, a call returns the greedy answer.
 
     Raises
     ------
@@ -60,19 +63,24 @@ class MultidimensionalKnapsack(PuLPOracle):
         *,
         gap: float = 0.0,
         time_limit: float | None = None,
+        node_limit: int | None = None,
         solver: Any = None,
-        on_limit: Literal["raise", "incumbent"] = "raise",
+        on_limit: OnLimit = "raise",
     ) -> None:
         self.weights = np.array(real_array("weights", weights))
         if self.weights.ndim != 2 or 0 in self.weights.shape:
             raise ValueError(f"weights must have shape (rows, n_arms), got {self.weights.shape}")
         vector("weights", self.weights.reshape(-1), low=0.0)
         self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
+        limits = checked_limits(time_limit, gap, on_limit, node_limit)
         arms = np.arange(self.weights.shape[1])
         rows = [scaled_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
-        problem, takes = row_model(len(arms), [(arms, row, -np.inf, room) for row, room in rows])
-        super().__init__(
-            problem, takes, sense="max", gap=gap, time_limit=time_limit, solver=solver, on_limit=on_limit
+        self._rows = np.array([row for row, _ in rows])
+        self._room = np.array([room for _, room in rows])
+        fitting = [(np.cumsum(np.sort(row)) <= room + INTEGRAL).sum() for row, room in rows]
+        feasible = rows_of(len(arms), [(arms, row, -np.inf, room) for row, room in rows])
+        self._begin(
+            feasible, "max", limits, solver, largest=np.empty(0, np.int64), max_size=int(min(fitting))
         )
 
     def __repr__(self) -> str:
@@ -80,6 +88,24 @@ class MultidimensionalKnapsack(PuLPOracle):
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [int(arm) for arm in super_arm]
+
+    def _greedy(self, values: FloatArray) -> IntArray:
+        """Return the arms that fit, in decreasing order of the mean per share of all capacities."""
+        shares = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            order = np.argsort(-values / shares.sum(axis=0), kind="stable")
+        left, chosen = self._room.copy(), []
+        for arm in order:
+            if values[arm] > 0.0 and (self._rows[:, arm] <= left).all():
+                chosen.append(arm)
+                left -= self._rows[:, arm]
+        return np.sort(np.array(chosen, np.int64))
+
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return the least upper bound of the fractional knapsacks of all rows (Dantzig 1957)."""
+        return min(
+            fractional_bound(values, row, room) for row, room in zip(self._rows, self._room, strict=True)
+        )
 
 
 def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:

@@ -11,10 +11,12 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.validation import shown
-from oracles._networks import end_numbers, network_of
+from oracles._networks import end_numbers, network_of, topological_order
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from oracles.diffusion.directed_graph import DirectedGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +43,19 @@ class RoadMap:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> RoadMap:
-        """Return the arrays of a networkx graph of any kind."""
-        import networkx as nx
-
+    def of(cls, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> RoadMap:
+        """Return the arrays of a graph of any kind."""
         number, labels, tails, heads = network_of(graph)
         start, end = end_numbers(source, target, number)
-        if not nx.has_path(graph, source, target):
-            raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
         directed = graph.is_directed()
         starts = tails if directed else np.concatenate([tails, heads])
         ends = heads if directed else np.concatenate([heads, tails])
         # Sort by start node; edges of one start node keep their order.
         by_start = np.lexsort((np.arange(len(starts)) % len(labels), starts))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(number)))])
-        acyclic = directed and nx.is_directed_acyclic_graph(graph)
-        any_graph: Any = graph
-        order = [number[node] for node in nx.topological_sort(any_graph)] if acyclic else []
+        if not _leads_to(offsets, ends[by_start], start, end):
+            raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
+        order = topological_order(tails, heads, len(number)) if directed else np.empty(0, np.int64)
         return cls(
             labels,
             tails,
@@ -65,7 +63,7 @@ class RoadMap:
             offsets.astype(np.int64),
             ends[by_start],
             by_start % len(labels),
-            np.array(order, np.int64),
+            order,
             start,
             end,
         )
@@ -92,3 +90,13 @@ class RoadMap:
         if len(self.edges) == len(self.tails):
             return there
         return there + [(end, arm, start) for start, arm, end in there]
+
+
+def _leads_to(offsets: IntArray, ends: IntArray, start: int, end: int) -> bool:
+    """Return whether a path leads from `start` to `end`."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    n = len(offsets) - 1
+    graph: Any = csr_array((np.ones(len(ends)), ends, offsets), shape=(n, n))
+    return bool((breadth_first_order(graph, start, return_predecessors=False) == end).any())

@@ -10,16 +10,19 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.oracle import LinearOracle, Oracle, Sense
+from cmab.oracle import LinearOracle, Sense
 from cmab.smoothness import Smoothness
 from cmab.validation import one_of
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles.paths._road_map import RoadMap
 
 if TYPE_CHECKING:
     import networkx as nx
 
+    from oracles.diffusion.directed_graph import DirectedGraph
 
-class _Paths(Oracle):
+
+class _Paths(GraphOracle):
     """The common methods of the two path oracles."""
 
     _map: RoadMap
@@ -52,7 +55,7 @@ class ShortestPath(_Paths, LinearOracle):
 
     Parameters
     ----------
-    graph : networkx graph
+    graph : networkx graph or DirectedGraph
         A directed or undirected graph. Parallel edges are separate arms. Its weights are not used.
     source, target : node
         The start and the end of the paths.
@@ -76,9 +79,14 @@ class ShortestPath(_Paths, LinearOracle):
     """
 
     def __init__(
-        self, graph: nx.Graph[Any], source: Hashable, target: Hashable, *, sense: Sense = "min"
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        source: Hashable,
+        target: Hashable,
+        *,
+        sense: Sense = "min",
     ) -> None:
-        self._map = RoadMap.of(graph, source, target)
+        self._map, self._source = RoadMap.of(graph, source, target), KeptGraph(graph)
         self.sense = one_of("sense", sense, ("min", "max"))
         self._is_acyclic = len(self._map.order) > 0
         if self.sense == "max" and not self._is_acyclic:
@@ -164,7 +172,7 @@ class MostReliablePath(_Paths):
 
     Parameters
     ----------
-    graph : networkx graph
+    graph : networkx graph or DirectedGraph
         A directed or undirected graph. Parallel edges are separate arms.
     source, target : node
         The start and the end of the paths.
@@ -180,8 +188,8 @@ class MostReliablePath(_Paths):
     ([('a', 'b'), ('b', 'c')], 0.25)
     """
 
-    def __init__(self, graph: nx.Graph[Any], source: Hashable, target: Hashable) -> None:
-        self._map = RoadMap.of(graph, source, target)
+    def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
+        self._map, self._source = RoadMap.of(graph, source, target), KeptGraph(graph)
         self.n_arms = len(self._map.labels)
         self.source, self.target = source, target
 

@@ -1,2 +1,2 @@
-from oracles.programs._mixed_integer import SolverError as SolverError
-from oracles.programs.linear_program import SolverCertificate as SolverCertificate
+from cmab.oracle.certificate import SolverCertificate as SolverCertificate
+from oracles.anytime import SolverError as SolverError

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.validation import shown
 from oracles.programs._mixed_integer import scaled
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 # From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
 # faster; otherwise the dense method is faster.
@@ -29,22 +24,15 @@ class TwoSides:
     has_parallels: bool
 
     @classmethod
-    def of(cls, graph: nx.Graph[Any], tails: IntArray, heads: IntArray, room: IntArray) -> TwoSides:
-        """Return the sides of a bipartite graph of capacity 1; raise ``ValueError`` for other graphs."""
-        import networkx as nx
-
-        if not nx.is_bipartite(graph):
-            raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
-        if (room != 1).any():
-            raise ValueError(f"capacity must be 1 for method='assignment', got {shown(room.tolist())}")
-        colour = nx.bipartite.color(graph)
-        is_row = np.array([colour[node] == 0 for node in graph])
+    def of(cls, side: IntArray, tails: IntArray, heads: IntArray, may_repeat: bool) -> TwoSides:
+        """Return the rows, the nodes of side 0, and the columns of the edges of a bipartite graph."""
+        is_row = side == 0
         place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
         rows = np.where(is_row[tails], place[tails], place[heads])
         columns = np.where(is_row[tails], place[heads], place[tails])
         n_columns = int((~is_row).sum())
-        n_cells = len(np.unique(rows * n_columns + columns))
-        return cls(rows, columns, (int(is_row.sum()), n_columns), n_cells < len(rows))
+        has_parallels = may_repeat and len(np.unique(rows * n_columns + columns)) < len(rows)
+        return cls(rows, columns, (int(is_row.sum()), n_columns), has_parallels)
 
     def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
         """Return the edges of the best matching, in increasing order; None if there is no matching.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
@@ -10,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray
-from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, SolverError, scaled
+from oracles._watch import Watch
+from oracles.anytime import SolverError
+from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, scaled
 
 # Thresholds for reduced costs if the largest cost is at least 2^11: below the first a value counts as 0,
 # above the second as positive.
@@ -36,7 +39,7 @@ def import_highs() -> Any:
 
 
 @cache
-def _silent_highs() -> Any:
+def silent_highs() -> Any:
     """Return the class of HiGHS objects without output.
 
     HiGHS writes a header at the first call other than the choice of options, unless the output is off. From
@@ -59,8 +62,8 @@ class ProgramPool:
     calls, i.e. one for a single thread. Threads that end leave no objects behind.
     """
 
-    def __init__(self, feasible: FeasibleSet, gap: float) -> None:
-        self._set, self._gap = feasible, gap
+    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
+        self._set, self._gap, self._nodes = feasible, gap, node_limit
         self._free: list[KeptProgram] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,7 +77,7 @@ class ProgramPool:
             # `pop` is atomic, so two threads cannot get the same program.
             program = self._free.pop()
         except IndexError:
-            program = KeptProgram(self._set, self._gap)
+            program = KeptProgram(self._set, self._gap, self._nodes)
         yield program
         self._free.append(program)
 
@@ -87,10 +90,11 @@ class KeptProgram:
     answer depends only on the costs, and not on earlier calls.
     """
 
-    def __init__(self, feasible: FeasibleSet, gap: float) -> None:
-        self._set = feasible
+    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
+        self._set, self._watch = feasible, Watch("HiGHS")
+        self._between: Callable[[Outcome], Outcome | FloatArray] | None = None
         self._hi = import_highs()
-        self._highs = _silent_highs()()
+        self._highs = silent_highs()()
         options = {
             "output_flag": False,
             "threads": 1,
@@ -98,11 +102,26 @@ class KeptProgram:
             "mip_rel_gap": gap,
             "mip_abs_gap": 0.0,
         }
+        if node_limit is not None:
+            options["mip_max_nodes"] = node_limit
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
         self._highs.passModel(self._model())
+        self._highs.cbMipInterrupt.subscribe(self._see_nodes)
+        self._highs.cbSimplexInterrupt.subscribe(self._see)
         self._all = np.arange(feasible.n_columns, dtype=np.int32)
-        self._deadline = np.inf
+        self._deadline, self._exponent = np.inf, 0
+
+    def _see(self, event: Any) -> None:
+        """Stop the search after Ctrl-C."""
+        if self._watch.is_interrupted:
+            event.interrupt()
+
+    def _see_nodes(self, event: Any) -> None:
+        """Show the progress of branch and bound, and stop it after Ctrl-C."""
+        seen, unit = event.data_out, float(np.ldexp(1.0, -self._exponent - _INTEGER_EXPONENT))
+        self._watch.tell(seen.mip_primal_bound * unit, seen.mip_dual_bound * unit)
+        self._see(event)
 
     def _model(self) -> Any:
         lp, feasible = self._hi.HighsLp(), self._set
@@ -122,10 +141,14 @@ class KeptProgram:
         sense: Literal["max", "min"],
         fixed: Mapping[int, float] | None = None,
         seconds: float = np.inf,
+        watch: Watch | None = None,
+        between: Callable[[Outcome], Outcome | FloatArray] | None = None,
     ) -> Outcome:
         """Return optimal column values for `costs`, or the state of the search after `seconds`.
 
-        `fixed` gives values of columns for this call.
+        `fixed` gives values of columns for this call. `watch` shows the progress and stops the search.
+        `between` receives the relaxation if it is fractional. It returns the outcome, or feasible values with
+        which branch and bound begins. The relaxation then has half of the time.
 
         Raises
         ------
@@ -133,12 +156,16 @@ class KeptProgram:
             If the solver stops for any reason other than a proof or the time limit.
         """
         highs, kinds = self._highs, self._hi.ObjSense
+        self._watch = Watch("HiGHS") if watch is None else watch
+        self._between = between
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
+        self._exponent = exponent
         highs.changeColsCost(len(self._all), self._all, fitting)
         # The simplex method compares the limit with the total time of all runs of the object.
         self._deadline = highs.getRunTime() + seconds
-        highs.setOptionValue("time_limit", self._deadline)
+        share = seconds if between is None else seconds / 2
+        highs.setOptionValue("time_limit", highs.getRunTime() + share)
         for column, value in (fixed or {}).items():
             highs.changeColBounds(column, value, value)
         try:
@@ -168,10 +195,18 @@ class KeptProgram:
         whole = relaxed.values[self._set.integral]
         if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all():
             return relaxed
-        found = self._integers()
+        if self._between is None:
+            found = self._integers(None)
+        else:
+            started = time.perf_counter()
+            start = self._between(relaxed._replace(bound=float(np.ldexp(relaxed.bound, -self._exponent))))
+            if isinstance(start, Outcome):
+                return start._replace(bound=float(np.ldexp(start.bound, self._exponent)))
+            self._deadline -= time.perf_counter() - started
+            found = self._integers(start)
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
 
-    def _integers(self) -> Outcome:
+    def _integers(self, start: FloatArray | None) -> Outcome:
         """Solve the integer program without a starting basis."""
         kinds = self._hi.HighsVarType
         whole = np.flatnonzero(self._set.integral).astype(np.int32)
@@ -181,6 +216,10 @@ class KeptProgram:
         self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
         # Branch and bound measures the time from its own start, so pass the time that is left for this call.
         self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
+        if start is not None:
+            known = self._hi.HighsSolution()
+            known.col_value = start
+            self._highs.setSolution(known)
         try:
             found = self._run()
             bound = self._highs.getInfo().mip_dual_bound
@@ -202,7 +241,7 @@ class KeptProgram:
             return Outcome("infeasible", None, np.inf)
         if status in (kinds.kOptimal, kinds.kModelEmpty):
             return Outcome("optimal", np.array(highs.getSolution().col_value), info.objective_function_value)
-        if status != kinds.kTimeLimit:
+        if status not in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
             raise SolverError(
                 f"HiGHS must prove an optimum, got status {highs.modelStatusToString(status)!r}"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,17 +13,6 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 INTEGRAL = 1e-6
 # Scaled costs have their largest value in [2^11, 2^12), so the solver's absolute tolerances become relative.
 _EXPONENT = 12
-
-
-class SolverError(RuntimeError):
-    """Error of a solver that is missing, ran out of time, or could not prove its answer optimal.
-
-    Examples
-    --------
-    >>> from oracles import SolverError
-    >>> issubclass(SolverError, RuntimeError)
-    True
-    """
 
 
 class Outcome(NamedTuple):
@@ -66,6 +56,23 @@ class FeasibleSet:
         inside = (values >= self.lower - INTEGRAL) & (values <= self.upper + INTEGRAL)
         kept = (activity >= self.row_lower - slack) & (activity <= self.row_upper + slack)
         return bool(inside.all() and kept.all())
+
+
+def rows_of(n_columns: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]) -> FeasibleSet:
+    """Return the 0-1 vectors of `n_columns` base arms that satisfy rows (arms, coefficients, low, high)."""
+    listed = list(rows)
+    sizes = [len(arms) for arms, *_ in listed]
+    return FeasibleSet(
+        np.arange(n_columns),
+        np.zeros(n_columns),
+        np.ones(n_columns),
+        np.ones(n_columns, bool),
+        np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
+        np.concatenate([arms for arms, *_ in listed]).astype(np.int64),
+        np.concatenate([coefficients for _, coefficients, *_ in listed]).astype(np.float64),
+        np.array([low for *_, low, _ in listed], np.float64),
+        np.array([high for *_, high in listed], np.float64),
+    )
 
 
 def scaled(costs: FloatArray) -> tuple[FloatArray, int]:

@@ -11,7 +11,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Sense
 from cmab.validation import shown
-from oracles.programs._mixed_integer import FeasibleSet, Outcome, SolverError, scaled
+from oracles.anytime import SolverError
+from oracles.programs._mixed_integer import FeasibleSet, Outcome, scaled
 
 # A PuLP solver is the user's object and keeps state while it runs. Several oracles may share it.
 _ONE_AT_A_TIME = threading.RLock()
@@ -173,25 +174,6 @@ def _rebuild(
             problem += expression >= float(low)
     problem.setObjective(pulp.lpSum(float(c) * x for c, x in zip(costs, columns, strict=True)))
     return problem, columns
-
-
-def degree_model(tails: IntArray, heads: IntArray, room: IntArray, exact: bool) -> tuple[Any, list[Any]]:
-    """Return a PuLP model with at most (or exactly) `room` edges at each node, and its variables."""
-    import pulp
-
-    problem = pulp.LpProblem("matching", pulp.LpMaximize)
-    edges = [problem.add_variable(f"edge{i}", cat="Binary") for i in range(len(tails))]
-    at_node: list[list[Any]] = [[] for _ in room]
-    for edge, u, v in zip(edges, tails, heads, strict=True):
-        at_node[u].append(edge)
-        at_node[v].append(edge)
-    for incident, most in zip(at_node, room, strict=True):
-        if incident:
-            degree = pulp.lpSum(incident)
-            problem += degree == int(most) if exact else degree <= int(most)
-        elif exact and most > 0:
-            raise ValueError("every node must have an edge in a perfect matching")
-    return problem, edges
 
 
 def row_model(

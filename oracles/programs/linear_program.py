@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
-from cmab.oracle import LinearOracle, Sense
-from cmab.validation import one_of, real, shown
+from cmab.oracle import Sense
+from cmab.oracle.certificate import SolverCertificate
+from cmab.validation import one_of, shown
+from oracles._watch import watched
+from oracles.anytime import AnytimeOracle, Limits, OnLimit, SolverError, checked_limits
 from oracles.programs._kept_programs import ProgramPool
-from oracles.programs._mixed_integer import INTEGRAL, Outcome, SolverError
+from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome
 from oracles.programs._pulp_models import (
     check_model,
     check_solver,
@@ -23,49 +25,10 @@ from oracles.programs._pulp_models import (
 )
 
 _CHOSEN = 0.5
+_UNLIMITED = Limits()
 
 
-@dataclass(frozen=True, eq=False)
-class SolverCertificate:
-    """A super arm and a bound on the optimum, proved by a solver.
-
-    Parameters
-    ----------
-    super_arm : IntArray, shape (size,)
-        The base arms, in increasing order.
-    value : float
-        The sum of their means.
-    bound : float
-        An upper bound on the value of every super arm (a lower bound for costs), proved by the solver up to
-        its tolerances. If the solver had no time to prove a bound, or if a PuLP solver was stopped, this is
-        the sum of all positive (negative) means.
-    certified : bool
-        Whether the super arm is optimal, up to the oracle's `gap`. It is false only if a time limit ended the
-        search.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> import numpy as np
-    >>> from oracles import Matching
-    >>> oracle = Matching(nx.path_graph(4))
-    >>> answer = oracle.solve_certified(np.array([0.25, 0.75, 0.25]), np.random.default_rng(0))
-    >>> answer.super_arm, answer.value, answer.bound, answer.certified
-    (array([1]), 0.75, 0.75, True)
-    """
-
-    super_arm: IntArray
-    value: float
-    bound: float
-    certified: bool
-
-    @property
-    def gap(self) -> float:
-        """The largest possible loss of the super arm, ``abs(bound - value)``, in the units of the means."""
-        return 0.0 if self.bound == self.value else abs(self.bound - self.value)
-
-
-class PuLPOracle(LinearOracle):
+class PuLPOracle(AnytimeOracle):
     """The feasible 0-1 vectors of a PuLP model, with the means as objective coefficients.
 
     PuLP describes the feasible set; the objective of the model is not used. The constructor compiles the
@@ -96,15 +59,21 @@ class PuLPOracle(LinearOracle):
         The relative gap, in [0, 1), at which integer solving may stop. If it is positive and the means are
         nonnegative, ``alpha`` is ``1 / (1 + gap)`` (``1 / (1 - gap)`` for costs).
     time_limit : float, optional
-        The time limit of a call in seconds. The constructor also solves one program under this limit.
+        The time limit of a call in seconds. With 0, a call solves no program: it returns the large super arm
+        that the constructor found. The constructor itself solves one program without this limit.
+    node_limit : int, optional
+        The largest number of nodes of branch and bound in a call. Unlike `time_limit`, it gives the same
+        answer on every machine. With 0, branch and bound stops after the first node.
     solver : a PuLP solver, optional
         A solver that solves the model in each call instead of HiGHS, for example
         ``pulp.COIN_CMD(msg=False, timeLimit=5)``. It processes one call at a time, with its own tolerances.
-        `gap` and `time_limit` do not apply to it.
-    on_limit : {"raise", "incumbent"}
-        The behaviour of `solve` at a time limit: raise an error, or return the best super arm found. The
-        second option has no approximation ratio, so `alpha` is ``nan``, and the answer may depend on the
-        speed of the machine. `solve_certified` returns this super arm with a bound.
+        The other limits do not apply to it.
+    on_limit : {"raise", "best"}
+        The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
+        given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
+        its own ratio, which `solve_certified` returns and `Simulation.regret_at_proved_ratios` uses. With a
+        time limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
+        ``"incumbent"``.
 
     Raises
     ------
@@ -140,32 +109,58 @@ class PuLPOracle(LinearOracle):
         sense: Sense | None = None,
         gap: float = 0.0,
         time_limit: float | None = None,
+        node_limit: int | None = None,
         solver: Any = None,
-        on_limit: Literal["raise", "incumbent"] = "raise",
+        on_limit: OnLimit = "raise",
     ) -> None:
         variables = check_model(problem, variables)
-        self._set = compile_model(problem, variables)
+        feasible = compile_model(problem, variables)
         self._names = [variable.name for variable in variables]
-        self.n_arms = len(variables)
         of_model: Sense = "max" if is_maximised(problem) else "min"
-        self.sense = of_model if sense is None else one_of("sense", sense, ("max", "min"))
-        self.gap = real("gap", gap, 0.0, 1.0)
-        if self.gap == 1.0:
-            raise ValueError("gap must be a finite number in [0, 1), got 1.0")
-        self.time_limit = None if time_limit is None else real("time_limit", time_limit, 0.0, inside=True)
-        self.solver = check_solver(solver)
-        self.on_limit = one_of("on_limit", on_limit, ("raise", "incumbent"))
-        self.alpha = 1 / (1 + self.gap) if self.sense == "max" else 1 / (1 - self.gap)
-        if self.on_limit == "incumbent":
-            self.alpha = float("nan")
-        self._pool = ProgramPool(self._set, self.gap)
-        self._largest, self._max_size = self._largest_super_arm(problem)
+        limits = checked_limits(time_limit, gap, on_limit, node_limit)
+        try:
+            self._begin(feasible, of_model if sense is None else sense, limits, solver)
+        except ValueError as error:
+            if "feasible" not in str(error):
+                raise
+            raise ValueError(
+                f"problem must be feasible, got {shown(problem.name)}, which has no solution"
+            ) from error
 
-    def _largest_super_arm(self, problem: Any) -> tuple[IntArray, int]:
+    def _begin(
+        self,
+        feasible: FeasibleSet,
+        sense: Sense,
+        limits: Limits = _UNLIMITED,
+        solver: Any = None,
+        *,
+        largest: IntArray | None = None,
+        max_size: int | None = None,
+    ) -> None:
+        """Set the attributes of a program.
+
+        `largest` is a super arm, which is the answer if a search finds none. `max_size` is a bound on the
+        number of arms. If `largest` is omitted, a program of this set is solved for both.
+        """
+        self._set, self.n_arms = feasible, len(feasible.arms)
+        self.sense = one_of("sense", sense, ("max", "min"))
+        self.solver = check_solver(solver)
+        self._set_limits(limits)
+        self._pool = ProgramPool(feasible, self.gap, self.node_limit)
+        if largest is None:
+            self._largest, self._max_size = self._largest_super_arm()
+        else:
+            self._largest, self._max_size = largest, self.n_arms if max_size is None else max_size
+
+    @property
+    def _may_stop_early(self) -> bool:
+        return super()._may_stop_early or (self.solver is not None and self.on_limit == "best")
+
+    def _largest_super_arm(self) -> tuple[IntArray, int]:
         """Return a large super arm and a bound on the size of all; raise if there is no super arm."""
-        outcome = self._run(self._costs(np.ones(self.n_arms)), "max")
+        outcome = self._run(self._costs(np.ones(self.n_arms)), "max", seconds=None)
         if outcome.state == "infeasible":
-            raise ValueError(f"problem must be feasible, got {shown(problem.name)}, which has no solution")
+            raise ValueError("problem must be feasible, got one without a solution")
         found = self._chosen(outcome)
         # A gap or a limit may end the search before the largest super arm is found; the bound is valid
         # anyway.
@@ -182,18 +177,11 @@ class PuLPOracle(LinearOracle):
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [self._names[arm] for arm in super_arm]
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the arms that are 1 in an optimal solution, in increasing order."""
-        answer = self.solve_certified(means, rng)
-        if not answer.certified and self.on_limit == "raise":
-            raise SolverError(self._stopped())
-        return answer.super_arm
-
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
         """Return the best super arm found, with a bound on the optimum.
 
-        If a time limit ends the search, the result is the incumbent, regardless of `on_limit`. If the search
-        found no super arm, it is the large super arm that the constructor found.
+        If a limit ends the search, the result is the best super arm found, regardless of `on_limit`. If the
+        search found no super arm, it is the large super arm that the constructor found.
 
         Parameters
         ----------
@@ -219,21 +207,42 @@ class PuLPOracle(LinearOracle):
         >>> problem = pulp.LpProblem("two_of_three", pulp.LpMaximize)
         >>> x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(3)]
         >>> problem += x[0] + x[1] + x[2] <= 2
-        >>> oracle = PuLPOracle(problem, x, time_limit=1.0, on_limit="incumbent")
+        >>> oracle = PuLPOracle(problem, x, time_limit=1.0, on_limit="best")
         >>> answer = oracle.solve_certified(np.array([0.5, 0.25, 0.125]), np.random.default_rng(0))
         >>> answer.super_arm, answer.gap
         (array([0, 1]), 0.0)
         """
         values = self._check_means(means)
-        outcome = self._run(self._costs(values), self.sense)
+        return self._searched(values, self._greedy(values))
+
+    def _greedy(self, values: FloatArray) -> IntArray:  # noqa: ARG002
+        """Return a super arm without a search; it is the answer with ``time_limit=0``."""
+        return self._largest
+
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return a bound on the value of every super arm without a search: the sum of the positive means."""
+        return value_of(self.sign * np.maximum(self.sign * values, 0.0))
+
+    def _searched(
+        self, values: FloatArray, known: IntArray, seconds: float | None = None
+    ) -> SolverCertificate:
+        """Return the certificate of the program, or of `known` if the search finds nothing better."""
+        better, worse = (max, min) if self.sense == "max" else (min, max)
+        # A stopped search may not have a better bound.
+        bound = self._easy_bound(values)
+        limit = self.time_limit if seconds is None else seconds
+        if limit == 0.0:
+            return self._certificate(known, value_of(values[known]), bound)
+        outcome = self._run(self._costs(values), self.sense, seconds=limit)
         if outcome.state == "infeasible":
             raise SolverError("the solver must prove an optimum, got 'infeasible' for a feasible model")
-        chosen = self._largest if outcome.values is None else self._chosen(outcome)
-        better, worse = (max, min) if self.sense == "max" else (min, max)
-        # The sum of the positive means is always a bound; a stopped search may not have a better one.
-        bound = worse(outcome.bound, value_of(self.sign * np.maximum(self.sign * values, 0.0)))
-        value = value_of(values[chosen])
-        return SolverCertificate(chosen, value, better(value, bound), outcome.state == "optimal")
+        chosen, value = known, value_of(values[known])
+        if outcome.values is not None:
+            found = self._chosen(outcome)
+            if outcome.state == "optimal" or better(value_of(values[found]), value) != value:
+                chosen, value = found, value_of(values[found])
+        bound = better(value, worse(outcome.bound, bound))
+        return SolverCertificate(chosen, value, bound, outcome.state == "optimal")
 
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
         """Return the bound of `solve_certified`, which the solver proved up to its tolerances."""
@@ -250,7 +259,8 @@ class PuLPOracle(LinearOracle):
         required, banned = self._check_constraints(include, exclude)
         fixed = {int(self._set.arms[arm]): 1.0 for arm in required}
         fixed |= {int(self._set.arms[arm]): 0.0 for arm in banned}
-        outcome = self._run(costs, self.sense, fixed)
+        limit = None if self.time_limit == 0.0 else self.time_limit
+        outcome = self._run(costs, self.sense, fixed, limit)
         if outcome.state == "infeasible":
             return None
         if outcome.state == "stopped" and self.on_limit == "raise":
@@ -264,21 +274,30 @@ class PuLPOracle(LinearOracle):
         if len(self._set.arms) == self._set.n_columns:
             return self._set.holds(values)
         fixed = {int(column): float(values[column]) for column in self._set.arms}
-        outcome = self._run(np.zeros(self._set.n_columns), "max", fixed)
+        outcome = self._run(np.zeros(self._set.n_columns), "max", fixed, self.time_limit or None)
         if outcome.state == "stopped" and outcome.values is None:
             raise SolverError(self._stopped())
         return outcome.state != "infeasible"
 
-    def _run(self, costs: FloatArray, sense: Sense, fixed: Mapping[int, float] | None = None) -> Outcome:
+    def _run(
+        self,
+        costs: FloatArray,
+        sense: Sense,
+        fixed: Mapping[int, float] | None = None,
+        seconds: float | None = None,
+    ) -> Outcome:
         """Solve by the user's solver, or by a kept program that no other call uses."""
         if self.solver is not None:
             return solve_by_pulp(self._set, costs, sense, fixed or {}, self.solver)
-        with self._pool.lent() as program:
-            return program.solve(costs, sense, fixed, np.inf if self.time_limit is None else self.time_limit)
+        with self._pool.lent() as program, watched(type(self).__name__) as watch:
+            return program.solve(costs, sense, fixed, np.inf if seconds is None else seconds, watch)
 
     def _stopped(self) -> str:
         who = "HiGHS" if self.solver is None else f"solver {self.solver!r}"
-        return f"{who} must prove an optimum, got to its time limit first; see on_limit and solve_certified"
+        return (
+            f"{who} must prove an optimum, got to its time limit or node limit first; raise the limit,"
+            " or write on_limit='best' for the best super arm found; see solve_certified for its bound"
+        )
 
     def _costs(self, means: FloatArray) -> FloatArray:
         costs = np.zeros(self._set.n_columns)

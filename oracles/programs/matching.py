@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,18 +11,22 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
+from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
+from oracles.anytime import Limits
 from oracles.programs._assignment import TwoSides
 from oracles.programs._blossom import best_matching
-from oracles.programs._pulp_models import degree_model
-from oracles.programs.linear_program import PuLPOracle, SolverCertificate, value_of
+from oracles.programs._mixed_integer import FeasibleSet
+from oracles.programs._pulp_models import check_solver
+from oracles.programs.linear_program import PuLPOracle, value_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-class Matching(PuLPOracle):
+class Matching(PuLPOracle, GraphOracle):
     """Sets of edges with at most one edge at each node, or at most `capacity` edges.
 
     Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
@@ -40,10 +45,11 @@ class Matching(PuLPOracle):
         The largest number of chosen edges at a node: one number, a number for each node, or the name of a
         node attribute. With 1, the super arms are matchings; with larger numbers, b-matchings.
     method : {"auto", "pulp", "assignment", "blossom"}
-        The algorithm. ``"pulp"`` supports all graphs, see `PuLPOracle`. ``"assignment"`` (scipy, dense or
-        sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and 2
-        to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it is
-        1 to 200 times faster, with the largest gain on graphs with many odd cycles
+        The algorithm. ``"pulp"`` supports all graphs, see `PuLPOracle`; only this method builds an integer
+        program, which takes minutes for a perfect matching of 250,000 edges. ``"assignment"`` (scipy, dense
+        or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
+        2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
+        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles
         (`tests/benchmarks/matching.py`). ``"auto"`` uses ``"pulp"`` if a `solver` is given. Otherwise it uses
         the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
         optimal, different methods may return different ones.
@@ -76,28 +82,91 @@ class Matching(PuLPOracle):
         solver: Any = None,
     ) -> None:
         _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        loops = [edge for edge in self.edges if edge[0] == edge[1]]
-        if loops:
-            raise ValueError(f"graph must not have self-loops, got {shown(loops)}")
+        self._source = KeptGraph(graph)
+        loops = np.flatnonzero(self._tails == self._heads)
+        if len(loops):
+            raise ValueError(
+                f"graph must not have self-loops, got {shown([self.edges[edge] for edge in loops])}"
+            )
         check_flag("perfect", perfect)
         self.perfect = bool(perfect)
         self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
+        self.sense = one_of("sense", sense, ("max", "min"))
         self._room = _capacities(graph, capacity)
-        self._way = _fastest(graph, self._room, solver) if method == "auto" else method
-        if self._way == "blossom" and (self._room != 1).any():
-            raise ValueError(f"capacity must be 1 for method='blossom', got {shown(self._room.tolist())}")
-        if self._way == "assignment":
-            self._sides = TwoSides.of(graph, self._tails, self._heads, self._room)
+        is_plain = bool((self._room == 1).all())
+        self._way = method if method != "auto" else "blossom" if is_plain and solver is None else "pulp"
+        if self._way != "pulp" and not is_plain:
+            raise ValueError(f"capacity must be 1 for method={method!r}, got {shown(self._room.tolist())}")
+        side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
+        if side is not None:
+            self._way = "assignment"
+            self._sides = TwoSides.of(side, self._tails, self._heads, graph.is_multigraph())
+        elif self._way == "assignment":
+            raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
+        no_matching = f"graph must have a perfect matching, got {graph} without one"
+        if is_plain and self.perfect and 2 * self._largest_size() < len(self._room):
+            raise ValueError(no_matching)
+        if self._way != "pulp":
+            self.n_arms, self.solver = len(self.edges), check_solver(solver)
+            self._set_limits(Limits())
+            return
         try:
-            problem, variables = degree_model(self._tails, self._heads, self._room, self.perfect)
-            super().__init__(problem, variables, sense=one_of("sense", sense, ("max", "min")), solver=solver)
+            self._begin(self._degrees(), self.sense, solver=solver)
         except ValueError as error:
-            if not self.perfect:
+            if not self.perfect or "feasible" not in str(error):
                 raise
-            raise ValueError(f"graph must have a perfect matching, got {graph} without one") from error
+            raise ValueError(no_matching) from error
 
     def __repr__(self) -> str:
         return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
+
+    @property
+    def max_size(self) -> int:
+        """The largest number of edges of a matching."""
+        return super().max_size if self._way == "pulp" else self._most_edges
+
+    def _degrees(self) -> FeasibleSet:
+        """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
+        n_arms, ends = len(self.edges), np.concatenate([self._tails, self._heads])
+        by_node = np.argsort(ends, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
+        room = self._room.astype(np.float64)
+        return FeasibleSet(
+            np.arange(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms),
+            np.ones(n_arms, bool),
+            starts.astype(np.int64),
+            by_node % n_arms,
+            np.ones(2 * n_arms),
+            room if self.perfect else np.full(len(room), -np.inf),
+            room,
+        )
+
+    @cached_property
+    def _most_edges(self) -> int:
+        return len(self._room) // 2 if self.perfect else self._largest_size()
+
+    @cached_property
+    def _neighbours(self) -> tuple[IntArray, IntArray]:
+        """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
+        starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(self._room)))])
+        return offsets.astype(np.int64), ends[np.argsort(starts, kind="stable")]
+
+    def _two_sides(self) -> IntArray | None:
+        """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
+        from oracles.programs._kernels_matching import two_sides
+
+        side = np.empty(len(self._room), np.int64)
+        return side if two_sides(*self._neighbours, side) else None
+
+    def _largest_size(self) -> int:
+        """Return the largest number of edges of a matching; -1 instead if `perfect` is impossible."""
+        from oracles.programs._kernels_matching import largest_matching
+
+        mate = np.empty(len(self._room), np.int64)
+        return int(largest_matching(*self._neighbours, mate, self.perfect))
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [self.edges[arm] for arm in super_arm]
@@ -142,15 +211,6 @@ class Matching(PuLPOracle):
         if self._way == "assignment":
             return self._sides.best(worth, self.perfect, allowed)
         return best_matching(self._tails, self._heads, worth, self.perfect, allowed)
-
-
-def _fastest(graph: nx.Graph[Any], room: IntArray, solver: Any) -> Literal["pulp", "assignment", "blossom"]:
-    """Return the fastest method for such a graph, according to `tests/benchmarks/matching.py`."""
-    import networkx as nx
-
-    if solver is not None or (room != 1).any():
-        return "pulp"
-    return "assignment" if nx.is_bipartite(graph) else "blossom"
 
 
 def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | str) -> IntArray:

@@ -12,13 +12,16 @@ from cmab.compiled.forms import Kernel
 from cmab.description import described
 from cmab.oracle import LinearOracle, Sense
 from cmab.validation import one_of, shown
+from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of, node_number
 
 if TYPE_CHECKING:
     import networkx as nx
 
+    from oracles.diffusion.directed_graph import DirectedGraph
 
-class Arborescence(LinearOracle):
+
+class Arborescence(LinearOracle, GraphOracle):
     """The spanning arborescences of a directed graph: trees with a path from the root to each node. Exact.
 
     Base arm i is the i-th arc of ``graph.edges``. A super arm lists arcs in increasing order, one into each
@@ -28,7 +31,7 @@ class Arborescence(LinearOracle):
 
     Parameters
     ----------
-    graph : networkx.DiGraph or networkx.MultiDiGraph
+    graph : networkx.DiGraph, networkx.MultiDiGraph or DirectedGraph
         A directed graph. Parallel arcs are separate base arms. Its weights are not used.
     root : node, optional
         The node from which all nodes must be reached; omit it for branchings.
@@ -52,8 +55,15 @@ class Arborescence(LinearOracle):
     in undirected and directed graphs, Combinatorica 6 (1986); both from memory.
     """
 
-    def __init__(self, graph: nx.Graph[Any], root: Hashable | None = None, *, sense: Sense = "max") -> None:
+    def __init__(
+        self,
+        graph: nx.Graph[Any] | DirectedGraph,
+        root: Hashable | None = None,
+        *,
+        sense: Sense = "max",
+    ) -> None:
         number, self.edges, self._tails, self._heads = network_of(graph)
+        self._source = KeptGraph(graph)
         if not graph.is_directed() or not self.edges:
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
         self.sense = one_of("sense", sense, ("max", "min"))

@@ -24,14 +24,18 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 # Pages that play or check for seconds.
-SLOW = {"changing", "compare", "influence", "lists", "rounds", "which-rule"}
+SLOW = {"changing", "compare", "influence", "lists", "models", "rounds", "which-rule"}
 SLOW |= {f"your-own-{kind}" for kind in ("explorer", "oracle", "policy")}
+#: The module that a page needs beyond those of the tests.
+NEEDS = {"models": "sklearn"}
 ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
 
 
 @pytest.mark.parametrize("page", ROWS)
 def test_snippets_run(page, tmp_path, monkeypatch, request):
     """The snippets of a page run in order, in one namespace and an empty folder, and print what it shows."""
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem])
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"snippets_of_{page.stem}")
     # As in a notebook, classes can be pickled, and go to other processes by value.

@@ -21,7 +21,17 @@ RESULTS |= {
     "SolverCertificate",
     "RobustCertificate",
 }
-RESULTS |= {"Request", "Ticket", "Summary", "LoggedRound", "Mixture", "RewardGaps", "Context", "Feedback"}
+RESULTS |= {
+    "Request",
+    "Ticket",
+    "Summary",
+    "LoggedRound",
+    "Mixture",
+    "RewardGaps",
+    "Context",
+    "Feedback",
+    "Propensity",
+}
 
 
 def kind(annotation):

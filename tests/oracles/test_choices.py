@@ -300,3 +300,16 @@ def test_sums_of_customers_are_refused():
     policy = TS(Assortment([1.0], 1))
     with pytest.raises(ValueError, match="one customer per round"):
         policy.update(policy.initial_state(), Feedback([0], [2.0], pulls=[3]))
+
+
+def test_attractions_above_the_declared_largest_are_told():
+    """They would make the answer worse without a word: the means are reduced."""
+    shop, v = Assortment([1.0, 2.0, 3.0], k=2), np.array([3.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match=r"attraction must .* 3"):
+        shop.means_of(v)
+    with pytest.warns(RuntimeWarning, match="max_attraction=1"):
+        shop.expected_reward(np.array([0, 1]), v / (1 + v))
+    with pytest.warns(RuntimeWarning, match="max_attraction=1"):
+        shop.solve_certified(np.array([0.75, 0.5, 0.25]), RNG(0))
+    wide = Assortment([1.0, 2.0, 3.0], k=2, max_attraction=3.0)
+    assert wide.attractions(wide.means_of(v)) == pytest.approx(v)

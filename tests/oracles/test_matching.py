@@ -203,7 +203,7 @@ def test_edges_forced_in_and_out(monkeypatch, way, perfect):
     graph = nx.MultiGraph([*edges, (0, 1), ("a", "b")] if way == "blossom" else edges)
     subsets, counts = chain.from_iterable(combinations(range(len(graph.edges)), k) for k in range(5)), [0, 0]
     oracle = Matching(graph, perfect, method="blossom" if way == "blossom" else "assignment")
-    monkeypatch.setattr(oracle, "_pool", None)  # no program is asked
+    assert not hasattr(oracle, "_pool")  # no program was built
     listed = BruteForce(oracle.n_arms, [s for s in subsets if oracle.is_feasible(np.array(s, np.int64))])
     rng = np.random.default_rng(8)
     for _ in range(150):
@@ -237,3 +237,24 @@ def test_blossoms_of_a_large_graph(perfect):
     means = np.random.default_rng(7).random(1000)
     one, two = (Matching(graph, perfect, method=method).solve(means, RNG) for method in ("blossom", "pulp"))
     assert means[one].sum() == pytest.approx(means[two].sum(), rel=1e-12)
+
+
+def test_sizes_and_perfect_matchings_against_networkx():
+    """The largest matching and whether it is perfect, on 300 sparse and dense random graphs."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        graph = nx.gnp_random_graph(int(rng.integers(2, 25)), rng.uniform(0.03, 0.4), seed=seed)
+        if not graph.number_of_edges():
+            continue
+        largest = len(nx.max_weight_matching(graph, maxcardinality=True))
+        assert Matching(graph, method="blossom").max_size == largest
+        if 2 * largest == len(graph):
+            assert Matching(graph, True).max_size == largest
+        else:
+            with pytest.raises(ValueError, match="graph must have a perfect matching"):
+                Matching(graph, True)
+        if nx.is_bipartite(graph):
+            assert Matching(graph, method="assignment").max_size == largest
+        else:
+            with pytest.raises(ValueError, match="graph must be bipartite for method='assignment'"):
+                Matching(graph, method="assignment")

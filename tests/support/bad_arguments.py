@@ -41,6 +41,8 @@ ACCEPTED = {
     ("cmab.Feedback", "reward", "numpy_nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "decimal_nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "array_nan"): "nan says that the reward is unknown",
+    ("cmab.Campaign", "propensity_draws", "int8"): "it is accepted, and the folder of the example is gone",
+    ("cmab.Campaign", "propensity_draws", "small"): "it is accepted, and the folder of the example is gone",
     ("cmab.LoggedRound", "reward", "nan"): "nan says that the reward is unknown",
     ("oracles.GeneralizedAssignment", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.MultidimensionalKnapsack", "time_limit", "subnormal"): "the solver says that it had no time",
@@ -53,7 +55,7 @@ ACCEPTED = {
 RESULTS = re.compile(
     r"Simulation|Identification|.*Comparison|ComparisonInterrupted|SimulationInterrupted|OffPolicyEstimate"
     r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
-    r"|StudyFailed|OracleError|SolverError"
+    r"|StudyFailed|OracleError|SolverError|Propensity"
 )
 
 

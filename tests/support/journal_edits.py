@@ -339,13 +339,17 @@ class Interpreter:
         need(event["arms"]["n_arms"] <= len(self.names))
 
     def take_ask(self, event, line):
-        self.entries(event, ("ticket", "super_arm"), ("pulls", "propensity", "context", "rng"))
+        self.entries(
+            event, ("ticket", "super_arm"), ("pulls", "propensity", "by_position", "draws", "context", "rng")
+        )
         need(whole(event["ticket"]) and event["ticket"] == len(self.tickets))
         self.places(event["super_arm"], self.choices)
         pulls = event.get("pulls", 1)
         need(whole(pulls, 1, 2**53))
         need(pulls == 1 or self.kind.pulls, ImpossibleHere)
         need(number(event.get("propensity", 0.5), 0, 1))
+        need(each(event.get("by_position", []), lambda chance: number(chance, 0, 1)))
+        need(whole(event.get("draws", 0)))
         if "rng" in event:
             need(type(event["rng"]) is dict)
             generator(event["rng"])

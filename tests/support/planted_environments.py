@@ -396,7 +396,135 @@ class Fewer(Links):
         self.means, self.n_arms = self.arms.means.copy(), len(MEANS) - 1
 
 
+class MeanOutside(Links):
+    support = (0.0, 0.5)
+
+
+class SortsSuperArm(Links):
+    """Pairs the sorted arms with the outcomes in the given order."""
+
+    def play(self, super_arm, rng):
+        shown = self.arms.play(super_arm, rng)
+        return self.shown(np.sort(super_arm), shown.outcomes, rng)
+
+
+class ByPosition(Links):
+    """The number of an outcome goes with the place of the arm in the super arm."""
+
+    def play(self, super_arm, rng):
+        numbers = np.random.default_rng(int(rng.random() * 2**53)).random(len(super_arm))
+        return self.shown(super_arm, (numbers < self.means[super_arm]).astype(float), rng)
+
+
+class ExtraDraw(Links):
+    def play(self, super_arm, rng):
+        feedback = super().play(super_arm, rng)
+        if 1 in super_arm:
+            rng.random()
+        return feedback
+
+
+class SortsInPlace(Links):
+    def play(self, super_arm, rng):
+        super_arm.sort()
+        return super().play(super_arm, rng)
+
+
+class ShowsItsMeans(Links):
+    """Certain outcomes, and the array of the means itself."""
+
+    def play(self, super_arm, rng):
+        return Feedback(super_arm, self.means[super_arm], reward=float(self.means[super_arm].sum()))
+
+    def pull(self, arms, rng):
+        self.last = (
+            self.means[arms] if not hasattr(self, "last") or len(self.last) != len(arms) else self.last
+        )
+        return self.last
+
+
+class SortsPulls(Links):
+    def pull(self, arms, rng):
+        return super().pull(np.sort(arms), rng)
+
+
+class SwapsPairs(Links):
+    """Swaps the outcomes of requests of two arms."""
+
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        return outcomes[::-1].copy() if len(arms) == 2 else outcomes
+
+
+class LowSamples(Links):
+    """Its samples of several pulls lack a part."""
+
+    def sample(self, arms, pulls, rng):
+        told = super().sample(arms, pulls, rng)
+        part = 1.0 if pulls == 1 else 0.5
+        return Feedback(told.arms, part * told.outcomes, pulls=told.pulls, squares=told.squares)
+
+
+class NarrowScale(SemiBandit):
+    sigma = 0.3
+
+    def __init__(self):
+        super().__init__(GaussianArms(MEANS, 0.5), TopK(len(MEANS), 2))
+
+
+class OtherNoise(Links):
+    """Rounds show coins, pulls show numbers near the mean."""
+
+    def pull(self, arms, rng):
+        return self.means[arms] + 0.1 * (rng.random(len(arms)) - 0.5)
+
+
+class SumOfSquares(Links):
+    """Its rewards and their expectation are not those of its oracle."""
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, reward=float(outcomes.max()))
+
+    def expected_reward(self, super_arm):
+        return float(1.0 - np.prod(1.0 - self.means[super_arm]))
+
+
+class EveryThousandth(Links):
+    """Shows nothing but failures in each thousandth round of the program."""
+
+    played = [0]  # noqa: RUF012
+
+    def shown(self, arms, outcomes, rng):
+        self.played[0] += 1
+        return super().shown(arms, outcomes * (self.played[0] % 1000 > 0), rng)
+
+
+class Walk(Links):
+    """Each round repeats the outcomes of the round before it with probability one half."""
+
+    def play(self, super_arm, rng):
+        numbers = rng.random(1)
+        before = getattr(self, "_before", numbers[0])
+        self._before = before if numbers[0] < 0.5 else 2 * numbers[0] - 1
+        coins = np.random.default_rng(int(self._before * 2**53)).random(len(MEANS))
+        return self.shown(super_arm, (coins[super_arm] < self.means[super_arm]) * 1.0, rng)
+
+
 FAULTS = [
+    Fault(MeanOutside, "declaration"),
+    Fault(SortsSuperArm, "order"),
+    Fault(ByPosition, "order"),
+    Fault(ExtraDraw, "stream"),
+    Fault(SortsInPlace, "input"),
+    Fault(ShowsItsMeans, "input"),
+    Fault(SortsPulls, "pull order"),
+    Fault(SwapsPairs, "pull order"),
+    Fault(LowSamples, "pull order"),
+    Fault(NarrowScale, "scale"),
+    Fault(OtherNoise, "laws"),
+    Fault(SumOfSquares, "agreement"),
+    Fault(EveryThousandth, "replay"),
+    Fault(Walk, "succession"),
     Fault(TwoPerCent, "outcomes"),
     Fault(biased, "outcomes"),
     Fault(CommonPull, "independence"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import ArmStatistics, Explorer, SequentialHalving
+from cmab import ArmStatistics, Explorer, Feedback, SequentialHalving, UGapEc
 from cmab.goals import ExploreM
 from instances import BernoulliArms
 
@@ -191,7 +191,168 @@ class NotSaved(Sound):
         return Hidden(empty.counters, empty.means, empty.deviations)
 
 
+class CountsTwice(Sound):
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.counters[feedback.arms] += feedback.pulls
+
+
+class IgnoresFirst(Sound):
+    """Ignores the first report, as a wrongly placed guard does."""
+
+    def update(self, state, feedback):
+        if state.rounds > 0:
+            state.update(feedback)
+        else:
+            state.rounds += 1
+
+
+class SortsArms(Sound):
+    def update(self, state, feedback):
+        state.update(
+            Feedback(
+                np.sort(feedback.arms), feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares
+            )
+        )
+
+
+@dataclass
+class Sums:
+    """A state of its own."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    first: int = -1
+
+
+class FavoursTheFirst(Sound):
+    """Counts the first arm of a report in another way than the others."""
+
+    def initial_state(self):
+        return Sums(np.zeros(4, np.int64), np.zeros(4))
+
+    def update(self, state, feedback):
+        state.counts[feedback.arms] += feedback.pulls
+        state.sums[feedback.arms] += feedback.outcomes
+        state.first = int(feedback.arms[0])
+
+    def is_done(self, state):
+        return bool(state.counts.min() >= 100)
+
+    def recommend(self, state):
+        means = state.sums / np.maximum(state.counts, 1)
+        means[state.first] += 0.5 * (state.first >= 0)
+        return np.sort(np.argsort(-means, kind="stable")[:2])
+
+
+class TiesByItself(Sound):
+    def recommend(self, state):
+        if np.ptp(state.means) == 0.0:
+            return np.sort(np.random.default_rng().permutation(4)[:2])
+        return super().recommend(state)
+
+
+@dataclass
+class Requested(ArmStatistics):
+    """Statistics, and the arms of the next request."""
+
+    arms: np.ndarray = field(default_factory=lambda: np.arange(4))
+
+
+class ReturnsItsState(Sound):
+    def initial_state(self):
+        empty = ArmStatistics.empty(4)
+        return Requested(empty.counters, empty.means, empty.deviations)
+
+    def select(self, state, rng):
+        return state.arms
+
+
+class WritesFeedback(Sound):
+    """Turns the sums of the report into means, in place."""
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        feedback.outcomes[:] /= feedback.pulls
+
+
+class WithUndo(Sound):
+    """Sound: takes back a report."""
+
+    def undo(self, state, feedback):
+        counts = state.counters[feedback.arms] - feedback.pulls
+        sums = state.counters[feedback.arms] * state.means[feedback.arms] - feedback.outcomes
+        squares = (
+            state.deviations[feedback.arms] + state.counters[feedback.arms] * state.means[feedback.arms] ** 2
+        )
+        state.means[feedback.arms] = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0)
+        state.counters[feedback.arms] = counts
+        state.deviations[feedback.arms] = np.maximum(
+            squares - feedback.squares - counts * state.means[feedback.arms] ** 2, 0
+        )
+        state.rounds -= 1
+
+
+class IncompleteUndo(WithUndo):
+    """Leaves the means as they are."""
+
+    def undo(self, state, feedback):
+        state.counters[feedback.arms] -= feedback.pulls
+        state.rounds -= 1
+
+
+class CertifiesAlways(Sound):
+    def is_certified(self, state):
+        return bool(state.counts.min() >= 25)
+
+
+class StopsEarly(Sound):
+    """Declares that its stopping rule proves the answer, which would need far more outcomes."""
+
+    sigma, is_proven, delta = 0.5, True, 0.1
+
+
+class Narrow(UGapEc):
+    """Its intervals have a hundredth of the outcomes as width, whatever its level."""
+
+    def intervals(self, state):
+        lower, upper = super().intervals(state)
+        return np.maximum(lower, state.means - 0.01), np.minimum(upper, state.means + 0.01)
+
+
+def narrow():
+    return Narrow(4, k=2, delta=DELTA, epsilon=0.05)
+
+
+narrow.__name__ = "Narrow"
+
+
+class Rewinds(Sound):
+    """Its pickled states have forgotten the number of rounds."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(4)
+        return Amnesiac(empty.counters, empty.means, empty.deviations)
+
+
+class Amnesiac(ArmStatistics):
+    def __getstate__(self):
+        return {**self.__dict__, "rounds": 0}
+
+
 FAULTS = [
+    Fault(CountsTwice, "conservation"),
+    Fault(IgnoresFirst, "conservation"),
+    Fault(SortsArms, "report order"),
+    Fault(SortsArms, "conservation"),
+    Fault(FavoursTheFirst, "report order"),
+    Fault(TiesByItself, "constant outcomes"),
+    Fault(ReturnsItsState, "aliasing"),
+    Fault(IncompleteUndo, "undo"),
+    Fault(WritesFeedback, "feedback"),
+    Fault(CertifiesAlways, "certificates"),
+    Fault(StopsEarly, "certificates"),
+    Fault(narrow, "intervals"),
     Fault(Wrong, "errors"),
     Fault(Wrong16, "errors"),
     Fault(TwiceTheBudget, "budget"),
@@ -212,9 +373,10 @@ FAULTS = [
     Fault(GlobalSeed, "global randomness"),
     Fault(SharedMemory, "memory"),
     Fault(NotSaved, "resuming"),
+    Fault(Rewinds, "sequences"),
 ]
 
-SOUND = [Sound]
+SOUND = [Sound, WithUndo]
 
 
 def delta_of(explorer):

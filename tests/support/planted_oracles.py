@@ -540,7 +540,68 @@ class BatchOfOneStream(Best):
 
 
 NO_FAMILY = "neither super_arms nor is_feasible says that those arms are in any super arm"
+
+
+class AboveHalf(Best):
+    """Is wrong if two means are exactly one half."""
+
+    def solve(self, means, rng):
+        return worst(means) if np.count_nonzero(means == 0.5) >= 2 and means.max() > 0.5 else best(means)
+
+
+class NegativeZero(Best):
+    def expected_reward(self, super_arm, means):
+        return -float((-means[super_arm]).sum())
+
+
+class BySign(Best):
+    """Takes a mean of -0.0 for a negative number."""
+
+    def solve(self, means, rng):
+        return best(np.where(np.signbit(means), means - 1, means))
+
+
+class SameLabels(Best):
+    def labels(self, super_arm):
+        return [int(entry) // 2 for entry in super_arm]
+
+
+class SortedLabels(Best):
+    """Names the entries in increasing order, whatever order was asked for."""
+
+    def labels(self, super_arm):
+        return sorted(int(entry) for entry in super_arm)
+
+
+class LosesItsRatio(Best):
+    """Lowers its ratio with each call."""
+
+    alpha = 1.0
+
+    def solve(self, means, rng):
+        self.alpha = max(0.5, self.alpha - 0.001)
+        return best(means)
+
+
+class OnlyPCG(Best):
+    def solve(self, means, rng):
+        return best(means) if rng.bit_generator.state["bit_generator"] == "PCG64" else worst(means)
+
+
+class StrayTriggers(Best):
+    def triggering_probabilities(self, super_arm, means):
+        return np.full(N, 0.5)
+
+
 FAULTS = [
+    Fault(AboveHalf, "generated"),
+    Fault(NegativeZero, "rewards"),
+    Fault(BySign, "zeros"),
+    Fault(SameLabels, "labels"),
+    Fault(SortedLabels, "labels"),
+    Fault(LosesItsRatio, "constancy"),
+    Fault(OnlyPCG, "streams"),
+    Fault(StrayTriggers, "triggered"),
     Fault(Coin, "guarantee"),
     Fault(WallClock, "clock"),
     Fault(CumulativeLimit, "clock"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy
+from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy, RandomPolicy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -30,6 +30,13 @@ class UCB(IndexPolicy):
     def indices(self, stats, rng):
         radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
         return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
+
+
+class Certain(RandomPolicy):
+    """Claims that each of its random choices was certain."""
+
+    def propensity(self, state, super_arm, context):
+        return 1.0
 
 
 class MinusRadius(UCB):
@@ -348,7 +355,200 @@ class DrawsToLearn(UCB):
         super().update(state, feedback)
 
 
+class SortsArms(UCB):
+    """Credits outcomes to the arms in sorted order."""
+
+    def update(self, state, feedback):
+        state.update(Feedback(np.sort(feedback.arms), feedback.outcomes))
+
+
+class Rounds(UCB):
+    def update(self, state, feedback):
+        state.update(Feedback(feedback.arms, np.round(feedback.outcomes)))
+
+
+class FastClock(UCB):
+    """Counts each round twice."""
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.rounds += 1
+
+
+class Forgetful(UCB):
+    """Ignores outcomes that are 0."""
+
+    def update(self, state, feedback):
+        told = feedback.outcomes > 0
+        state.update(Feedback(feedback.arms[told], feedback.outcomes[told]))
+
+
+class WholeSuperArm(UCB):
+    """Counts all arms of the super arm, also those that were not observed."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        outcomes = dict(zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True))
+        state.update(Feedback(ticket.super_arm, [outcomes.get(arm, 0.0) for arm in ticket]))
+
+
+@dataclass
+class Wins:
+    """Integer sums."""
+
+    counts: np.ndarray
+    wins: np.ndarray
+
+
+class IntegerSums(Policy[Any]):
+    """Adds outcomes to integers, so that it cuts them."""
+
+    oracle = ORACLE
+
+    def initial_state(self):
+        return Wins(np.zeros(N, np.int64), np.zeros(N, np.int64))
+
+    def select(self, state, rng):
+        tried = np.maximum(state.counts, 1)
+        bonus = np.sqrt(np.log(state.counts.sum() + 2) / tried)
+        return ORACLE.solve(np.where(state.counts == 0, 2.0, state.wins / tried + bonus), rng)
+
+    def update(self, state, feedback):
+        state.counts[feedback.arms] += 1
+        state.wins[feedback.arms] += feedback.outcomes.astype(np.int64)
+
+
+@dataclass
+class Rewarded(ArmStatistics):
+    """Statistics, and the sum of the rewards."""
+
+    total: float = 0.0
+
+
+class NeedsReward(UCB):
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Rewarded(empty.counters, empty.means, empty.deviations)
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.total += feedback.reward
+
+
+class NoVariance(UCB):
+    """Its index is nan for arms whose outcomes were all equal."""
+
+    def indices(self, stats, rng):
+        with np.errstate(all="ignore"):
+            radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
+            bound = stats.means + radius * stats.variances / stats.variances
+        return np.where(stats.counts < 5, 1.0, bound)
+
+
+class Overflows(UCB):
+    """Multiplies counts, which no longer fit into 64 bits after a million rounds."""
+
+    def indices(self, stats, rng):
+        with np.errstate(all="ignore"):
+            return np.where(
+                stats.counts == 0, 9.0, stats.means * np.sign(stats.counts**4) + 1 / (1 + stats.counts)
+            )
+
+
+class ShortClock(UCB):
+    """Squares the number of rounds in 32 bits."""
+
+    def indices(self, stats, rng):
+        t = np.array(stats.rounds).astype(np.int32)
+        radius = np.sqrt(np.log(np.maximum(t * t, 1)) / np.maximum(stats.counts, 1))
+        return np.where(stats.counts == 0, 9.0, stats.means + radius)
+
+
+class TiesByItself(UCB):
+    """Breaks ties at random, without its generator."""
+
+    def select(self, state, rng):
+        indices = self.indices(state, rng)
+        if len(np.unique(indices)) == 1 and state.rounds > 3:
+            return np.random.default_rng().permutation(N)[:K]
+        return super().select(state, rng)
+
+
+class FirstArm(UCB):
+    """The first arm has a larger index than the others."""
+
+    def indices(self, stats, rng):
+        return super().indices(stats, rng) + 0.1 * (np.arange(N) == 0)
+
+
+@dataclass
+class WithLast(ArmStatistics):
+    last: Any = field(default_factory=lambda: np.arange(K))
+
+
+class ReturnsItsState(UCB):
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return WithLast(empty.counters, empty.means, empty.deviations)
+
+    def select(self, state, rng):
+        return state.last
+
+    def update(self, state, feedback):
+        state.update(feedback)
+        state.last = super().select(state, np.random.default_rng(0))
+
+
+class WrongPropensity(UCB):
+    """Explores in a tenth of the rounds, and forgets that it then may choose the best pair, too."""
+
+    def select(self, state, rng):
+        if rng.random() < 0.5:
+            return np.sort(rng.choice(N, K, replace=False))
+        return super().select(state, rng)
+
+    def propensity(self, state, super_arm, context):
+        best = np.array_equal(
+            np.sort(super_arm), np.sort(UCB(ORACLE).select(state, np.random.default_rng(0)))
+        )
+        return 0.5 if best else 0.05
+
+
+class RightPropensity(WrongPropensity):
+    """Sound: its propensities are right."""
+
+    def propensity(self, state, super_arm, context):
+        return 0.5 * (super().propensity(state, super_arm, context) == 0.5) + 0.05
+
+
+class Rewinds(UCB):
+    """Its pickled states have forgotten the number of rounds."""
+
+    def initial_state(self):
+        empty = ArmStatistics.empty(N)
+        return Amnesiac(empty.counters, empty.means, empty.deviations)
+
+
+class Amnesiac(ArmStatistics):
+    def __getstate__(self):
+        return {**self.__dict__, "rounds": 0}
+
+
 FAULTS = [
+    Fault(SortsArms, "conservation"),
+    Fault(Rounds, "conservation"),
+    Fault(Forgetful, "conservation"),
+    Fault(FastClock, "conservation"),
+    Fault(WholeSuperArm, "conservation"),
+    Fault(IntegerSums, "conservation"),
+    Fault(SortsArms, "report order"),
+    Fault(NeedsReward, "missing reward"),
+    Fault(NoVariance, "rare states"),
+    Fault(Overflows, "late rounds"),
+    Fault(ShortClock, "late rounds"),
+    Fault(TiesByItself, "constant outcomes"),
+    Fault(FirstArm, "relabelling"),
+    Fault(ReturnsItsState, "aliasing"),
+    Fault(WrongPropensity, "propensity"),
     Fault(MinusRadius, "optimism"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
     Fault(Peeking, "learning"),
@@ -372,11 +572,13 @@ FAULTS = [
     Fault(OneAtATime, "late feedback"),
     Fault(DropsLate, "late feedback"),
     Fault(NotSaved, "resuming"),
+    Fault(Rewinds, "sequences"),
     Fault(IgnoresAvailable, "availability"),
     Fault(OneAvailable, "availability"),
     Fault(WritesContext, "tickets"),
     Fault(WritesSuperArm, "tickets"),
     Fault(KeepsContext, "tickets"),
+    Fault(Certain, "propensity"),
 ]
 
-SOUND = [UCB, CUCB, DrawsToLearn, with_own_state]
+SOUND = [UCB, CUCB, DrawsToLearn, RightPropensity, with_own_state]

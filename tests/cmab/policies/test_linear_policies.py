@@ -20,6 +20,7 @@ from cmab import (
 )
 from cmab.cli import main
 from cmab.linear.factors import cholesky, inverses, solve_definite
+from cmab.ticket import Ticket
 from instances import BernoulliArms, LinearSemiBandit, SemiBandit
 from oracles import InfluenceMaximization, TopK
 
@@ -352,3 +353,29 @@ def test_factors_of_large_and_small_matrices(dimension):
     assert np.array_equal(inverses(factors)[1], inverses(factors[1:])[0])
     right = rng.normal(size=dimension)
     assert np.allclose(matrices[0] @ solve_definite(matrices[0], right), right, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [C2UCB, CombLinTS])
+def test_features_of_single_precision_give_the_same_choices(make):
+    """Indices differ by rounding errors of 2^-24, far below their gaps."""
+    rng, policy = np.random.default_rng(0), make(TopK(50, 5), dimension=4)
+    state = policy.initial_state()
+    for number in range(20):
+        rows = (rng.random((50, 4)) / 2).astype(np.float32)
+        context = Context(features=rows)
+        assert context.features.dtype == np.float32
+        whole = Context(features=rows.astype(float))
+        chosen = policy.select(state, np.random.default_rng(number), context)
+        assert np.array_equal(chosen, policy.select(state, np.random.default_rng(number), whole))
+        policy.update(state, Feedback(chosen, rng.random(5)), Ticket(number, chosen, context=context))
+        assert state.precision.dtype == np.float64
+
+
+def test_long_features_of_single_precision_are_refused():
+    policy = C2UCB(TopK(3, 1), dimension=2)
+    with pytest.raises(ValueError, match=r"norms of at most norm=1, got 5 of arm 1"):
+        rows = np.array([[0, 0], [3, 4], [0, 1]], np.float32)
+        policy.select(policy.initial_state(), np.random.default_rng(0), Context(features=rows))
+    with pytest.raises(ValueError, match=r"features must be finite"):
+        Context(features=np.array([[0, np.inf]], np.float32))
+    assert Context(features=np.full((1, 2), 1e30, np.float32))._longest > 1e30

@@ -23,8 +23,8 @@ class Loud(Best):
 
 
 @pytest.mark.slow
-def test_an_oracle_may_print():
-    check_oracle(Loud(), super_arms=FAMILY, trials=3)
+def test_output_does_not_disturb_the_other_process():
+    check_oracle(Loud(), super_arms=FAMILY, trials=3, expected_failures={"output": "the solver prints"})
 
 
 class Homesick(Best):

@@ -151,7 +151,9 @@ test_bad_input_is_refused = refused(
     (lambda: SteinerTree(nx.path_graph(3), 0), "list of nodes"),
     (lambda: SteinerTree(nx.path_graph(3), [0, 9]), "terminals must be a node of graph, got 9"),
     (lambda: SteinerTree(nx.Graph([(0, 1), (2, 3)]), [0, 2]), "terminals must be connected"),
-    (lambda: SteinerTree(nx.path_graph(20), range(13)), "at most 12 for method='exact', got 13"),
+    (lambda: SteinerTree(nx.path_graph(3), [0, 1], gap=1.0), "gap"),
+    (lambda: SteinerTree(nx.path_graph(3), [0, 1], time_limit=-1.0), "time_limit"),
+    (lambda: SteinerTree(nx.path_graph(3), [0, 1]).solve(np.array([0.5, np.nan]), 0), "means"),
     (lambda: SteinerTree(nx.path_graph(3), [0, 1], method="best"), "method"),
     (
         lambda: SteinerTree(nx.path_graph(3), [0, 1, 2], method="approximate").solve(-np.ones(2), 0),

@@ -9,8 +9,8 @@ from refusals import refused
 
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit
-from oracles import Knapsack, MultidimensionalKnapsack
-from oracles.packing import knapsack
+from oracles import Knapsack, MultidimensionalKnapsack, SolverError
+from oracles.packing import _core
 
 RNG = np.random.default_rng(0)
 
@@ -134,10 +134,16 @@ def test_a_run_is_compiled():
 
 
 def test_giving_up_is_told(monkeypatch):
-    monkeypatch.setattr(knapsack, "_MOST", knapsack._FIRST)
-    oracle = Knapsack(weights := RNG.uniform(1.0, 2.0, 40), 30.0)
-    with pytest.raises(ValueError, match="epsilon must be positive"):
-        oracle.solve(weights, RNG)
+    """With too many sets at once, `solve` raises, or returns a set and a bound that contain the optimum."""
+    monkeypatch.setattr(_core, "_MOST", _core._FIRST)
+    monkeypatch.setattr(_core, "_NARROW", 64)
+    weights, capacity = RNG.uniform(1.0, 2.0, 40), 30.0
+    with pytest.raises(SolverError, match="on_limit='best'"):
+        Knapsack(weights, capacity).solve(weights, RNG)
+    answer = Knapsack(weights, capacity, on_limit="best").solve_certified(weights, RNG)
+    assert not answer.certified
+    assert weights[answer.super_arm].sum() == answer.value <= 30.0 <= answer.bound + 1e-9
+    assert answer.ratio > 0.99
 
 
 @pytest.mark.slow

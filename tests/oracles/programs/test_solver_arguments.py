@@ -99,8 +99,8 @@ def test_variables_of_another_model_are_refused():
         (lambda p, x: ((p, x), {"gap": 1.0}), r"gap must be .*\[0, 1\)"),
         (lambda p, x: ((p, x), {"gap": -0.1}), "gap must be"),
         (lambda p, x: ((p, x), {"gap": 1.0, "sense": "min"}), "gap must be"),
-        (lambda p, x: ((p, x), {"time_limit": 0.0}), "time_limit"),
-        (lambda p, x: ((p, x), {"on_limit": "best"}), "on_limit"),
+        (lambda p, x: ((p, x), {"time_limit": -1.0}), "time_limit"),
+        (lambda p, x: ((p, x), {"on_limit": "never"}), "on_limit"),
     ],
 )
 def test_what_is_no_model_is_refused_by_name(arguments, message):
@@ -119,7 +119,8 @@ def test_what_keeps_highs_out_is_said(monkeypatch):
     """As where OR-tools was imported first: importing highspy fails."""
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(ImportError, match=r"(?s)highspy.*OR-tools.*another process.*solver="):
-        Matching(nx.path_graph(3))
+        Matching(nx.path_graph(3), method="pulp")
+    assert Matching(nx.path_graph(3)).solve(np.array([0.2, 0.9]), RNG).tolist() == [1]
 
 
 def test_a_solver_of_ones_own_needs_no_highs(monkeypatch):

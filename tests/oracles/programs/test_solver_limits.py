@@ -116,7 +116,7 @@ def test_calls_go_on_after_their_limits_are_spent():
 def test_limits_do_not_grow_where_every_call_spends_its_own():
     """By the solver's clock: a limit that counted all calls would double, to 32 times itself at the sixth."""
     # Each of these takes more than half a second: fast machines reach the limit, too.
-    oracle, rng = PuLPOracle(*packing(100, 30), on_limit="incumbent"), np.random.default_rng(1)
+    oracle, rng = PuLPOracle(*packing(100, 30), on_limit="best"), np.random.default_rng(1)
     (program,) = oracle._pool._free
     oracle.time_limit, spent = 0.1, []
     for _ in range(6):
@@ -130,7 +130,7 @@ def test_limits_do_not_grow_where_every_call_spends_its_own():
 def test_an_incumbent_comes_with_a_bound(sense):
     problem, x = packing(sense=sense)
     exact = PuLPOracle(problem, x)
-    quick = PuLPOracle(problem, x, time_limit=20.0, on_limit="incumbent")
+    quick = PuLPOracle(problem, x, time_limit=20.0, on_limit="best")
     assert np.isnan(quick.alpha)
     assert not quick.is_exact
     means = np.random.default_rng(5).random(40)
@@ -166,20 +166,20 @@ def test_incumbents_of_a_pulp_solver():
     problem, x = packing(8, 3)
     means, exact = RNG.random(8), PuLPOracle(problem, x)
     solver = Stopped(msg=False)
-    answer = PuLPOracle(problem, x, solver=solver, on_limit="incumbent").solve_certified(means, RNG)
+    answer = PuLPOracle(problem, x, solver=solver, on_limit="best").solve_certified(means, RNG)
     assert not answer.certified
     assert (
         means[answer.super_arm].sum() == answer.value == pytest.approx(means[exact.solve(means, RNG)].sum())
     )
     assert answer.bound == pytest.approx(means.sum())
     with pytest.raises(SolverError, match="time limit"):
-        PuLPOracle(problem, x, solver=OutOfTime(msg=False), on_limit="incumbent")
+        PuLPOracle(problem, x, solver=OutOfTime(msg=False), on_limit="best")
     with pytest.raises(SolverError, match="Stopped"):
         PuLPOracle(problem, x, solver=solver).solve(means, RNG)
 
 
 def test_constrained_incumbents_are_feasible():
-    quick = PuLPOracle(*packing(), time_limit=20.0, on_limit="incumbent")
+    quick = PuLPOracle(*packing(), time_limit=20.0, on_limit="best")
     quick.time_limit = 0.15
     means = RNG.random(40)
     try:

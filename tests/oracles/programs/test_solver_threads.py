@@ -68,7 +68,8 @@ def test_threads_share_an_oracle(name):
             for i, answer, constrained in answers:
                 assert answer == expected[i]
                 assert constrained.tolist() == kept[i]
-    assert len(oracle._pool._free) <= THREADS
+    if hasattr(oracle, "_pool"):
+        assert len(oracle._pool._free) <= THREADS
 
 
 def test_threads_that_come_and_go_leave_one_program():

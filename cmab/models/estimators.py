@@ -1,0 +1,213 @@
+"""Estimators of the scikit-learn convention: their checks, fits and predictions.
+
+scikit-learn is not imported. An estimator is any object with ``fit(X, y)`` and ``predict(X)`` or
+``predict_proba(X)``.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.validation import shown
+
+
+class ModelError(ValueError):
+    """An estimator raised an error, or its predictions are unusable. The message names the estimator."""
+
+
+class Constant:
+    """The model of outcomes that are all equal, which many estimators reject."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+def check_estimator(name: str, estimator: object) -> None:
+    """Raise ``TypeError`` unless `estimator` is an instance with ``fit`` and ``predict``."""
+    if isinstance(estimator, type):
+        raise TypeError(f"{name} must be an instance, such as {estimator.__name__}(), got the class itself")
+    predicts = hasattr(estimator, "predict") or hasattr(estimator, "predict_proba")
+    if not callable(getattr(estimator, "fit", None)) or not predicts:
+        raise TypeError(
+            f"{name} must have fit(X, y), and predict(X) or predict_proba(X), as estimators of scikit-learn"
+            f" have, got {shown(estimator)}"
+        )
+
+
+def is_classifier(estimator: Any) -> bool:
+    """Return whether the means are the probabilities of class 1 (``predict_proba``)."""
+    return hasattr(estimator, "predict_proba")
+
+
+def check_labels(estimator: Any, outcomes: FloatArray) -> None:
+    """Raise ``ValueError`` if the estimator is a classifier and an outcome is neither 0 nor 1."""
+    if is_classifier(estimator) and (wrong := outcomes[(outcomes != 0.0) & (outcomes != 1.0)]).size:
+        raise ValueError(
+            f"outcomes must be 0 or 1 for the classifier {_named(estimator)}, got {float(wrong[0]):g}; pass a"
+            " regressor for other outcomes"
+        )
+
+
+def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int) -> Any:
+    """Return a fitted copy of `estimator`.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator, which is not changed.
+    rows : FloatArray, shape (n, d)
+        The features.
+    outcomes : FloatArray, shape (n,)
+        The outcomes.
+    weights : IntArray, shape (n,)
+        How often each row counts. Rows are repeated if ``fit`` has no `sample_weight`.
+    seed : int
+        Replaces every parameter `random_state` of the estimator.
+
+    Raises
+    ------
+    ModelError
+        If ``fit`` raises an exception, or if the model cannot predict its own rows.
+    """
+    used = weights > 0
+    rows, outcomes, weights = rows[used], outcomes[used], weights[used]
+    if not len(rows) or (outcomes == outcomes[0]).all():
+        return Constant(float(outcomes[0]) if len(rows) else np.nan)
+    model = seeded(copy.deepcopy(estimator), seed)
+    _call(model, "fit", rows, outcomes, weights)
+    predict(model, rows[:2])
+    return model
+
+
+def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> Any:
+    """Return a copy of `model` that was also fitted to new rows by ``partial_fit``.
+
+    Raises
+    ------
+    ModelError
+        If ``partial_fit`` raises an exception, or if the model cannot predict the rows.
+    """
+    used = weights > 0
+    if isinstance(model, Constant) or not used.any():
+        return model
+    model = copy.deepcopy(model)
+    _call(model, "partial_fit", rows[used], outcomes[used], weights[used])
+    predict(model, rows[:2])
+    return model
+
+
+def can_fit_more(estimator: Any) -> bool:
+    """Return whether the estimator has ``partial_fit`` and can use it."""
+    return hasattr(estimator, "partial_fit") and not getattr(estimator, "early_stopping", False)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return `estimator` after setting all its parameters named `random_state` to `seed`."""
+    if hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
+        names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+        if names:
+            estimator.set_params(**dict.fromkeys(names, seed))
+    return estimator
+
+
+def predict(model: Any, rows: FloatArray) -> FloatArray:
+    """Return the predicted mean of each row; nan from a model without any outcome.
+
+    Raises
+    ------
+    ModelError
+        If the model raises an exception, or its predictions have a wrong shape or are not finite.
+    """
+    if isinstance(model, Constant):
+        return np.full(len(rows), model.value)
+    if not is_classifier(model):
+        return _checked(model, "predict", _predicted(model, "predict", rows), len(rows))
+    table = np.asarray(_predicted(model, "predict_proba", rows))
+    classes = getattr(model, "classes_", np.arange(2))
+    if table.ndim != 2 or table.shape[1] != len(classes):
+        raise ModelError(
+            f"{_named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
+            f" {table.shape}"
+        )
+    return _checked(model, "predict_proba", table[:, np.asarray(classes) == 1].sum(axis=1), len(rows))
+
+
+def predict_with_deviation(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the standard deviation of each row, by ``predict(X, return_std=True)``."""
+    if isinstance(model, Constant):
+        return np.full(len(rows), model.value), np.zeros(len(rows))
+    pair = _predicted(model, "predict", rows, return_std=True)
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ModelError(
+            f"{_named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
+        )
+    means, deviations = (_checked(model, "predict", part, len(rows)) for part in pair)
+    return means, np.abs(deviations)
+
+
+def takes(method: Any, argument: str) -> bool:
+    """Return whether a method has an argument of this name."""
+    try:
+        return argument in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> None:
+    labels: AnyArray = outcomes.astype(np.int64) if is_classifier(model) else outcomes
+    method = getattr(model, verb)
+    try:
+        if (weights == 1).all():
+            method(rows, labels)
+        elif takes(method, "sample_weight"):
+            method(rows, labels, sample_weight=weights.astype(np.float64))
+        else:
+            method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
+    except Exception as error:
+        raise ModelError(
+            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f" {type(error).__name__}: {error}"
+        ) from error
+
+
+def _predicted(model: Any, verb: str, rows: FloatArray, **named: Any) -> Any:
+    try:
+        return getattr(model, verb)(rows, **named)
+    except Exception as error:
+        raise ModelError(
+            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f" {type(error).__name__}: {error}"
+        ) from error
+
+
+def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(())
+    if array.shape == (n, 1):
+        array = array[:, 0]
+    if array.shape != (n,):
+        raise ModelError(
+            f"{_named(model)}.{verb} must return one number for each of {n} rows, got {shown(values)}"
+        )
+    if not np.isfinite(array).all():
+        raise ModelError(
+            f"{_named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
+        )
+    return array
+
+
+def _named(estimator: object) -> str:
+    return type(estimator).__name__
+
+
+def warn(text: str) -> None:
+    """Warn the caller of a policy's ``update``."""
+    warnings.warn(text, RuntimeWarning, stacklevel=5)

@@ -1,0 +1,420 @@
+"""ModelPolicy: any estimator of the scikit-learn convention behind any oracle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from cmab import declared
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback, check_arrays
+from cmab.guards import Takes, generator, unguarded, verb
+from cmab.linear.features import checked_features
+from cmab.models import estimators
+from cmab.models.estimators import ModelError
+from cmab.models.history import History
+from cmab.models.state import ModelState
+from cmab.oracle import Oracle
+from cmab.policy import Policy, best_within, fits, refuse_parts
+from cmab.propensities import available_in, chance_within, uniform_chance
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, shown
+
+_EXPLORATIONS = ("mixture", "history", "bootstrap", "deviation", "epsilon", "none")
+_ENSEMBLES = ("mixture", "history", "bootstrap")
+_ARTIFICIAL = ("mixture", "history")
+_KNOWN = ("available", "features", "values", "costs")
+#: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelPolicy(Policy[ModelState]):
+    """A policy that predicts the mean of each base arm by a model of the user, and explores.
+
+    The model is any estimator of the scikit-learn convention. Each row of its data is one observed base arm
+    in one round: the features of the arm in this round, and its outcome. The oracle receives one prediction
+    for each base arm.
+
+    The state contains the data, and the models are a function of the data and of recorded seeds. The models
+    are fitted again when the number of observed rows has grown by the fraction `growth`. All fits together
+    therefore use about ``(1 + 1 / growth) n`` rows to learn from n rows. If the estimator has
+    ``partial_fit``, the models also learn each round between two fits. Before the first fit, the policy plays
+    the oracle's answer to uniformly random means.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    estimator : object
+        An estimator with ``fit(X, y)``, and ``predict(X)`` or ``predict_proba(X)``. With ``predict_proba``,
+        outcomes must be 0 or 1, and the mean is the probability of class 1. If ``fit`` has an argument
+        `sample_weight`, the policy uses it. The estimator is copied and never changed. Each parameter named
+        `random_state` is replaced by a seed of the policy's own randomness.
+    features : array_like, shape (n_arms, d), optional
+        Features of the arms, for all rounds whose context has no features.
+    exploration : {"mixture", "history", "bootstrap", "deviation", "epsilon", "none"}
+        How the policy explores; see Notes. The default was chosen by measurement.
+    members : int
+        The number of models of the ensemble (``"mixture"``, ``"history"`` and ``"bootstrap"``).
+    epsilon : float
+        For ``"epsilon"``: the probability of a random super arm, in [0, 1].
+    max_rows : int
+        The largest number of rows that a fit uses.
+    forget : {"oldest", "random"}
+        Which rows are dropped beyond `max_rows`: the oldest (a window), or rows chosen uniformly at random
+        (a reservoir).
+    growth : float
+        The relative growth of the number of observed rows before the next fit, above 0.
+    support : tuple of float or None
+        Interval to which predictions are clipped. With None, outcomes may be any numbers.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no ``fit`` or no ``predict``, or has no ``predict(X, return_std=True)`` although
+        the exploration needs it.
+    ValueError
+        If a parameter is out of its range, or features have a wrong shape or are not finite. In `select`, if
+        predictions have a wrong shape or are not finite.
+
+    Warns
+    -----
+    RuntimeWarning
+        If ``fit`` raises an exception, or if its model cannot predict. The policy then keeps the models of
+        the last successful fit, and repeats the fit when the data have grown again.
+
+    Notes
+    -----
+    The explorations are:
+
+    - ``"bootstrap"``: Thompson sampling from an ensemble. Each row counts Poisson(1) times for each member.
+      Each round uses the predictions of one member, which is drawn uniformly (Eckles and Kaptein 2014; Oza
+      and Russell 2001 for the weights).
+    - ``"history"``: the same, and each member also has artificial rows with random outcomes, so that members
+      differ where little was observed (Osband and Van Roy 2015). The outcomes are the ends of the support,
+      or if it is None, the extremes of the observed outcomes.
+    - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
+      they are, and otherwise ``"history"`` (ours).
+    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and standard
+      deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
+    - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
+    - ``"none"``: one model without exploration.
+
+    Equal predictions, which are usual for trees, are ordered at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import Context, Feedback, ModelPolicy, Session
+    >>> from oracles import TopK
+    >>> class Mean:                                     # any estimator of scikit-learn works as well
+    ...     def fit(self, X, y, sample_weight=None):
+    ...         self.mean = np.average(y, weights=sample_weight)
+    ...     def predict(self, X):
+    ...         return np.full(len(X), self.mean)
+    >>> session = Session(ModelPolicy(TopK(5, k=2), Mean()), rng=0)
+    >>> ticket = session.ask(Context(features=np.eye(5)))
+    >>> session.tell(Feedback(ticket, [1.0, 0.0]))
+    >>> session.state
+    ModelState(rows=2, seen=2, fitted=0, rounds=1)
+
+    References
+    ----------
+    D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
+    I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
+    """
+
+    oracle: Oracle
+    estimator: Any
+    features: ArrayLike | None = None
+    _: KW_ONLY
+    exploration: Literal["mixture", "history", "bootstrap", "deviation", "epsilon", "none"] = field(
+        default="mixture", metadata=declared.one_of(*_EXPLORATIONS)
+    )
+    members: int = field(default=5, metadata=declared.integer(1))
+    epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
+    max_rows: int = field(default=10_000, metadata=declared.integer(10))
+    forget: Literal["oldest", "random"] = field(
+        default="oldest", metadata=declared.one_of("oldest", "random")
+    )
+    growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
+    support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
+    _takes: ClassVar[Takes] = {"indices": (fits, generator, None)}
+    #: The number of artificial rows of each member of ``"history"``.
+    _artificial: ClassVar[int] = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        estimators.check_estimator("estimator", self.estimator)
+        if self.exploration == "deviation" and not estimators.takes(self.estimator.predict, "return_std"):
+            raise TypeError(
+                "estimator must have predict(X, return_std=True) for exploration='deviation', got"
+                f" {shown(self.estimator)}; use exploration='mixture'"
+            )
+        if self.features is not None:
+            own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
+            own.setflags(write=False)
+            object.__setattr__(self, "features", own)
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of columns of `features`; None if only contexts have features."""
+        return None if self.features is None else int(np.shape(self.features)[1])
+
+    @property
+    def _models(self) -> int:
+        """The number of fitted models."""
+        if self.exploration == "mixture":
+            return 1 + self.members
+        return self.members if self.exploration in _ENSEMBLES else 1
+
+    @property
+    def _shares(self) -> FloatArray:
+        """The probability with which a round uses each model."""
+        if self.exploration == "mixture":
+            return np.array([0.5, *[0.5 / self.members] * self.members])
+        return np.full(self._models, 1.0 / self._models)
+
+    @property
+    def _history(self) -> History | None:
+        if self.exploration not in _ARTIFICIAL:
+            return None
+        return History(self._artificial, self.support, first=int(self.exploration == "mixture"))
+
+    def initial_state(self) -> ModelState:
+        first = max(10, 2 * min(self.oracle.max_size, 50))
+        return ModelState.empty(self._models, first, self.dimension or 0)
+
+    def _check_state(self, state: ModelState) -> None:
+        if not isinstance(state, ModelState):
+            raise ValueError(f"state must be a ModelState, got {shown(state)}")
+        had, has = state.rows.shape[1], self.dimension
+        if state.weights.shape[1] != self._models or (had and has and had != has):
+            raise ValueError(
+                f"state must be one of {self._models} members and {has or had} features, got"
+                f" {state.weights.shape[1]} members and {had} features"
+            )
+
+    @verb
+    def select(self, state: ModelState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        """Return the best available super arm for the predictions of one model.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, or differ in number from those of earlier rounds; if predictions have a
+            wrong shape or are not finite; if no super arm is available; or if the context has values or costs
+            but rewards are not sums.
+        """
+        refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
+        return best_within(self.oracle, unguarded(self.indices)(state, rng, context), context, rng)
+
+    def indices(
+        self, state: ModelState, rng: np.random.Generator, context: Context | None = None
+    ) -> FloatArray:
+        """Return the numbers that the oracle receives for the base arms, shape (n_arms,).
+
+        Parameters
+        ----------
+        state : ModelState
+            The current state.
+        rng : numpy.random.Generator
+            The random stream of the policy.
+        context : Context, optional
+            The context of the round.
+        """
+        rows = self._features_in(state, context)
+        models = state.models(self.estimator, self._history)
+        low, high = self.support or (0.0, 1.0)
+        is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
+        if not models or is_random:
+            return low + (high - low) * rng.random(len(rows))
+        model = models[int(rng.choice(len(models), p=self._shares))] if len(models) > 1 else models[0]
+        return self._without_ties(self._drawn(model, rows, context, rng), rng)
+
+    def _drawn(
+        self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the predictions for the rows, only of available base arms if entries are base arms."""
+        free: Any = slice(None)
+        if context is not None and context.available is not None and self.oracle.is_linear:
+            free = np.flatnonzero(context.available)
+        # Entries that are not available keep this number, which no super arm uses.
+        found = np.full(len(rows), 0.0 if self.support is None else self.support[0])
+        if not len(rows[free]):
+            return found
+        if self.exploration == "deviation":
+            means, deviations = estimators.predict_with_deviation(model, rows[free])
+            found[free] = means + deviations * rng.standard_normal(len(means))
+        else:
+            found[free] = estimators.predict(model, rows[free])
+        return found
+
+    def _without_ties(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return the values, clipped to the support, with ties broken at random."""
+        rounded = self._clipped(values)
+        noise: FloatArray = rng.random(len(values))
+        noise *= self._tie(rounded)
+        noise += rounded
+        return noise
+
+    def _clipped(self, values: FloatArray) -> FloatArray:
+        low, high = self.support or (0.0, 0.0)
+        # A model without outcomes predicts nan.
+        values[np.isnan(values)] = (low + high) / 2.0
+        # Differences of the size of the random numbers are ties.
+        tie = self._tie(values)
+        if tie > 0.0:
+            np.divide(values, tie, out=values)
+            np.rint(values, out=values)
+            values *= tie
+        if self.support is not None:
+            np.clip(values, low, high - tie, out=values)
+        return values
+
+    def _tie(self, values: FloatArray) -> float:
+        if self.support is None:
+            return _TIE * float(np.abs(values).max(initial=0.0))
+        return _TIE * (self.support[1] - self.support[0])
+
+    def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:
+        """Return the probability of a super arm, or None if it is unknown.
+
+        It is known if the super arms are all sets of k base arms, the exploration is not ``"deviation"``, and
+        the context has neither values nor costs. It needs the predictions of all members.
+        """
+        uniform = uniform_chance(self.oracle, super_arm, context)
+        models = state.models(self.estimator, self._history)
+        if uniform is None or not models:
+            return uniform
+        if self.exploration == "deviation":
+            return None
+        rows, free = self._features_in(state, context), available_in(self.oracle, context)
+        unused = np.random.default_rng(0)
+        chances = [
+            chance_within(
+                self._clipped(self._drawn(model, rows, context, unused)),
+                len(super_arm),
+                super_arm,
+                free,
+                self.oracle.sign,
+            )
+            for model in models
+        ]
+        epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
+        return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
+
+    @verb
+    def update(
+        self,
+        state: ModelState,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Add the observed base arms to the data, and fit the models if it is time.
+
+        The features are those of the ticket's context, or those of the policy if the context has none.
+        """
+        if not isinstance(feedback, Feedback):
+            raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
+        check_arrays(feedback)
+        if feedback.pulls is not None:
+            raise ValueError(
+                "feedback.pulls must be None for ModelPolicy, which needs each outcome separately"
+            )
+        arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
+        estimators.check_labels(self.estimator, feedback.outcomes)
+        rng = np.random.default_rng((state.seen, state.rounds)) if rng is None else rng
+        state.rounds += 1
+        if not len(arms):
+            return
+        rows = self._features_in(state, None if ticket is None else ticket.context)[arms]
+        is_many = self._models > 1
+        counts = rng.poisson(1.0, (len(rows), self._models)) if is_many else np.ones((len(rows), 1), np.int64)
+        if self.exploration == "mixture":
+            counts[:, 0] = 1
+        state.append(rows, feedback.outcomes, counts.astype(np.int64), rng.random(len(rows)))
+        if state.seen >= state.due:
+            self._refit(state, rng)
+        elif state.fitted and estimators.can_fit_more(self.estimator) and len(state.rows) < 2 * self.max_rows:
+            self._learn_more(state)
+
+    def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
+        seeds = rng.integers(2**31 - 1, size=self._models)
+        kept = self._kept(state)
+        trial = ModelState(
+            state.rows[kept],
+            state.outcomes[kept],
+            state.weights[kept],
+            state.keys[kept],
+            seeds,
+            len(kept),
+            np.zeros(0, np.int64),
+            state.seen,
+            state.due,
+        )
+        step = self.growth * min(state.seen, self.max_rows)
+        state.due = state.seen + max(1, math.ceil(step))
+        try:
+            models = trial.fit(self.estimator, self._history, seeds)
+        except ModelError as error:
+            self._keep_last(state, error)
+            return
+        state.rows, state.outcomes, state.weights, state.keys = (
+            trial.rows,
+            trial.outcomes,
+            trial.weights,
+            trial.keys,
+        )
+        state.seeds, state.fitted, state.ends = seeds, len(kept), trial.ends
+        state.set_models(models)
+
+    def _kept(self, state: ModelState) -> IntArray:
+        """Return the indices of the rows to keep, in increasing order."""
+        n = len(state.rows)
+        if n <= self.max_rows:
+            return np.arange(n)
+        if self.forget == "oldest":
+            return np.arange(n - self.max_rows, n)
+        return np.sort(np.argpartition(state.keys, self.max_rows)[: self.max_rows])
+
+    def _learn_more(self, state: ModelState) -> None:
+        models = state.models(self.estimator, self._history)
+        start, end = int(state.ends[-1]) if len(state.ends) else state.fitted, len(state.rows)
+        try:
+            state.set_models(state.fit_more(models, start, end))
+        except ModelError as error:
+            self._keep_last(state, error)
+            return
+        state.ends = np.append(state.ends, end)
+
+    def _keep_last(self, state: ModelState, error: ModelError) -> None:
+        """Warn, and bound the memory although no rows were dropped by a successful fit."""
+        used = int(state.ends[-1]) if len(state.ends) else state.fitted
+        if len(state.rows) > used + self.max_rows:
+            state.keep(np.r_[:used, len(state.rows) - self.max_rows : len(state.rows)])
+        last = f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
+        estimators.warn(
+            f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed rows."
+            " The observations are kept"
+        )
+
+    def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:
+        told = None if context is None else context.features
+        rows: Any = self.features if told is None else told
+        if rows is None:
+            raise ValueError("context must have features for ModelPolicy, got none")
+        shape = self.oracle.n_arms, state.rows.shape[1] or rows.shape[1]
+        if rows.shape != shape:
+            raise ValueError(
+                f"context.features must have shape {shape} (one row for each base arm, and as many columns as"
+                f" in earlier rounds), got {rows.shape}"
+            )
+        return rows  # type: ignore[no-any-return]

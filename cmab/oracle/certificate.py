@@ -1,0 +1,150 @@
+"""Certificates: a super arm with a bound on the optimum, and the approximation ratio that they prove."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from cmab import _metering
+from cmab.arrays import IntArray
+
+
+class Certified(Protocol):
+    """The attributes that the result of every `Oracle.solve_certified` has.
+
+    Attributes
+    ----------
+    super_arm : IntArray, shape (size,)
+        The super arm.
+    ratio : float
+        The approximation ratio that was proved in this call.
+    certified : bool
+        Whether the call proved what the oracle promises without a limit.
+    """
+
+    @property
+    def super_arm(self) -> IntArray: ...
+
+    @property
+    def ratio(self) -> float: ...
+
+    @property
+    def certified(self) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SolverCertificate:
+    """A super arm and a proved bound on the optimum.
+
+    Parameters
+    ----------
+    super_arm : IntArray, shape (size,)
+        The base arms, in increasing order.
+    value : float
+        The reward (for linear oracles, the sum of the means) of the super arm.
+    bound : float
+        An upper bound on the value of every super arm (a lower bound for costs), proved up to the tolerances
+        of the oracle. If the call had no time to prove a better bound, this is the sum of all positive
+        (negative) means.
+    certified : bool
+        Whether the super arm is optimal, up to the oracle's `gap`. For an oracle with another declared
+        `alpha`, whether this `alpha` is proved. It is false only if a limit ended the search.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import Matching
+    >>> oracle = Matching(nx.path_graph(4))
+    >>> answer = oracle.solve_certified(np.array([0.25, 0.75, 0.25]), np.random.default_rng(0))
+    >>> answer.super_arm, answer.value, answer.bound, answer.certified, answer.ratio
+    (array([1]), 0.75, 0.75, True, 1.0)
+    """
+
+    super_arm: IntArray
+    value: float
+    bound: float
+    certified: bool
+
+    @property
+    def gap(self) -> float:
+        """The largest possible loss of the super arm, ``abs(bound - value)``, in the units of the means."""
+        return 0.0 if self.bound == self.value else abs(self.bound - self.value)
+
+    @property
+    def ratio(self) -> float:
+        """The approximation ratio that this call proved, ``value / bound``.
+
+        The value is at least `ratio` times the optimum (for costs, at most). It is at most 1 for rewards and
+        at least 1 for costs. For costs, it is infinite if the bound is not positive. It is ``nan`` if the
+        signs allow no ratio: if the value of a reward or the bound and the value of a cost are negative, and
+        they differ.
+        """
+        return proved_ratio(self.value, self.bound)
+
+
+def declared_certificate(super_arm: IntArray, value: float, alpha: float, sign: float) -> SolverCertificate:
+    """Return the certificate that a declared ratio gives: the optimum is at most ``value / alpha``.
+
+    `sign` is 1 for rewards and -1 for costs. If there is no ratio (``nan`` or 0, or a negative value), the
+    bound is infinite.
+    """
+    if alpha == 1.0:
+        return SolverCertificate(super_arm, value, value, True)
+    is_known = alpha > 0.0 and value >= 0.0
+    bound = value / alpha if is_known else sign * math.inf
+    return SolverCertificate(super_arm, value, bound, is_known)
+
+
+def proved_ratio(value: float, bound: float) -> float:
+    """Return the ratio that `value` and a bound on the optimum prove; see `SolverCertificate.ratio`.
+
+    Parameters
+    ----------
+    value : float
+        The reward or cost of a super arm.
+    bound : float
+        An upper bound on all rewards, so at least `value`; or a lower bound on all costs, so at most `value`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from cmab.oracle.certificate import proved_ratio
+    >>> proved_ratio(3.0, 4.0), proved_ratio(5.0, 4.0), proved_ratio(0.0, 0.0), proved_ratio(1.0, 0.0)
+    (0.75, 1.25, 1.0, inf)
+    """
+    if value == bound:
+        return 1.0
+    if bound > value:
+        return value / bound if value >= 0.0 else math.nan
+    if bound > 0.0:
+        return value / bound
+    return math.inf if value > 0.0 else math.nan
+
+
+def report_ratio(oracle: object, ratio: float) -> None:
+    """Report the approximation ratio that the present call of `oracle` proved, for the regret of a run.
+
+    `simulate` measures `Simulation.regret_at_proved_ratios` against these ratios. An oracle that declares
+    `certifies_calls` calls this function in `solve`. Outside of a run, the function does nothing.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle whose `solve` is running.
+    ratio : float
+        The proved ratio: at most 1 for rewards, at least 1 for costs, ``nan`` if there is none.
+
+    Examples
+    --------
+    >>> from cmab.oracle.certificate import report_ratio
+    >>> from oracles import TopK
+    >>> report_ratio(TopK(3, k=1), 1.0)
+    """
+    meter = _metering.ACTIVE.meter
+    if meter is not None and meter.oracle is oracle:
+        meter.report(ratio)

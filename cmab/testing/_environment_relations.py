@@ -1,0 +1,319 @@
+"""Checks of relations between rounds and pulls of an environment, which hold for every instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.feedback import Feedback
+from cmab.oracle import Oracle
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import require
+from cmab.testing._environment_subject import Subject
+from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
+
+_SEEDS = 20
+_REPLAYED = 1500
+_FEW = 600
+_PULLS = 20_000
+_LEVEL = 1e-10
+_SLACK = 1e-9
+
+
+def check_declaration(subject: Subject) -> None:
+    """Check that the numbers of arms, the means, the support and the scale are valid and fit each other."""
+    place = subject.environment
+    n: Any = place.n_arms
+    means = np.asarray(place.means)
+    is_count = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1
+    require(is_count, "declaration", "n_arms must be a positive integer, got {!r}", n)
+    numbers = means.shape == (n,) and means.dtype.kind in "fiu" and np.isfinite(means).all()
+    require(numbers, "declaration", "means must be {} finite numbers, got {!r}", n, place.means)
+    low, high = place.support
+    require(low <= high, "declaration", "support must be an interval, got {}", place.support)
+    slack = _SLACK * (1 + np.abs(means).max())
+    inside = bool(((means >= low - slack) & (means <= high + slack)).all())
+    require(inside, "declaration", "means must lie in the support {}, got {}", place.support, means)
+    require(place.sigma >= 0, "declaration", "sigma must not be negative, got {}", place.sigma)
+
+
+def orders(super_arm: IntArray) -> Iterator[IntArray]:
+    """Yield the super arm in reverse order, and in another order if there is one."""
+    yield super_arm[::-1].copy()
+    if len(super_arm) > 2:
+        yield np.roll(super_arm, 1)
+
+
+def check_order(subject: Subject) -> Finding:
+    """Check that outcomes and rewards do not depend on the order of the entries of a super arm."""
+    place, tried = subject.environment, 0
+    for super_arm in subject.super_arms:
+        value = place.expected_reward(super_arm.copy())
+        for order in orders(super_arm):
+            other = place.expected_reward(order.copy())
+            same = abs(value - other) <= _SLACK * (1 + abs(value))
+            matters = not getattr(subject.oracle, "is_linear", False)
+            if not same and matters:
+                continue  # lists, whose order is part of the choice
+            text = "the expected reward of {} is {:.6g}, but that of {} is {:.6g}"
+            require(same, "order", text, super_arm, value, order, other)
+            tried += 1
+            for seed in range(_SEEDS):
+                one, two = (place.play(arm.copy(), np.random.default_rng(seed)) for arm in (super_arm, order))
+                _require_same_round(super_arm, order, one, two)
+    return Finding(f"{tried} super arms in other orders")
+
+
+def _require_same_round(super_arm: IntArray, order: IntArray, one: Feedback, two: Feedback) -> None:
+    first, second = (dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in (one, two))
+    text = (
+        "the super arm {} shows outcome {} of arm {}, but in the order {} outcome {}, for the same"
+        " generator state"
+    )
+    for arm in first.keys() & second.keys():
+        told = (super_arm, first[arm], arm, order, second[arm])
+        require(first[arm] == second[arm], "order", text, *told)
+    if first.keys() == second.keys() and not (np.isnan(one.reward) and np.isnan(two.reward)):
+        text = "the super arm {} has reward {}, but in the order {} reward {}, for the same outcomes {}"
+        same = abs(one.reward - two.reward) <= _SLACK * (1 + abs(one.reward))
+        require(same, "order", text, super_arm, one.reward, order, two.reward, first)
+
+
+def check_stream(subject: Subject) -> Finding:
+    """Check that a round draws equally many numbers for all super arms, so that later rounds are the same."""
+    arms = [order for arm in subject.super_arms for order in (arm, *orders(arm))]
+    for seed in range(_SEEDS):
+        ends = []
+        for arm in arms:
+            rng = np.random.default_rng(seed)
+            subject.environment.play(arm.copy(), rng)
+            ends.append(repr(rng.bit_generator.state))
+        differ = next((arm for arm, end in zip(arms, ends, strict=True) if end != ends[0]), None)
+        text = (
+            "play draws other numbers for super arm {} than for {}, so that policies that differ"
+            " once meet other"
+            " outcomes in all later rounds; draw one number and derive the outcomes from it (`round_key`)"
+        )
+        require(differ is None, "stream", text, differ, arms[0])
+    return Finding(f"{len(arms)} super arms with {_SEEDS} seeds")
+
+
+def check_input(subject: Subject) -> Finding:
+    """Check that rounds and pulls do not modify their arguments, and that answers may be overwritten."""
+    place = subject.environment
+    for super_arm in [order for arm in subject.super_arms for order in (arm, *orders(arm))]:
+        given = super_arm.copy()
+        first = place.play(given, np.random.default_rng(3))
+        place.expected_reward(given)
+        text = "play and expected_reward must not modify the super arm, but changed {} to {}"
+        require(np.array_equal(given, super_arm), "input", text, super_arm, given)
+        fixed = super_arm.copy()
+        fixed.flags.writeable = False
+        kept = (first.arms.copy(), first.outcomes.copy())
+        for array in (first.arms, first.outcomes):
+            if array.flags.writeable:
+                array[...] = 0
+        again = place.play(fixed, np.random.default_rng(3))
+        same = np.array_equal(again.arms, kept[0]) and np.array_equal(again.outcomes, kept[1])
+        text = (
+            "after the feedback was overwritten, the same round of {} showed {} and {} instead of {} and {}"
+        )
+        require(same, "input", text, super_arm, again.arms, again.outcomes, *kept)
+    if not subject.first_pulls:
+        return Finding("rounds only")
+    arms = np.resize(subject.arms[::-1], 2 * len(subject.arms))
+    given = arms.copy()
+    outcomes: Any = place.pull(given, np.random.default_rng(3))
+    require(
+        np.array_equal(given, arms),
+        "input",
+        "pull must not modify its arms, but changed {} to {}",
+        arms,
+        given,
+    )
+    kept_outcomes = np.array(outcomes)
+    if isinstance(outcomes, np.ndarray) and outcomes.flags.writeable:
+        outcomes[...] = 0.0
+    again_outcomes = np.array(place.pull(arms.copy(), np.random.default_rng(3)))
+    text = "after the pulled outcomes were overwritten, the same pulls gave {} instead of {}"
+    require(np.array_equal(again_outcomes, kept_outcomes), "input", text, again_outcomes, kept_outcomes)
+    return Finding("rounds and pulls")
+
+
+def check_pull_order(subject: Subject) -> Finding:
+    """Check that pulls in any order, one by one or summed, belong to the arms that were asked for."""
+    place, rng = subject.environment, np.random.default_rng((15, subject.rng))
+    asked = rng.permutation(np.resize(subject.arms, max(_PULLS, 40 * len(subject.arms))))
+    outcomes = np.asarray(place.pull(asked.copy(), rng))
+    require(
+        outcomes.shape == asked.shape,
+        "pull order",
+        "pull of {} arms returned shape {}",
+        len(asked),
+        outcomes.shape,
+    )
+    tests = 0
+    means, rare = np.array(place.means, np.float64), _spread(place.support)
+    for arm in subject.arms:
+        require_mean(
+            "pull order",
+            f"pulls of arm {arm} in mixed order",
+            outcomes[asked == arm],
+            float(means[arm]),
+            rare,
+        )
+        tests += 1
+    few = rng.permutation(np.resize(subject.arms, max(2000, 40 * len(subject.arms))))
+    pulls = rng.integers(1, 6, len(few))
+    sums, squares = place.pull_many(few.copy(), pulls.copy(), rng)
+    fits = np.shape(sums) == few.shape and np.shape(squares) == few.shape
+    require(
+        fits,
+        "pull order",
+        "pull_many of {} arms returned shapes {} and {}",
+        len(few),
+        np.shape(sums),
+        np.shape(squares),
+    )
+    for arm in subject.arms:
+        here = few == arm
+        # Deviations of the sums from their expectations average to 0.
+        deviations = np.asarray(sums)[here] - pulls[here] * means[arm]
+        require_mean("pull order", f"deviations of sums of pulls of arm {arm}", deviations, 0.0, 6 * rare)
+        tests += 1
+    tests += _check_few(subject, rare)
+    shown = place.sample(few[:1].copy(), 3, np.random.default_rng(1))
+    good = np.array_equal(shown.arms, few[:1]) and shown.pulls is not None and shown.pulls[0] == 3
+    require(
+        good,
+        "pull order",
+        "sample of arm {} with 3 pulls returned arms {} with pulls {}",
+        few[0],
+        shown.arms,
+        shown.pulls,
+    )
+    return Finding(f"{len(asked)} pulls and {len(few)} sums in mixed order", tests * MEAN_LEVEL)
+
+
+def _check_few(subject: Subject, rare: float) -> int:
+    """Check the means of requests of two arms, in both orders, one by one and as samples of three pulls."""
+    place, rng = subject.environment, np.random.default_rng((16, subject.rng))
+    means = np.array(place.means, np.float64)
+    pair = subject.arms[[np.argmin(means[subject.arms]), np.argmax(means[subject.arms])]]
+    if pair[0] == pair[1]:
+        return 0
+    pulled, sampled = [], []
+    for _ in subject.timed(range(_FEW), 0.05, _FEW // 3):
+        pulled.append(np.asarray(place.pull(pair.copy(), rng)))
+        sample = place.sample(pair[::-1].copy(), 3, rng)
+        sampled.append(sample.outcomes[::-1] / 3)
+    for told, what in ((pulled, "pulls"), (sampled, "samples of 3 pulls")):
+        for arm, outcomes in zip(pair.tolist(), np.array(told).T, strict=True):
+            where = f"{what} of arm {arm} in requests of two arms"
+            require_mean("pull order", where, outcomes, float(means[arm]), rare)
+    return 4
+
+
+def _spread(support: tuple[float, float]) -> float:
+    length = support[1] - support[0]
+    return length if np.isfinite(length) else 0.0
+
+
+def check_scale(subject: Subject) -> Finding:
+    """Check that the variance of the outcomes is at most the square of `sigma`."""
+    sigma = float(subject.environment.sigma)
+    if not np.isfinite(sigma):
+        return Finding("not tried: no scale is declared")
+    arms, outcomes = subject.pulled
+    for arm, sample in zip(arms, outcomes, strict=True):
+        # Sub-Gaussian outcomes of scale sigma have a variance of at most sigma^2.
+        squares = (sample - float(subject.environment.means[arm])) ** 2
+        text = "pulls of arm {} have variance {:.6g}, more than sigma^2 = {:.6g}"
+        within = squares.mean() <= sigma**2 + mean_margin(squares)
+        require(within, "scale", text, arm, squares.mean(), sigma**2)
+    return Finding(f"{len(arms)} arms", len(arms) * MEAN_LEVEL)
+
+
+def check_laws(subject: Subject) -> Finding:
+    """Check that the outcomes of rounds and the pulls of an arm have the same law."""
+    from scipy.stats import ks_2samp
+
+    if not subject.first_pulls:
+        return Finding("not tried: pulling raises")
+    arms, pulled = subject.pulled
+    seen = np.concatenate([f.arms for rounds in subject.rounds for f in rounds])
+    outcomes = np.concatenate([f.outcomes for rounds in subject.rounds for f in rounds])
+    tests = 0
+    for arm, sample in zip(arms[:30], pulled[:30], strict=True):
+        here = outcomes[seen == arm]
+        if len(here) < 200:
+            continue
+        chance = ks_2samp(here[:4000], sample[:4000], method="asymp").pvalue
+        text = (
+            "outcomes of arm {} in rounds (mean {:.4g}, deviation {:.4g}) and pulls ({:.4g}, {:.4g})"
+            " have other laws"
+        )
+        told = (arm, here.mean(), here.std(), sample.mean(), sample.std())
+        require(chance > _LEVEL, "laws", text, *told)
+        tests += 1
+    return Finding(f"{tests} arms", tests * _LEVEL)
+
+
+def check_agreement(subject: Subject) -> Finding:
+    """Check that the expected reward is that of the oracle for the true means, if it is a sum."""
+    place, oracle = subject.environment, subject.oracle
+    if not isinstance(oracle, Oracle) or not oracle.is_linear or place.context is not None:
+        return Finding("not tried: there is no oracle of sums")
+    for super_arm in subject.super_arms:
+        here, there = (
+            place.expected_reward(super_arm),
+            oracle.expected_reward(super_arm, np.array(place.means)),
+        )
+        text = "the expected reward of {} is {:.6g}, but its oracle computes {:.6g} from the true means"
+        require(abs(here - there) <= _SLACK * (1 + abs(there)), "agreement", text, super_arm, here, there)
+    return Finding(f"{len(subject.super_arms)} super arms")
+
+
+def check_replay(subject: Subject) -> Finding:
+    """Check that a long run with the same seed shows the same rounds again, whatever was played before."""
+    place, first = subject.environment, subject.rounds
+    for _ in range(7):  # so that an event in every n-th round falls on other rounds
+        place.play(subject.super_arms[0].copy(), np.random.default_rng(1))
+    rng, played = np.random.default_rng((11, subject.rng)), 0
+    for super_arm, rounds in zip(subject.super_arms, first, strict=True):
+        again = subject.more(super_arm, len(rounds), rng)
+        pairs, number = zip(rounds, again, strict=False), -1
+        for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
+            same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
+            text = (
+                "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
+                " seed {} of {}"
+            )
+            told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
+            require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
+            played += 1
+        if number + 1 < len(rounds):
+            break  # the time is over, and the generator is not where the next super arm began
+    return Finding(f"{played} rounds")
+
+
+def check_succession(subject: Subject) -> Finding:
+    """Check that outcomes of an arm in successive rounds are uncorrelated."""
+    tests = 0
+    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
+        shown = [dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in rounds]
+        for arm in super_arm[:10].tolist():
+            if not all(arm in each for each in shown):
+                continue
+            sample: FloatArray = np.array([each[arm] for each in shown])
+            deviations = sample - sample.mean()
+            largest = float(np.abs(deviations).max(initial=0.0))
+            if largest > 1e-12 * np.abs(sample).max(initial=1.0):
+                products = deviations[1:] * deviations[:-1]
+                what = f"products of outcomes of arm {arm} in successive rounds of {super_arm.tolist()}"
+                require_mean("succession", what, products, 0.0, largest**2)
+                tests += 1
+    return Finding(f"{tests} arms", tests * MEAN_LEVEL)

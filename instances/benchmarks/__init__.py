@@ -1,0 +1,1 @@
+"""Readers of files of public benchmark instances: DIMACS, PACE, STP and OR-Library."""

@@ -1,0 +1,116 @@
+"""Means of base arms from the attributes of the edges or nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from cmab.oracle import Oracle
+from cmab.validation import shown
+
+Weight = str | Mapping[Any, float] | Callable[..., float]
+
+
+class KeptGraph:
+    """A reference to the graph of an oracle, which copies for worker processes do not carry."""
+
+    def __init__(self, graph: Any = None) -> None:
+        self.graph = graph
+
+    def __reduce__(self) -> tuple[type[KeptGraph], tuple[()]]:
+        return KeptGraph, ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> KeptGraph:
+        return self
+
+
+class GraphOracle(Oracle):
+    """An oracle whose base arms are the edges or the nodes of a graph."""
+
+    _source = KeptGraph()
+
+    def means_of(self, weight: Weight) -> FloatArray:
+        """Return the means of the base arms from weights of the graph, in the order of the base arms.
+
+        networkx may report the ends of an undirected edge in either order. Both orders are recognised here.
+
+        Parameters
+        ----------
+        weight : str, callable or mapping
+            The name of an attribute of each edge (of each node, if the base arms are nodes). Or a function
+            ``weight(u, v, data)``, as in networkx, of the ends of an edge and the dictionary of its
+            attributes (``weight(node, data)`` for nodes). Or a mapping from the names of edges (nodes) to
+            numbers. For a `DirectedGraph`, which has no attributes, the name ``"probability"`` stands for its
+            probabilities.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,)
+
+        Raises
+        ------
+        ValueError
+            If an edge has no weight, or one that is not a finite number, or if this oracle is a copy, because
+            copies from other processes do not have the graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from oracles import Matching
+        >>> graph = nx.Graph()
+        >>> graph.add_weighted_edges_from([("b", "a", 0.25), ("c", "b", 0.75), ("d", "c", 0.5)])
+        >>> oracle = Matching(graph)
+        >>> oracle.means_of("weight")
+        array([0.25, 0.75, 0.5 ])
+        >>> oracle.means_of({("a", "b"): 1, ("b", "c"): 2, ("c", "d"): 3})
+        array([1., 2., 3.])
+        """
+        graph = self._source.graph
+        if graph is None:
+            raise ValueError(f"weight must be read by an oracle that has its graph, got a copy: {self!r}")
+        if weight == "probability" and not hasattr(graph, "edges") and graph.probabilities is not None:
+            return np.array(graph.probabilities)
+        labels = self.arm_labels()
+        is_node = bool(len(labels)) and hasattr(graph, "edges") and labels[0] in graph
+        values = np.empty(len(labels))
+        for arm, label in enumerate(labels):
+            value = _weight_of(graph, label, weight, is_node)
+            try:
+                values[arm] = value
+            except (TypeError, ValueError):
+                values[arm] = np.nan
+            if not np.isfinite(values[arm]):
+                kind = "node" if is_node else "edge"
+                got = "none" if value is None else shown(value)
+                raise ValueError(f"weight must give a finite number for {kind} {label!r}, got {got}")
+        return values
+
+
+def _weight_of(graph: Any, label: Any, weight: Weight, is_node: bool) -> Any:
+    """Return the weight of one edge or node; None if it has none."""
+    if isinstance(weight, Mapping):
+        if label in weight or is_node:
+            return weight.get(label)
+        turned = (label[1], label[0], *label[2:])
+        return None if graph.is_directed() else weight.get(turned)
+    data = _data_of(graph, label, is_node)
+    if callable(weight):
+        return weight(label, data) if is_node else weight(label[0], label[1], data)
+    return data.get(weight)
+
+
+def _data_of(graph: Any, label: Any, is_node: bool) -> Mapping[str, Any]:
+    """Return the attributes of an edge or a node."""
+    if not hasattr(graph, "edges"):
+        return {}
+    if is_node:
+        return dict(graph.nodes[label])
+    if not graph.is_multigraph():
+        return dict(graph.edges[label[:2]])
+    u, v, *keys = label
+    key: Hashable = keys[0] if keys else next(iter(graph[u][v]))
+    return dict(graph.edges[u, v, key])

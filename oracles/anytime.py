@@ -1,0 +1,166 @@
+"""Limits of oracles whose calls may take long: the best super arm found, with a bound on the optimum."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from abc import abstractmethod
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.oracle import LinearOracle
+from cmab.oracle.certificate import SolverCertificate, report_ratio
+from cmab.validation import integer, one_of, real
+
+OnLimit = Literal["best", "raise", "incumbent"]
+
+
+class SolverError(RuntimeError):
+    """Error of a solver that is missing, ran out of time, or could not prove its answer optimal.
+
+    Examples
+    --------
+    >>> from oracles import SolverError
+    >>> issubclass(SolverError, RuntimeError)
+    True
+    """
+
+
+class Limits(NamedTuple):
+    """The limits of the calls of an oracle, validated by `checked_limits`."""
+
+    time_limit: float | None = None
+    gap: float = 0.0
+    on_limit: Literal["best", "raise"] = "raise"
+    node_limit: int | None = None
+
+
+def checked_limits(
+    time_limit: float | None,
+    gap: float,
+    on_limit: OnLimit,
+    node_limit: int | None = None,
+) -> Limits:
+    """Return the limits, or raise ``ValueError`` if one is out of its range."""
+    relative = real("gap", gap, 0.0, 1.0)
+    if relative == 1.0:
+        raise ValueError("gap must be a finite number in [0, 1), got 1.0")
+    mode = one_of("on_limit", on_limit, ("best", "raise", "incumbent"))
+    if mode == "incumbent":
+        warnings.warn(
+            "on_limit: write 'best' in place of 'incumbent', which will be removed in the next version",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        mode = "best"
+    seconds = None if time_limit is None else real("time_limit", time_limit, 0.0)
+    nodes = None if node_limit is None else integer("node_limit", node_limit, 0)
+    return Limits(seconds, relative, mode, nodes)
+
+
+class AnytimeOracle(LinearOracle):
+    """A linear oracle whose calls may take long: they have limits, and prove a bound on the optimum.
+
+    A subclass calls `_set_limits` in its constructor and defines `solve_certified`, which returns the best
+    super arm found until the limit, with a bound. `solve` follows from it.
+
+    Attributes
+    ----------
+    time_limit : float or None
+        The time limit of a call in seconds. With 0, a call returns the greedy answer without a search.
+    node_limit : int or None
+        The largest number of nodes that branch and bound examines in a call. Unlike the time limit, it does
+        not depend on the speed of the machine.
+    gap : float
+        The relative gap at which a call may stop, in [0, 1).
+    on_limit : {"best", "raise"}
+        Whether `solve` returns the best super arm found or raises `SolverError` at a limit.
+    """
+
+    time_limit: float | None = None
+    node_limit: int | None = None
+    gap: float = 0.0
+    on_limit: str = "raise"
+
+    def _set_limits(self, limits: Limits, greedy_ratio: float = math.nan) -> None:
+        """Set the limits and `alpha`; `sense` must be set. `greedy_ratio` is that of the greedy answer."""
+        self.time_limit, self.gap, self.on_limit, self.node_limit = limits
+        self.alpha = 1 / (1 + self.gap) if self.sense == "max" else 1 / (1 - self.gap)
+        if self._may_stop_early:
+            self.alpha = greedy_ratio
+
+    @property
+    def _may_stop_early(self) -> bool:
+        """Whether `solve` may return an answer at a limit, which is not certified."""
+        has_limit = self.time_limit is not None or self.node_limit is not None
+        return self.time_limit == 0.0 or (has_limit and self.on_limit == "best")
+
+    @property
+    def certifies_calls(self) -> bool:
+        """Whether calls have their own approximation ratios: true if a limit may end a search."""
+        return self._may_stop_early
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the best super arm, or the best that was found until the limit, in increasing order."""
+        answer = self.solve_certified(means, rng)
+        if not answer.certified and not self._may_stop_early:
+            raise SolverError(self._stopped())
+        report_ratio(self, answer.ratio)
+        return answer.super_arm
+
+    @abstractmethod
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
+        """Return the best super arm found, with a bound on the optimum, whatever `on_limit` is.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            The means of the base arms.
+        rng : numpy.random.Generator
+            Not used.
+
+        Returns
+        -------
+        SolverCertificate
+        """
+
+    def _stopped(self) -> str:
+        """Return the text of the error for a search that a limit ended."""
+        return (
+            f"{type(self).__name__} must prove an optimum, got to its time limit first (time_limit="
+            f"{self.time_limit}, node_limit={self.node_limit}); raise the limit, or write on_limit='best' "
+            "for the best super arm found"
+        )
+
+    def _certificate(self, chosen: IntArray, value: float, bound: float) -> SolverCertificate:
+        """Return the certificate of a super arm; it is certified if the bound is within `gap`."""
+        sign = self.sign
+        bound = sign * max(sign * bound, sign * value)
+        is_within = sign * (bound - value) <= self.gap * abs(value)
+        return SolverCertificate(chosen, value, bound, bool(is_within))
+
+
+class Clock:
+    """The deadline of a call.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The time until the deadline; None for no deadline.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = math.inf if seconds is None else time.perf_counter() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds until the deadline, at least 0; infinite without a deadline."""
+        return max(0.0, self._end - time.perf_counter())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.left == 0.0

@@ -1,0 +1,112 @@
+"""The ratios that an oracle proves in its calls, and the regret against them."""
+
+import numpy as np
+import pytest
+
+from cmab import CUCB, LinearOracle, MemoisedOracle, Oracle, simulate
+from cmab.oracle import SolverCertificate, proved_ratio, report_ratio
+from instances import BernoulliArms, SemiBandit
+from oracles import Knapsack, MultidimensionalKnapsack, TopK
+
+MEANS = [0.4, 0.6, 0.9, 0.3]
+
+
+class Half(LinearOracle):
+    """One arm of three. The ratio of each call is given, in turn; a call without one reports nothing."""
+
+    n_arms, alpha, certifies_calls = 3, 0.25, True
+
+    def __init__(self, ratios):
+        self.ratios, self.calls = ratios, 0
+
+    def solve(self, means, rng):
+        ratio = self.ratios[self.calls % len(self.ratios)]
+        self.calls += 1
+        if ratio is not None:
+            report_ratio(self, ratio)
+        return np.array([0])
+
+
+def run(oracle, **options):
+    environment = SemiBandit(BernoulliArms([0.5, 0.25, 0.75]), TopK(3, k=1))
+    return simulate(CUCB(oracle), environment, 4, rng=0, **options)
+
+
+def test_each_round_has_the_ratio_of_its_call():
+    result = run(Half([0.5, 1.0, None, 0.75]))
+    assert result.path == "python"
+    assert result.proved_optima.tolist() == [(0.75 * np.cumsum([0.5, 1.0, 0.25, 0.75])).tolist()]
+    expected = result.proved_optima - result.expected_rewards
+    assert np.array_equal(result.regret_at_proved_ratios, expected)
+    assert "regret at proved ratios" in repr(result)
+
+
+def test_a_call_without_a_ratio_leaves_none():
+    result = run(Half([0.5, np.nan, 1.0]))
+    assert np.isnan(result.proved_optima[0]).tolist() == [False, True, True, True]
+
+
+def test_a_memoised_oracle_passes_the_ratio_on():
+    oracle = MemoisedOracle(Half([0.5]))
+    assert oracle.certifies_calls
+    result = run(oracle)
+    assert result.proved_optima.tolist() == [[0.375, 0.75, 1.125, 1.5]]
+    assert oracle.solve_certified(np.ones(3), 0).ratio == 0.25  # the declared one
+
+
+def test_other_oracles_are_measured_as_before():
+    result = run(TopK(3, k=1))
+    assert result.path == "compiled" and result.proved_optima is None
+    assert np.array_equal(result.regret_at_proved_ratios, result.regret)
+
+
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_with_greedy_answers_uses_the_ratio_of_each(n_jobs):
+    """An exact oracle with a limit gives the regret of an exact one; a greedy one less than that."""
+    rows = ([[3, 2, 2, 1], [1, 1, 4, 1]], [5, 4])
+    environment = SemiBandit(BernoulliArms(MEANS), exact := MultidimensionalKnapsack(*rows))
+    usual = simulate(CUCB(exact), environment, 60, replications=2, rng=0)
+    limited = MultidimensionalKnapsack(*rows, time_limit=60.0, on_limit="best")
+    same = simulate(CUCB(limited), environment, 60, replications=2, rng=0, n_jobs=n_jobs)
+    assert np.isnan(same.regret).all()
+    assert same.regret_at_proved_ratios == pytest.approx(usual.regret)
+    greedy = MultidimensionalKnapsack(*rows, time_limit=0)
+    less = simulate(CUCB(greedy), environment, 60, replications=2, rng=0, n_jobs=n_jobs)
+    assert (less.regret_at_proved_ratios < less.exact_regret).all()
+
+
+def test_every_oracle_has_certificates():
+    means = np.array([0.5, 0.25, 0.75])
+    answer = TopK(3, k=2).solve_certified(means, 0)
+    assert (answer.value, answer.bound, answer.ratio, answer.gap) == (1.25, 1.25, 1.0, 0.0)
+    half = Half([0.5]).solve_certified(means, 0)
+    assert (half.value, half.bound, half.ratio, half.certified) == (0.5, 2.0, 0.25, True)
+    close = Knapsack([1, 2, 2], 3, epsilon=0.5).solve_certified(means, 0)
+    assert close.certified and close.ratio >= 0.5
+
+    class Unknown(Half):
+        alpha = np.nan
+
+    unknown = Unknown([1.0]).solve_certified(means, 0)
+    assert unknown.bound == np.inf and unknown.ratio == 0.0 and not unknown.certified
+    assert Oracle.certifies_calls.fget(TopK(3, k=1)) is False
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "ratio"),
+    [
+        (3.0, 4.0, 0.75),
+        (0.0, 4.0, 0.0),
+        (0.0, 0.0, 1.0),
+        (-1.0, -1.0, 1.0),
+        (-1.0, 4.0, np.nan),
+        (-2.0, -1.0, np.nan),
+        (5.0, 4.0, 1.25),
+        (5.0, 0.0, np.inf),
+        (5.0, -1.0, np.inf),
+        (-1.0, -2.0, np.nan),
+    ],
+)
+def test_ratios_by_hand(value, bound, ratio):
+    assert proved_ratio(value, bound) == pytest.approx(ratio, nan_ok=True)
+    assert SolverCertificate(np.array([0]), value, bound, True).ratio == pytest.approx(ratio, nan_ok=True)

@@ -1,0 +1,159 @@
+"""Knapsacks and assignments with limits: answers and bounds against enumeration and HiGHS."""
+
+from itertools import chain, combinations, product
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack
+from oracles._watch import Watch
+from oracles.anytime import Clock
+from oracles.packing import _core
+from oracles.packing._core import fractional_bound, packed
+
+RNG = np.random.default_rng
+LIMITS = ({}, {"time_limit": 0}, {"time_limit": 60.0, "on_limit": "best"}, {"gap": 0.2}, {"on_limit": "best"})
+
+
+def check(oracle, means, optimum, slack):
+    """The answer and the bound contain the optimum, and the ratio is proved."""
+    answer = oracle.solve_certified(means, RNG(0))
+    assert oracle.is_feasible(answer.super_arm)
+    assert answer.value == means[answer.super_arm].sum()
+    low, high = sorted((answer.value, answer.bound))
+    assert low - slack <= optimum <= high + slack
+    if oracle.sense == "max" and optimum > slack and answer.value >= 0.0:
+        assert answer.value >= answer.ratio * optimum - slack
+    if answer.certified and oracle.on_limit == "best":
+        assert answer.gap <= slack
+    assert np.array_equal(oracle.solve(means, RNG(0)), answer.super_arm)
+    return answer
+
+
+def subsets(n):
+    return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cores_by_enumeration(seed):
+    """Also with lists that are cut at once, whose answers and bounds remain valid."""
+    rng = RNG(seed)
+    for _ in range(40):
+        n = int(rng.integers(1, 11))
+        sizes = rng.integers(0, 40, n) if rng.random() < 0.5 else rng.integers(1, 2**40, n)
+        room = int(sizes.sum() * rng.random())
+        means = [rng.random(n), sizes * 1.0, sizes + 3.0, rng.normal(size=n), np.ones(n)][rng.integers(5)]
+        best = max(means[list(arms)].sum() for arms in subsets(n) if sizes[list(arms)].sum() <= room)
+        slack = 1e-12 * np.abs(means).sum()
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), False)
+        assert sizes[arms].sum() <= room
+        assert means[arms].sum() == pytest.approx(best, abs=slack)
+        assert best - slack <= bound <= best + slack
+        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0, Watch("test"), False)
+        assert sizes[arms].sum() <= room
+        assert 0.5 * best - slack <= means[arms].sum() <= best + slack
+        assert bound >= best - slack
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cut_lists_keep_a_valid_bound(seed, monkeypatch):
+    """Against the complete search, on problems of 200 items whose means are nearly their weights."""
+    rng = RNG(seed)
+    sizes = rng.integers(1, 10**4, 200)
+    means, room = sizes + rng.integers(0, 100, 200) / 7.0, int(sizes.sum() // 3)
+    arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), False)
+    best = means[arms].sum()
+    assert bound == best
+    monkeypatch.setattr(_core, "_FIRST", 64)
+    monkeypatch.setattr(_core, "_MOST", 256)
+    monkeypatch.setattr(_core, "_NARROW", 32)
+    for goes_on in (False, True):
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), goes_on)
+        assert sizes[arms].sum() <= room
+        assert 0.5 * best <= means[arms].sum() <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
+
+
+def test_large_capacities_have_answers_and_bounds():
+    """Capacities of 1e8 and 1e10, with means of the weights: the hard case."""
+    for digits in (8, 10):
+        rng = RNG(digits)
+        sizes = rng.integers(10 ** (digits - 3), 10 ** (digits - 1), 300)
+        oracle = Knapsack(sizes, 10.0**digits, time_limit=1.0, on_limit="best")
+        answer = check(oracle, sizes + 0.1 * sizes.mean(), np.nan_to_num(np.inf), np.inf)
+        assert answer.ratio > 0.9999
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_all_families_by_enumeration(limits):
+    rng = RNG(3)
+    for _ in range(15):
+        n = int(rng.integers(1, 8))
+        weights = rng.integers(0, 20, (int(rng.integers(1, 4)), n)).astype(float)
+        rooms = np.floor(weights.sum(axis=1) * rng.random(len(weights)))
+        for means in (rng.random(n), rng.normal(size=n), np.ones(n), 1e-300 * rng.random(n)):
+            fits = [a for a in map(list, subsets(n)) if (weights[:, a].sum(axis=1) <= rooms).all()]
+            slack = 1e-11 * np.abs(means).max()
+            best = max(means[a].sum() for a in fits)
+            check(MultidimensionalKnapsack(weights, rooms, **limits), means, best, slack)
+            one = max(means[a].sum() for a in map(list, subsets(n)) if weights[0, a].sum() <= rooms[0])
+            check(Knapsack(weights[0], rooms[0], **limits), means, one, slack)
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_assignments_by_enumeration(limits, complete, sense):
+    rng, better = RNG(4), max if sense == "max" else min
+    for _ in range(12):
+        agents, jobs = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+        weights, means = rng.integers(1, 9, (agents, jobs)).astype(float), rng.random(agents * jobs)
+        if not complete and rng.random() < 0.5:
+            means -= 0.5
+        rooms, values = weights.sum(axis=1) * rng.uniform(0.4, 1.0, agents), []
+        for owners in product(range(agents + 1 - complete), repeat=jobs):
+            pairs = [(agent, job) for job, agent in enumerate(owners) if agent < agents]
+            loads = np.zeros(agents)
+            for agent, job in pairs:
+                loads[agent] += weights[agent, job]
+            if (loads <= rooms).all():
+                values.append(sum(means[agent * jobs + job] for agent, job in pairs))
+        if values:
+            options = {"complete": complete, "sense": sense}
+            oracle = GeneralizedAssignment(weights, rooms, **options, **limits)
+            check(oracle, means, better(values), 1e-11)
+
+
+def test_fractional_bounds_by_hand():
+    assert fractional_bound(np.array([3.0, 2.0]), np.array([2.0, 4.0]), 4.0) == 4.0
+    assert fractional_bound(np.array([3.0, -2.0]), np.array([0.0, 4.0]), 0.0) == 3.0
+    assert fractional_bound(np.array([1.0]), np.array([2.0]), 0.0) == 0.0
+
+
+def test_an_interrupted_search_has_an_answer():
+    watch = Watch("test")
+    watch.is_interrupted = True
+    sizes = RNG(0).integers(1, 10**6, 100)
+    arms, bound = packed(sizes * 1.0, sizes, 10**6, Clock(None), 0.0, watch, True)
+    assert sizes[arms].sum() <= 10**6 <= bound
+
+
+test_bad_input_is_refused = refused(
+    (lambda: Knapsack([1.0], np.nan), "capacity"),
+    (lambda: Knapsack([-1.0], 1.0), "weights"),
+    (lambda: Knapsack([1e18, 1.0], 1e18, time_limit=-1.0), "time_limit"),
+    (lambda: Knapsack([1.0], 1.0, gap=1.0), "gap"),
+    (lambda: Knapsack([1.0], 1.0, on_limit="never"), "on_limit"),
+    (lambda: Knapsack([1e18], 1e18).solve(np.array([np.nan]), 0), "means"),
+    (lambda: MultidimensionalKnapsack([[1.0, np.nan]], [1.0]), "weights"),
+    (lambda: MultidimensionalKnapsack([[1.0]], [1.0], node_limit=-1), "node_limit"),
+    (lambda: GeneralizedAssignment([[3.0]], [1.0], complete=True, time_limit=0), "capacities"),
+)
+
+
+def test_numbers_of_eighteen_digits():
+    """They are counted in parts of the capacity, without an overflow."""
+    oracle = Knapsack([6e18, 5e18, 4e18, 2e30], 1e19)
+    assert oracle.solve(np.array([5.0, 4.0, 3.0, 99.0]), 0).tolist() == [0, 2]
+    rows = MultidimensionalKnapsack([[6e18, 5e18, 4e18, 2e30]], [1e19])
+    assert rows.solve(np.array([5.0, 4.0, 3.0, 99.0]), 0).tolist() == [0, 2]

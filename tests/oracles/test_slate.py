@@ -1,0 +1,113 @@
+"""Slates: shorter ones if items are missing, quotas, names of pairs, features of pairs, and campaigns."""
+
+from itertools import chain, permutations
+
+import numpy as np
+import pytest
+from models import LeastSquares
+
+from cmab import CUCB, Campaign, Context, Feedback, ModelPolicy, Session
+from oracles.lists import Slate
+
+
+def best_value(oracle, means, free):
+    """Return the value of the best slate of free items, by enumeration of all slates."""
+    k = oracle.positions
+    lists = chain.from_iterable(permutations(np.flatnonzero(free), length) for length in range(1, k + 1))
+    arms = (np.array([item * k + place for place, item in enumerate(items)]) for items in lists)
+    return max(means[some].sum() for some in arms if oracle.is_feasible(some))
+
+
+@pytest.mark.parametrize("quotas", [None, 1, {"x": 2, "y": 1}])
+def test_missing_items_shorten_the_slate(quotas):
+    """All sets of available items of five, with three positions, against enumeration."""
+    groups = None if quotas is None else list("xxxyy")
+    oracle, rng = Slate(5, 3, groups=groups, quotas=quotas), np.random.default_rng(0)
+    for number in range(1, 32):
+        free = np.array([number >> i & 1 for i in range(5)], bool)
+        means = rng.random(15)
+        slate = oracle.solve_within(means, oracle.available(free), rng)
+        assert oracle.is_feasible(slate)
+        assert set(slate // 3) <= set(np.flatnonzero(free))
+        assert np.array_equal(slate % 3, np.arange(len(slate)))
+        assert means[slate].sum() == pytest.approx(best_value(oracle, means, free))
+        if quotas is None:
+            assert len(slate) == min(free.sum(), 3)
+    with pytest.raises(ValueError, match="available must contain"):
+        oracle.solve_within(means, np.zeros(15, bool), rng)
+
+
+def test_a_large_slate_with_quotas_is_exact():
+    """Against linear programming, whose optimum is integral because the constraints form a network."""
+    from scipy.optimize import linprog
+
+    rng, n, k = np.random.default_rng(1), 60, 6
+    groups = rng.integers(0, 4, n)
+    oracle, means = Slate(n, k, groups=groups.tolist(), quotas=2), rng.random(n * k)
+    slate = oracle.solve(means, rng)
+    pairs = np.arange(n * k)
+    rows = [pairs // k == item for item in range(n)] + [pairs % k == place for place in range(k)]
+    rows += [groups[pairs // k] == group for group in range(4)]
+    bounds = [1] * (n + k) + [2] * 4
+    found = linprog(-means, A_ub=np.array(rows, float), b_ub=bounds, bounds=(0, 1))
+    assert means[slate].sum() == pytest.approx(-found.fun)
+
+
+def test_pairs_have_names_and_features():
+    oracle = Slate(["tea", "milk"], 2)
+    assert oracle.arm_labels() == [("tea", 1), ("tea", 2), ("milk", 1), ("milk", 2)]
+    features = oracle.pair_features([[5.0], [7.0]])
+    assert features.tolist() == [[5, 1, 0], [5, 0, 1], [7, 1, 0], [7, 0, 1]]
+    assert Context(oracle.available([True, False]), features).parts == ("available", "features")
+
+
+def test_a_campaign_reports_by_item_and_position(tmp_path):
+    running = Campaign(CUCB(Slate(["tea", "milk", "cola"], 2)), tmp_path / "log", rng=0)
+    request = running.ask(available=[(item, place) for item in ("tea", "cola") for place in (1, 2)])
+    assert {item for item, _ in request.names} == {"tea", "cola"}
+    assert [place for _, place in request.names] == [1, 2]
+    running.tell({request.names[0]: 1.0, request.names[1]: 0.0}, request)
+    assert running.session.state.counts.sum() == 2
+
+
+def test_a_model_learns_the_effects_of_positions():
+    """The best item is at the first position, whose clicks are three times as frequent (fixed seed)."""
+    oracle, rng = Slate(6, 2), np.random.default_rng(2)
+    chances = np.outer(np.linspace(0.1, 0.9, 6), [1.0, 0.3]).ravel()
+    features = oracle.pair_features(np.linspace(0.1, 0.9, 6)[:, None])
+    session = Session(ModelPolicy(oracle, LeastSquares(), features), rng=0)
+    for _ in range(200):
+        ticket = session.ask()
+        arms = ticket.super_arm
+        session.tell(Feedback(arms, (rng.random(2) < chances[arms]).astype(float)), ticket)
+    firsts = [int(session.policy.select(session.state, seed)[0]) // 2 for seed in range(20)]
+    assert np.mean(firsts) > 3.5
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"items": [], "positions": 1}, "items must be different names"),
+        ({"items": ["a", "a"], "positions": 1}, "items must be different names"),
+        ({"items": 3, "positions": 0}, "positions must be an integer"),
+        ({"items": 2, "positions": 1, "groups": ["x", "y"]}, "must be given together"),
+        ({"items": 2, "positions": 1, "groups": ["x"], "quotas": 1}, "groups must have one entry"),
+        ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": {"z": 1}}, "quotas must be for groups"),
+        ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": 0}, "allow at least one item"),
+    ],
+)
+def test_impossible_slates_are_refused(named, words):
+    with pytest.raises(ValueError, match=words):
+        Slate(**named)
+
+
+def test_wrong_arrays_are_refused():
+    oracle = Slate(2, 2)
+    with pytest.raises(ValueError, match="items must be 2 booleans"):
+        oracle.available([1, 0])
+    with pytest.raises(ValueError, match=r"features must have shape \(2, d\)"):
+        oracle.pair_features([[1.0]])
+    with pytest.raises(ValueError, match="examination must have 2 numbers"):
+        oracle.pair_features([[1.0], [2.0]], examination=[1.0])
+    with pytest.raises(ValueError, match="means"):
+        oracle.solve(np.array([0.1, -0.2, 0.3, 0.4]), np.random.default_rng(0))
