@@ -1,4 +1,5 @@
 from instances import arms as arms
+from instances import benchmarks as benchmarks
 from instances import best_k as best_k
 from instances import networks as networks
 from instances import worlds as worlds
@@ -6,7 +7,7 @@ from instances.arms import *
 from instances.arms.arms import BernoulliArms as BernoulliArms
 from instances.arms.arms import GaussianArms as GaussianArms
 from instances.arms.semi_bandit import SemiBandit as SemiBandit
-from instances.benchmarks.reading import read_benchmark as read_benchmark
+from instances.benchmarks import *
 from instances.best_k import audibert_bubeck_munos as audibert_bubeck_munos
 from instances.best_k import lil_exponential as lil_exponential
 from instances.best_k import lucb_lower_bound as lucb_lower_bound

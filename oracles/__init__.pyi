@@ -1,5 +1,6 @@
 from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from oracles import diffusion as diffusion
+from oracles import flows as flows
 from oracles import influence as influence
 from oracles import lists as lists
 from oracles import matroids as matroids
@@ -11,7 +12,7 @@ from oracles.coverage.coverage import MaxCoverage as MaxCoverage
 from oracles.covers.covers import SetCover as SetCover
 from oracles.covers.covers import VertexCover as VertexCover
 from oracles.diffusion import *
-from oracles.flows.capacitated import CapacitatedFlow as CapacitatedFlow
+from oracles.flows import *
 from oracles.flows.flows import DisjointPaths as DisjointPaths
 from oracles.flows.flows import MinCostFlow as MinCostFlow
 from oracles.flows.minimum_cut import MinimumCut as MinimumCut

@@ -64,6 +64,7 @@ def read_benchmark(path: str | os.PathLike[str], *, kind: str | None = None, ind
     from instances.benchmarks._graph_files import graph_problem
     from instances.benchmarks._number_files import number_problems
 
+    number = integer("index", index, 0)
     file = Path(path)
     data = bytes_of(file)
     for start, unpack in _PACKED.items():
@@ -74,4 +75,4 @@ def read_benchmark(path: str | os.PathLike[str], *, kind: str | None = None, ind
         name = name.removesuffix(ending)
     found = None if kind is not None else graph_problem(name, text)
     problems = number_problems(name, text, kind) if found is None else [found]
-    return problems[integer("index", index, 0, len(problems) - 1)]
+    return problems[integer("index", number, 0, len(problems) - 1)]

@@ -1,0 +1,1 @@
+from oracles.flows.capacitated import CapacitatedFlow as CapacitatedFlow
