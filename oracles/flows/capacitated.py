@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.validation import integer, one_of, shown, vector
+from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import Network, network_of, node_number
 
@@ -46,7 +46,7 @@ class CapacitatedFlow(GraphOracle):
     capacity, lower : str, int or array_like of int, shape (n_arms,)
         The largest and the least number of units on each arc: the name of an edge attribute, one number, or a
         number for each arc. An arc without the attribute has no lower bound, and the total demand plus the
-        lower bounds as its capacity.
+        lower bounds as its capacity. Only the attribute of the default name may be absent from all arcs.
     sense : {"min", "max"}
         Whether the means are costs or rewards.
 
@@ -61,7 +61,8 @@ class CapacitatedFlow(GraphOracle):
     ------
     ValueError
         If the graph is undirected or has no arc, if the demands are not integers or do not sum to 0, if a
-        lower bound is negative or above the capacity, or if no flow satisfies the demands.
+        lower bound is negative or above the capacity, if no arc has the attribute that `capacity` or `lower`
+        names, or if no flow satisfies the demands.
 
     Examples
     --------
@@ -118,9 +119,12 @@ class CapacitatedFlow(GraphOracle):
         """Return the bounds of all arcs."""
         if isinstance(given, str):
             graph: Any = self._source.graph
-            edges = graph.edges(data=given, default=missing) if hasattr(graph, "edges") else ()
-            given = [edge[-1] for edge in edges] or [missing] * len(network.edges)
-        elif np.ndim(given) == 0:
+            edges = list(graph.edges(data=True)) if hasattr(graph, "edges") else []
+            # The attribute of the default name is optional. Another name that no edge has is an error.
+            if given != name and not any(given in edge[-1] for edge in edges):
+                raise ValueError(f"{name} must be the name of an attribute of an edge, got {shown(given)}")
+            given = [edge[-1].get(given, missing) for edge in edges] or [missing] * len(network.edges)
+        elif as_array(name, given).ndim == 0:
             given = np.full(len(network.edges), integer(name, given, 0, _MOST_UNITS))
         values = vector(name, given, len(network.edges), 0.0, _MOST_UNITS)
         if (values != np.rint(values)).any():
@@ -131,9 +135,7 @@ class CapacitatedFlow(GraphOracle):
 
     def __repr__(self) -> str:
         units = int(self._supply[self._supply > 0].sum())
-        return described(
-            self, n_nodes=len(self._supply), units=units, capacity=None, lower=None, offsets=None
-        )
+        return described(self, n_nodes=len(self._supply), units=units)
 
     @property
     def n_choices(self) -> int:

@@ -11,7 +11,7 @@ import pytest
 from cases import ORACLES
 from scipy.stats import binom
 
-from oracles import MostReliablePath, PuLPOracle
+from oracles import CapacitatedFlow, MostReliablePath, PuLPOracle
 
 SMALLEST = 5e-324
 CASES = [case for case in ORACLES if case.super_arms is not None]
@@ -39,6 +39,9 @@ def worth(oracle, super_arm, means):
     arms = [int(arm) for arm in super_arm]
     if oracle.is_linear:
         return sum((Fraction(float(means[arm])) for arm in arms), Fraction(0))
+    if isinstance(oracle, CapacitatedFlow):
+        units = enumerate(oracle.units(np.array(arms, np.int64)).tolist())
+        return sum((Fraction(float(means[arc])) * count for arc, count in units), Fraction(0))
     if isinstance(oracle, MostReliablePath):
         return math.prod(Fraction(float(means[arm])) for arm in arms)
     return Fraction(oracle.expected_reward(np.array(arms, np.int64), means))
@@ -51,6 +54,8 @@ def slack(oracle, means, best):
         return Fraction(1e-12) * oracle.n_arms * largest
     if oracle.is_linear:
         return Fraction(oracle.n_arms, 2**50) * largest
+    if isinstance(oracle, CapacitatedFlow):  # a sum of the means times the units
+        return Fraction(oracle.n_choices, 2**50) * largest
     return Fraction(1e-9) * abs(best)
 
 

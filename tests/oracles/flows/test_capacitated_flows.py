@@ -115,6 +115,8 @@ test_bad_input_is_refused = refused(
     (lambda: CapacitatedFlow(ARC, {0: 1, 1: -1}), "demand must be satisfiable"),
     (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=[1.5]), "capacity must contain integers"),
     (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=-1), "capacity"),
+    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity="room"), "capacity must be the name"),
+    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, lower="least"), "lower must be the name"),
     (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=10**18), "capacity"),
     (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=[np.nan]), "capacity"),
     (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=1, lower=2), "lower must be at most capacity"),

@@ -28,6 +28,7 @@ def model(name="model", free=0):
 # What each public class with an argument `sense` needs besides.
 NEEDED = {
     "Arborescence": (nx.DiGraph([(0, 1), (1, 2)]),),
+    "CapacitatedFlow": (nx.DiGraph([(0, 1), (1, 2)]), {0: -1, 2: 1}),
     "DisjointPaths": (nx.DiGraph([(0, 1), (1, 2), (0, 2)]), 0, 2),
     "GeneralizedAssignment": (np.ones((2, 2)), [1, 1]),
     "MinCostFlow": (nx.DiGraph([(0, 1), (1, 2)]), {0: -1, 2: 1}),
