@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Hashable, Iterable
-from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
@@ -47,12 +46,12 @@ class Fold(Generic[State]):
     def __init__(
         self,
         policy: Policy[State],
-        path: Path,
+        where: str,
         present: dict[str, Any] | None = None,
         *,
         is_same: bool = True,
     ) -> None:
-        self.policy, self.path = policy, path
+        self.policy, self.where = policy, where
         #: Whether the code of the policy and its oracle is assumed to be the one that wrote the reports.
         self.is_same = is_same
         #: The fingerprint of the policy; another fold of the same policy passes its own to avoid the work.
@@ -115,7 +114,7 @@ class Fold(Generic[State]):
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
                 why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
                 raise ValueError(
-                    f"{self.path}, line {line}, must be an event that {self.policy!r} can process, got"
+                    f"{self.where}, line {line}, must be an event that {self.policy!r} can process, got"
                     f" {shown(event)}: {why}"
                 ) from error
         self._catch_up()

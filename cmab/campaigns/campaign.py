@@ -17,6 +17,7 @@ from cmab.campaigns._records import Records
 from cmab.campaigns._rows import last_to_undo, row_of
 from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
 from cmab.campaigns.request import Request
+from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
@@ -39,19 +40,21 @@ _NONE = float("nan")
 class Campaign:
     """A `Session` that identifies arms by name and records every event in a journal.
 
-    Each `ask`, `tell`, `cancel`, `correct` and `undo` appends one line to the journal file, and the line is
-    on the disk before the call returns. To continue after a crash or a restart, construct the campaign again
-    with the same file. Several processes and threads can use the same file at the same time: each call locks
-    the file and first reads the events that other processes have added.
+    Each `ask`, `tell`, `cancel`, `correct` and `undo` appends an event to a file or a database, and the event
+    is on the disk before the call returns. To continue after a crash or a restart, construct the campaign
+    again with the same `where`. Several processes and threads can use the same campaign at the same time:
+    each call locks it and first reads the events that other processes have added.
 
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
         The learner. For an oracle, a new campaign uses `AdaptiveCTS` with the bounded interval `support`, or
         with [0, 1]. Journals of version 0.1, whose default was `CTS`, continue with `CTS`.
-    path : str or path-like
-        The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
-        the current folder once, when the campaign is constructed.
+    where : str or path-like
+        The path of a journal file; or the path of a SQLite file, which ends with ``.db``, ``.sqlite`` or
+        ``.sqlite3``, or is written as ``"sqlite:///PATH#NAME"``. If the file or the campaign `NAME` in it
+        does not exist, it is created. A relative path is resolved against the current folder once, when the
+        campaign is constructed.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has
         no effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
@@ -102,25 +105,26 @@ class Campaign:
     def __init__(
         self,
         learner: Policy[Any] | Oracle,
-        path: str | os.PathLike[str],
+        where: str | os.PathLike[str],
         *,
         rng: Seed = None,
         support: tuple[float, float] | None = None,
         accept_changes: bool = False,
         propensity_draws: int = 0,
     ) -> None:
-        self.policy = learner_of(learner, path, support)
+        self.policy = learner_of(learner, where, support)
         self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
-        self._records = Records(self.policy, path, is_same=not accept_changes)
-        is_there = self._records.path.exists()
+        store = store_of(where)
+        self._records = Records(self.policy, store, is_same=not accept_changes)
+        is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
-        with self._records.journal.held(create=True):
+        with store.held(create=True):
             fold = self._records.fold
-            if events := self._records.journal.read():
+            if events := store.read():
                 admit(fold, events, support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
@@ -135,27 +139,27 @@ class Campaign:
         # A copy, in this or another process, is a campaign on the same file.
         same = self._records.fold.is_same
         made = partial(Campaign, accept_changes=not same, propensity_draws=self._draws)
-        return made, (self.policy, str(self._records.path))
+        return made, (self.policy, self._records.store.address)
 
     def __repr__(self) -> str:
-        return f"Campaign({self.policy!r}, {str(self._records.path)!r})"
+        return f"Campaign({self.policy!r}, {self._records.store.where!r})"
 
     @property
     def pending(self) -> tuple[int, ...]:
         """The numbers of the pending tickets, which have no reported feedback."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.pending
 
     @property
     def is_done(self) -> bool:
         """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.is_done
 
     @property
     def session(self) -> Session[Any]:
         """A copy of the current session, which identifies arms by number."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return copy(fold.current)
 
     def recommend(self) -> list[Hashable]:
@@ -166,7 +170,7 @@ class Campaign:
         TypeError
             If the policy is not an `Explorer`.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return [fold.arms.own[arm] for arm in fold.current.recommend()]
 
     def ask(
@@ -336,7 +340,7 @@ class Campaign:
             One dictionary for each event. It has ``line`` (the line number in the file), ``event`` (the
             kind), ``at`` (the time in UTC), ``undone``, and the contents of the event.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
 
     def regret_bound(
@@ -361,7 +365,7 @@ class Campaign:
         ValueError
             As in `Session.regret_bound`.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.regret_bound(
                 delta=delta, reward_range=reward_range, independent=independent, rng=rng
             )
@@ -381,7 +385,7 @@ class Campaign:
             If `delta` is out of its range.
         """
         level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return summary_of(fold, level)
 
     def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:

@@ -16,24 +16,24 @@ from cmab.campaigns.names import read
 from cmab.context import Context
 
 
-def read_journal(path: str | os.PathLike[str]) -> Log:
+def read_journal(where: str | os.PathLike[str]) -> Log:
     """Return the rounds of a campaign's journal by name, after all undos and corrections.
 
-    The function needs no learner, and it neither locks nor writes the file. You can call it while a campaign
-    uses the journal.
+    The function needs no learner, and it neither locks nor writes the file or the database. You can call it
+    while a campaign uses the journal.
 
     Parameters
     ----------
-    path : str or path-like
-        The journal file of a `Campaign`.
+    where : str or path-like
+        The path or the URL of a `Campaign`.
 
     Raises
     ------
     ValueError
-        If a line is damaged or cannot follow the lines before it, or if the file is not a journal (for
-        example, if it is empty).
+        If a line is damaged or cannot follow the lines before it, or if there is no campaign (for example,
+        if the file is empty).
     OSError
-        If the file cannot be read.
+        If the file or the database cannot be read.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
     asked: dict[int, Event] = {}
     told: dict[int, Event] = {}
     cancelled = set()
-    lines = events(path)
+    lines = events(where)
     undone, corrected = rewritten(lines)
     for line, event in enumerate(lines, 1):
         kind = event["event"]
