@@ -33,6 +33,10 @@ CLOSED = re.compile(re.escape(_MARK) + b'[0-9a-f]{16}"}')
 BEGINNING = b'{"event":"campaign"'
 
 
+class Overtaken(OSError):
+    """Another process has added events, so that an event can no longer be added; the call can be repeated."""
+
+
 class Store(ABC):
     """The lines of one campaign, and the number of lines that have been read.
 

@@ -14,6 +14,7 @@ from cmab.validation import shown
 
 _SQLITE = "sqlite:///"
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_POSTGRESQL = ("postgresql+psycopg://", "postgresql://", "postgres://")
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -35,13 +36,17 @@ def store_of(where: str | os.PathLike[str]) -> Store:
     if isinstance(where, bytes) or not isinstance(where, str | os.PathLike):
         raise TypeError(f"where must be a path or a URL, got {shown(where)}")
     if isinstance(where, str):
+        if where.startswith(_POSTGRESQL):
+            from cmab.campaigns.stores._postgresql import PostgreSQL
+
+            return PostgreSQL(where)
         if where.startswith(_SQLITE):
             place, _, name = where.removeprefix(_SQLITE).partition("#")
             return _sqlite(unquote(place), unquote(name))
         scheme, mark, _ = where.partition("://")
         if mark and scheme.replace("+", "").isalnum():
             raise ValueError(
-                f"where must be a path or sqlite:///PATH, got a URL that starts with {shown(scheme)}"
+                f"where must be a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE#CAMPAIGN, got a URL that starts with {shown(scheme)}"
             )
     path = Path(where)
     head = _head(path)

@@ -10,14 +10,6 @@ from cmab import CUCB, Campaign, read_journal
 from cmab.campaigns.journal import events
 from oracles import TopK
 
-STORES = ("journal", "sqlite")
-
-
-@pytest.fixture(params=STORES)
-def where(request, tmp_path):
-    """The address of a campaign that does not exist yet."""
-    return tmp_path / {"journal": "campaign.jsonl", "sqlite": "campaign.db"}[request.param]
-
 
 def learner():
     return CUCB(TopK(5, k=2))
