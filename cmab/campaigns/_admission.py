@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._schema import FORMATS, Event
+from cmab.campaigns._schema import FORMATS, Event, is_author
 from cmab.campaigns.names import Names, read, written
 from cmab.campaigns.stores.addresses import store_of
 from cmab.oracle import Oracle
@@ -44,6 +44,13 @@ def learner_of(learner: Any, where: Any, support: Any) -> Policy[Any]:
         )
     check_policy_instance(learner)
     return learner  # type: ignore[no-any-return]
+
+
+def checked_author(author: Any) -> str | None:
+    """Return the author of events; raise ``ValueError`` unless it is a short printable string or None."""
+    if author is not None and not is_author(author):
+        raise ValueError(f"author must be a printable string of 1 to 200 characters, got {shown(author)}")
+    return author  # type: ignore[no-any-return]
 
 
 def _begun(where: Any) -> Event | None:

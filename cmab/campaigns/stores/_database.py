@@ -54,13 +54,15 @@ class Database(Store):
         self.rewind()
         return first
 
-    def all_events(self) -> list[Event]:
-        """Return all events without a lock."""
-        with self.readable():
-            try:
-                return self.read()
-            finally:
-                self.close()
+    def all_lines(self) -> list[bytes]:
+        """Return the lines of all rows without a lock."""
+        try:
+            with self.readable():
+                self.read()
+                return [text.encode() for _, text in self._rows(1)][: self.n_read]
+        finally:
+            self.close()
+            self.rewind()
 
     def _write(self, lines: list[bytes], first: int) -> None:
         # The token tells these rows from equal rows of another process, if the commit is uncertain.

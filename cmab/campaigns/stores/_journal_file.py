@@ -84,12 +84,12 @@ class JournalFile(Store):
             found, _ = JournalFile(self.path).parse(file.readline())
         return found[0] if found else None
 
-    def all_events(self) -> list[Event]:
-        """Return the events of the whole file without a lock."""
+    def all_lines(self) -> list[bytes]:
+        """Return the lines of the whole file without a lock."""
         with told(self.path):
             data = self.path.read_bytes()
-        found, _ = self.parse(data)
-        return found
+        found, _ = JournalFile(self.path).parse(data)
+        return data.split(b"\n")[: len(found)]
 
     def close(self) -> None:
         """Do nothing, because the file is closed after each call."""

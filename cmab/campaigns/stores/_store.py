@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cmab.campaigns._course import Course
+from cmab.campaigns._events import Events
 from cmab.campaigns._schema import Event
 from cmab.renamed import up_to_date
 from cmab.validation import shown
@@ -104,8 +105,18 @@ class Store(ABC):
         """Return the first event without a lock, or None if there is none."""
 
     @abstractmethod
+    def all_lines(self) -> list[bytes]:
+        """Return all lines, after their validation, without a lock, and write nothing."""
+
     def all_events(self) -> list[Event]:
         """Return all events without a lock, and write nothing."""
+        return list(Events(self.all_lines()))
+
+    def adopt(self, lines: list[bytes]) -> None:
+        """Write the lines of another store to this store, which must be empty."""
+        for line in lines:
+            self._checked(line)
+        self._write(lines, 1)
 
     def append(self, events: Sequence[Event]) -> list[Event]:
         """Write events with their time; all of them are durable when the call returns, or none is stored.

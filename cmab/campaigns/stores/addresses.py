@@ -46,7 +46,8 @@ def store_of(where: str | os.PathLike[str]) -> Store:
         scheme, mark, _ = where.partition("://")
         if mark and scheme.replace("+", "").isalnum():
             raise ValueError(
-                f"where must be a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE#CAMPAIGN, got a URL that starts with {shown(scheme)}"
+                f"where must be a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE#CAMPAIGN, got"
+                f" a URL that starts with {shown(scheme)}"
             )
     path = Path(where)
     head = _head(path)
