@@ -498,7 +498,14 @@ class Session(Generic[State]):
     def _reopen(
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
-        """Add a pending ticket from a file or a journal."""
+        """Add a pending ticket from a file."""
+        ticket = self._open[number] = self._made(number, super_arm, pulls, context, gone)
+        return ticket
+
+    def _made(
+        self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
+    ) -> Ticket:
+        """Return a validated ticket from a file or a journal."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of a pending ticket", super_arm, range_of_choices(self.policy))
@@ -507,5 +514,4 @@ class Session(Generic[State]):
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
             ticket = replace(ticket, gone=integer("the number of removed entries", gone, 0))
-        self._open[number] = ticket
         return ticket

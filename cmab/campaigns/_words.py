@@ -125,7 +125,7 @@ def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ti
         number = ticket.number if isinstance(ticket, Ticket) else ticket
         if not isinstance(number, int) or number not in fold.told:
             raise
-        if isinstance(ticket, Ticket) and ticket.session != fold.tickets[number].session:
+        if isinstance(ticket, Ticket) and ticket.session != fold.ticket(number).session:
             raise
     raise ValueError(
         f"ticket must be pending, got {number}, which was reported before; correct() replaces its report"
@@ -142,7 +142,7 @@ def told_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticke
     if number not in fold.told:
         why = ", which is still pending; tell() reports it" if number in fold.current.pending else ""
         raise ValueError(f"ticket must be one that was reported, got {shown(number)}{why}")
-    of = fold.tickets[number]
+    of = fold.ticket(number)
     if isinstance(ticket, Ticket) and ticket.session != of.session:
         raise ValueError(f"ticket must be of this campaign, got number {number} of another one")
     return of

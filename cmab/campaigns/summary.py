@@ -222,7 +222,7 @@ def _people(fold: Fold[Any], stats: ArmStatistics) -> tuple[Person, ...]:
     """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
     if not fold.tie_names:
         return ()
-    asked = Counter(entry for number in fold.told for entry in fold.tickets[number].super_arm.tolist())
+    asked = Counter(entry for number in fold.told for entry in fold.ticket(number).super_arm.tolist())
     tails = np.array([fold.choices.number[tail] for tail, *_ in fold.tie_names], np.int64)
     tried = np.bincount(tails, stats.counts, len(fold.choices.own))
     carried = np.bincount(tails, stats.counts * stats.means, len(fold.choices.own))

@@ -637,7 +637,7 @@ def test_a_drive_without_locks_is_refused(path, monkeypatch):
     def refuse(_):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("cmab.campaigns.journal._lock", refuse)
+    monkeypatch.setattr("cmab.campaigns.stores._journal_file._lock", refuse)
     with pytest.raises(OSError, match="must be on a drive that can lock files"):
         campaign(path)
 
@@ -662,8 +662,8 @@ def test_copies_go_on_in_the_same_file(path):
 def test_another_version_is_written_down(path, monkeypatch):
     campaign(path)
     monkeypatch.setattr(np, "__version__", "99.0")
-    assert events(campaign(path)._records.path)[-1]["versions"]["numpy"] == "99.0"
-    assert len(events(campaign(path)._records.path)) == 2
+    assert events(campaign(path)._records.store.where)[-1]["versions"]["numpy"] == "99.0"
+    assert len(events(campaign(path)._records.store.where)) == 2
 
 
 def test_what_is_no_report_is_refused_in_words(path):
