@@ -163,6 +163,8 @@ class Course:
             raise ValueError(
                 f"outcomes must have {len(arms)} entries, one for each arm, got {len(event['outcomes'])}"
             )
+        if "cascade" in event:
+            self._check_cascade(event["cascade"])
         if not _PARTS.isdisjoint(event):
             parts = {name: event[name] for name in _PARTS if name in event}
             Feedback(arms, event["outcomes"], **parts)
@@ -170,6 +172,16 @@ class Course:
             raise ValueError(
                 f"pulls must be {pulls} for each arm, as in the ask, got {shown(event.get('pulls'))}"
             )
+
+    def _check_cascade(self, parts: dict[str, list[int]]) -> None:
+        people, ties = len(self._names["choices"]), len(self._names["names"])
+        for name in ("joined", "unseen"):
+            _check_places(name, parts.get(name, []), people)
+        _check_places("live and dead", parts.get("live", []) + parts.get("dead", []), ties)
+        if not (0 <= parts["known"][0] <= people and 0 <= parts["known"][1] <= ties):
+            raise ValueError(f"known must be at most {[people, ties]}, got {shown(parts['known'])}")
+        if not all(-1 <= step <= people for step in parts.get("steps", [])):
+            raise ValueError(f"steps must lie in [-1, {people}], got {shown(parts['steps'])}")
 
 
 def _check_places(name: str, places: list[int], n: int) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import AnyArray, BoolArray, IntArray
 from cmab.campaigns._arrays import is_large, loaded, stored
+from cmab.campaigns._cascades import listed_cascade, read_cascade
 from cmab.campaigns._events import Events
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
-from cmab.certificates.played import note_round
+from cmab.cascades.cascade import CascadeFeedback
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
@@ -194,8 +195,7 @@ class Fold(Generic[State]):
         self._check_told(ticket, feedback)
         if draws_to_learn(self.policy):
             self._catch_up()
-        self.policy.update(self.current.state, feedback, ticket, self.current.rng)
-        note_round(self.current._played, self.policy, ticket, feedback)
+        self.current._learn(feedback, ticket)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
@@ -285,6 +285,8 @@ class Fold(Generic[State]):
         return self._stored[1]
 
     def _propensity(self, ticket: Ticket, state: Any, draws: int) -> Event:
+        if self.current._cascades is not None:
+            return {}  # the choice also depends on the drawn outcomes
         if draws and not isinstance(self.policy, Explorer):
             # The draws are independent of those of the session, and the same in every process.
             rng = np.random.default_rng([zlib.crc32(self.current._id.encode()), ticket.number])
@@ -300,6 +302,8 @@ class Fold(Generic[State]):
         """Return the event of a report, of kind ``"tell"`` or ``"correct"``."""
         event: Event = {"event": kind, "ticket": number, "arms": self.arms.places(feedback.arms)}
         event["outcomes"] = feedback.outcomes.tolist()
+        if isinstance(feedback, CascadeFeedback):
+            event["cascade"] = listed_cascade(feedback, self.choices, self.arms)
         if not np.isnan(feedback.reward):
             event["reward"] = float(feedback.reward)
         for name in ("pulls", "squares", "costs", "used"):
@@ -310,6 +314,10 @@ class Fold(Generic[State]):
 
     def feedback(self, event: Event) -> Feedback:
         """Return the reported feedback, without the arms that the learner no longer has."""
+        network = getattr(self.policy.oracle, "network", None) if "cascade" in event else None
+        if network is not None:
+            seeds = self.tickets[event["ticket"]].super_arm
+            return read_cascade(event, seeds, network, self.choices, self.arms)
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
         if there.all() and event.keys() <= _PLAIN:  # the journal has validated it

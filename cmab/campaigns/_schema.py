@@ -176,6 +176,17 @@ _CONTEXT: dict[str, Callable[[Any], bool]] = {
     "values": _are_finite,
     "costs": _are_finite,
 }
+
+
+def _is_cascade(parts: Any) -> bool:
+    if type(parts) is not dict or not {"joined", "known"} <= parts.keys() <= _CASCADE:
+        return False
+    if not all(map(_are_integers, parts.values())):
+        return False
+    return len(parts["known"]) == 2 and len(parts.get("steps", parts["joined"])) == len(parts["joined"])
+
+
+_CASCADE = {"joined", "known", "steps", "unseen", "live", "dead"}
 _COUNT = Entry(_is_count, "an integer of at least 0")
 _LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line (an integer from 1)")
 _PLACES = Entry(_are_integers, "a list of integers")
@@ -211,6 +222,7 @@ _BESIDES = {
     "squares": Entry(_are_finite, "a list of finite numbers"),
     "costs": _TABLE,
     "used": _OUTCOMES,
+    "cascade": Entry(_is_cascade, "joined, steps, unseen, live, dead and known (lists of integers)"),
 }
 _BEGINNING = {
     "format": Entry(_is_count, "an integer"),

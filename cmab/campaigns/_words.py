@@ -37,6 +37,8 @@ def feedback_of(
         raise ValueError(
             f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
         )
+    if outcomes is None and not seen and not np.isnan(reward):
+        return Feedback([], [], reward=reward)  # only the reward is known
     if (outcomes is None) == (not seen):
         given = (
             f"both outcomes and {', '.join(seen)}"
@@ -51,7 +53,7 @@ def feedback_of(
         if isinstance(fold.policy, Explorer):
             raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
         told: Feedback = fold.policy.oracle.feedback_of(of.super_arm, **seen)
-        return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
+        return told if np.isnan(reward) else told.with_reward(reward)
     if isinstance(outcomes, Feedback):
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")

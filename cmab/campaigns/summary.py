@@ -14,6 +14,7 @@ import numpy as np
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
+from cmab.cascades.cascade import CascadeFeedback
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -203,7 +204,8 @@ def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
     """Return the arm statistics of all reports. The state of the policy may have any other form."""
     seen = ArmStatistics.empty(len(fold.arms.own))
     for event in tells:
-        seen.update(fold.feedback(event))
+        told = fold.feedback(event)
+        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
     return seen
 
 
