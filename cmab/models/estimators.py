@@ -46,12 +46,19 @@ def is_classifier(estimator: Any) -> bool:
 
 
 def check_labels(estimator: Any, outcomes: FloatArray) -> None:
-    """Raise ``ValueError`` if the estimator is a classifier and an outcome is neither 0 nor 1."""
-    if is_classifier(estimator) and (wrong := outcomes[(outcomes != 0.0) & (outcomes != 1.0)]).size:
+    """Raise ``ValueError`` if the estimator is a classifier and an outcome is outside [0, 1]."""
+    if is_classifier(estimator) and (wrong := outcomes[(outcomes < 0.0) | (outcomes > 1.0)]).size:
         raise ValueError(
-            f"outcomes must be 0 or 1 for the classifier {_named(estimator)}, got {float(wrong[0]):g}; pass a"
-            " regressor for other outcomes"
+            f"outcomes must lie between 0 and 1 for the classifier {_named(estimator)}, got"
+            f" {float(wrong[0]):g}; pass a regressor for other outcomes"
         )
+
+
+def _as_labels(estimator: Any, outcomes: FloatArray, seed: int) -> FloatArray:
+    """Return labels 0 and 1 for a classifier: an outcome y is the label 1 with probability y."""
+    if not is_classifier(estimator) or ((outcomes == 0.0) | (outcomes == 1.0)).all():
+        return outcomes
+    return (np.random.default_rng(seed).random(len(outcomes)) < outcomes).astype(np.float64)
 
 
 def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int) -> Any:
@@ -68,7 +75,7 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
     weights : IntArray, shape (n,)
         How often each row counts. Rows are repeated if ``fit`` has no `sample_weight`.
     seed : int
-        Replaces every parameter `random_state` of the estimator.
+        Replaces every parameter `random_state` of the estimator. Labels between 0 and 1 are drawn from it.
 
     Raises
     ------
@@ -79,14 +86,17 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
     rows, outcomes, weights = rows[used], outcomes[used], weights[used]
     if not len(rows) or (outcomes == outcomes[0]).all():
         return Constant(float(outcomes[0]) if len(rows) else np.nan)
+    mean, outcomes = float(np.average(outcomes, weights=weights)), _as_labels(estimator, outcomes, seed)
+    if (outcomes == outcomes[0]).all():
+        return Constant(mean)
     model = seeded(copy.deepcopy(estimator), seed)
     _call(model, "fit", rows, outcomes, weights)
     predict(model, rows[:2])
     return model
 
 
-def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> Any:
-    """Return a copy of `model` that was also fitted to new rows by ``partial_fit``.
+def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int) -> Any:
+    """Return a copy of `model` that was also fitted to new rows by ``partial_fit``; see `fit`.
 
     Raises
     ------
@@ -97,7 +107,7 @@ def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArr
     if isinstance(model, Constant) or not used.any():
         return model
     model = copy.deepcopy(model)
-    _call(model, "partial_fit", rows[used], outcomes[used], weights[used])
+    _call(model, "partial_fit", rows[used], _as_labels(model, outcomes, seed)[used], weights[used])
     predict(model, rows[:2])
     return model
 

@@ -52,7 +52,8 @@ class ModelPolicy(Policy[ModelState]):
         The family of super arms.
     estimator : object
         An estimator with ``fit(X, y)``, and ``predict(X)`` or ``predict_proba(X)``. With ``predict_proba``,
-        outcomes must be 0 or 1, and the mean is the probability of class 1. If ``fit`` has an argument
+        the mean is the probability of class 1, and outcomes must lie between 0 and 1. An outcome y
+        is the label 1 with probability y in each fit (as in Agrawal and Goyal 2012). If ``fit`` has an argument
         `sample_weight`, the policy uses it. The estimator is copied and never changed. Each parameter named
         `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
@@ -125,6 +126,7 @@ class ModelPolicy(Policy[ModelState]):
 
     References
     ----------
+    S. Agrawal, N. Goyal: Analysis of Thompson sampling for the multi-armed bandit problem, COLT 2012.
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
     N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.

@@ -134,7 +134,9 @@ class ModelState:
     def fit_more(self, models: list[Any], start: int, end: int) -> list[Any]:
         """Return models that were also fitted to the rows from `start` to `end` by ``partial_fit``."""
         rows, outcomes, weights = self.rows[start:end], self.outcomes[start:end], self.weights[start:end]
-        return [fit_more(model, rows, outcomes, weights[:, j]) for j, model in enumerate(models)]
+        # The seed is that of the last fit plus the number of the row, also after loading.
+        seeds = (self.seeds + start).tolist()
+        return [fit_more(model, rows, outcomes, weights[:, j], seeds[j]) for j, model in enumerate(models)]
 
     def _fitted_to(self, n: int, estimator: Any, history: History | None, seeds: IntArray) -> list[Any]:
         models = []

@@ -103,6 +103,17 @@ def test_another_estimator_or_version_is_refused(tmp_path, monkeypatch):
         Session.load(tmp_path / "session", policy)
 
 
+def test_classifiers_learn_outcomes_between_0_and_1():
+    """The share of 1,000 labels has a standard deviation of at most 0.016; 0.1 is six of them."""
+    policy = ModelPolicy(TopK(2, 2), Coin(), np.eye(2), exploration="none")
+    session = Session(policy, rng=0)
+    for _ in range(500):
+        session.tell(Feedback(session.ask(), [0.2, 0.4]))
+    (model,) = session.state.models(policy.estimator)
+    assert abs(model.share - 0.3) < 0.1
+    assert set(session.state.outcomes) == {0.2, 0.4}
+
+
 def test_partial_fit_is_used_between_fits():
     policy = ModelPolicy(ORACLE, RunningMean(), exploration="none")
     session, _ = played(policy, 40)
@@ -189,8 +200,8 @@ def test_wrong_rounds_are_refused():
     with pytest.raises(ValueError, match=r"context must have features"):
         session.ask()
     ticket = session.ask(Context(features=np.eye(6)))
-    with pytest.raises(ValueError, match=r"outcomes must be 0 or 1 for the classifier Coin, got 0\.5"):
-        session.tell(Feedback(ticket, [0.5, 1.0]))
+    with pytest.raises(ValueError, match=r"outcomes must lie between 0 and 1 for the classifier Coin, got 2"):
+        session.policy.update(session.state, Feedback(ticket, [2.0, 1.0]), ticket)
     session.tell(Feedback(ticket, [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"must have shape \(6, 6\)"):
         session.ask(Context(features=np.eye(6, 3)))
