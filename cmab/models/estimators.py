@@ -49,7 +49,7 @@ def check_labels(estimator: Any, outcomes: FloatArray) -> None:
     """Raise ``ValueError`` if the estimator is a classifier and an outcome is outside [0, 1]."""
     if is_classifier(estimator) and (wrong := outcomes[(outcomes < 0.0) | (outcomes > 1.0)]).size:
         raise ValueError(
-            f"outcomes must lie between 0 and 1 for the classifier {_named(estimator)}, got"
+            f"outcomes must lie between 0 and 1 for the classifier {named(estimator)}, got"
             f" {float(wrong[0]):g}; pass a regressor for other outcomes"
         )
 
@@ -142,7 +142,7 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
     classes = getattr(model, "classes_", np.arange(2))
     if table.ndim != 2 or table.shape[1] != len(classes):
         raise ModelError(
-            f"{_named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
+            f"{named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
             f" {table.shape}"
         )
     return _checked(model, "predict_proba", table[:, np.asarray(classes) == 1].sum(axis=1), len(rows))
@@ -155,10 +155,17 @@ def predict_with_deviation(model: Any, rows: FloatArray) -> tuple[FloatArray, Fl
     pair = _predicted(model, "predict", rows, return_std=True)
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise ModelError(
-            f"{_named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
+            f"{named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
         )
     means, deviations = (_checked(model, "predict", part, len(rows)) for part in pair)
     return means, np.abs(deviations)
+
+
+def sample(model: Any, rows: FloatArray, seed: int) -> FloatArray:
+    """Return one draw of all means together, by ``sample_y(X, random_state=seed)``."""
+    if isinstance(model, Constant):
+        return np.full(len(rows), model.value)
+    return _checked(model, "sample_y", _predicted(model, "sample_y", rows, random_state=seed), len(rows))
 
 
 def takes(method: Any, argument: str) -> bool:
@@ -181,7 +188,7 @@ def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights
             method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
     except Exception as error:
         raise ModelError(
-            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
             f" {type(error).__name__}: {error}"
         ) from error
 
@@ -191,7 +198,7 @@ def _predicted(model: Any, verb: str, rows: FloatArray, **named: Any) -> Any:
         return getattr(model, verb)(rows, **named)
     except Exception as error:
         raise ModelError(
-            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
             f" {type(error).__name__}: {error}"
         ) from error
 
@@ -205,17 +212,18 @@ def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
         array = array[:, 0]
     if array.shape != (n,):
         raise ModelError(
-            f"{_named(model)}.{verb} must return one number for each of {n} rows, got {shown(values)}"
+            f"{named(model)}.{verb} must return one number for each of {n} rows, got {shown(values)}"
         )
     if not np.isfinite(array).all():
         raise ModelError(
-            f"{_named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
+            f"{named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
         )
     return array
 
 
-def _named(estimator: object) -> str:
-    return type(estimator).__name__
+def named(estimator: object) -> str:
+    """Return the name of an estimator in messages."""
+    return str(getattr(estimator, "shown_as", type(estimator).__name__))
 
 
 def warn(text: str) -> None:
