@@ -347,6 +347,8 @@ class ModelPolicy(Policy[ModelState]):
         models = state.models(self.estimator, self._added)
         if uniform is None or not models:
             return uniform
+        if getattr(self.oracle, "uniform_size", None) is None:  # ties would need all orders
+            return None
         if self.exploration in DRAWN:
             return None
         rows, free = self._features_in(state, context), available_in(self.oracle, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -132,6 +133,18 @@ class Slate(LinearOracle):
         if flags.dtype != np.bool_ or flags.shape != (len(self.items),):
             raise ValueError(f"items must be {len(self.items)} booleans, got {shown(items)}")
         return np.repeat(flags, self.positions)
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        """Return the number and the length of the slates of available items, without quotas and budgets.
+
+        It returns None if there are quotas or a budget, or if only some positions of an item are available.
+        """
+        flags = available.reshape(-1, self.positions)
+        free = flags[:, 0]
+        if self.groups is not None or self._budget is not None or (flags != free[:, None]).any():
+            return None
+        length = min(int(free.sum()), self.positions)
+        return math.perm(int(free.sum()), length), length
 
     def pair_features(self, features: ArrayLike, examination: ArrayLike | None = None) -> FloatArray:
         """Return features of the base arms: those of the item, followed by those of the position.
