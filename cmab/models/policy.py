@@ -74,7 +74,7 @@ class ModelPolicy(Policy[ModelState]):
         The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``, ``"priors"``).
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
-    radius : float
+    deviation_factor : float
         For ``"deviation"`` and ``"optimism"``: the factor of the standard deviations, at least 0.
     draws : int
         For ``"deviation"``: the number of normal draws of each arm, of which the best is used.
@@ -122,11 +122,11 @@ class ModelPolicy(Policy[ModelState]):
       they are, and otherwise ``"history"`` (ours).
     - ``"priors"``: each member also adds a fixed random function to its predictions, and is fitted to the
       remaining differences (Osband, Aslanides and Cassirer 2018). It needs a regressor.
-    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and `radius`
-      times the standard deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
+    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
+      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
       With several `draws` of each arm, it receives the best of them. With `NetworkRegressor` and
       ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
-    - ``"optimism"``: one model. The oracle receives the means plus `radius` times these deviations. With
+    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these deviations. With
       `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
     - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
       example of a Gaussian process. With `NetworkRegressor` this is neural-linear (Riquelme et al. 2018).
@@ -173,7 +173,7 @@ class ModelPolicy(Policy[ModelState]):
     exploration: Exploration = field(default="mixture", metadata=declared.one_of(*EXPLORATIONS))
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
-    radius: float = field(default=1.0, metadata=declared.real(0.0))
+    deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
     draws: int = field(default=1, metadata=declared.integer(1))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
     forget: Literal["oldest", "random"] = field(
@@ -299,7 +299,7 @@ class ModelPolicy(Policy[ModelState]):
         found = np.full(len(rows), 0.0 if self.support is None else self.support[0])
         if not len(rows[free]):
             return found
-        factor = self.radius * self.oracle.sign
+        factor = self.deviation_factor * self.oracle.sign
         found[free] = drawn_values(self.exploration, model, rows[free], rng, factor, self.draws)
         return found
 

@@ -11,6 +11,9 @@ from cmab.validation import vector
 from oracles.packing.multidimensional import scaled_row
 from oracles.programs._mixed_integer import INTEGRAL
 
+#: The solver ignores improvements below 1e-6, so the scaled means are multiplied by 2^10.
+_EXPONENT = 10
+
 
 class Budget(NamedTuple):
     """The costs of the items and the budget, scaled so that the tolerances of the solver are relative."""
@@ -45,6 +48,8 @@ def best_affordable(
     worth: FloatArray, groups: IntArray, quota: IntArray, budget: Budget, required: IntArray
 ) -> IntArray | None:
     """Return the arms of the best slate, or None if no slate contains the required arms.
+
+    The sum of the means is at most ``1e-12 n_arms`` times the largest mean below the best.
 
     Parameters
     ----------
@@ -87,7 +92,7 @@ def best_affordable(
     low = np.full(len(high), -np.inf)
     low[top] = 1.0
     found = milp(
-        -worth.ravel()[arms],
+        -np.ldexp(worth.ravel()[arms], _EXPONENT),
         integrality=ones,
         bounds=Bounds(np.isin(arms, required).astype(np.float64), ones),
         constraints=LinearConstraint(table, low, high),

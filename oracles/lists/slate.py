@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import LinearOracle
-from cmab.validation import check_name, integer, listed, real_array, shown, vector
+from cmab.validation import check_name, frozen, integer, listed, real_array, shown, vector
 from oracles.lists._budgeted_slates import Budget, best_affordable
 from oracles.programs._mixed_integer import scaled
 
@@ -26,7 +26,8 @@ class Slate(LinearOracle):
 
     With `costs` and `budget`, the total cost of the items is at most the budget. A slate of few expensive
     items may then be better than a longer one, and `solve` uses integer programming. Integer costs are
-    respected exactly, other costs up to 1e-6 of the budget.
+    respected exactly, other costs up to 1e-6 of the budget. The sum of the means is at most ``1e-12 n_arms``
+    times the largest mean below the best.
 
     The means must not be negative, because only then the longest slate is best.
 
@@ -88,7 +89,7 @@ class Slate(LinearOracle):
         self._group, self._quota = _rooms(self.groups, quotas, len(self.items), self.positions)
         if (costs is None) != (budget is None):
             raise ValueError(f"costs and budget must be given together, got {shown(costs)}, {shown(budget)}")
-        self.costs = None if costs is None else vector("costs", costs, len(self.items), 0.0)
+        self.costs = None if costs is None else frozen(vector("costs", costs, len(self.items), 0.0))
         self.budget = budget
         self._budget = None if costs is None else Budget.of(costs, budget, len(self.items))
         self._length = self._longest(np.ones(len(self.items), np.bool_))

@@ -32,7 +32,7 @@ MEANS = np.linspace(0.2, 0.9, 8)[np.argsort(np.argsort(FEATURES[:, 0]))]
     [
         ("priors", LeastSquares(), {}),
         ("optimism", Doubtful(), {}),
-        ("deviation", Doubtful(), {"radius": 0.2, "draws": 4}),
+        ("deviation", Doubtful(), {"deviation_factor": 0.2, "draws": 4}),
         ("joint", NetworkRegressor(16, steps=100), {}),
         ("optimism", NetworkRegressor(16, gradients="all", steps=100), {}),
         ("deviation", NetworkRegressor(16, gradients="all", steps=100), {"draws": 3}),
