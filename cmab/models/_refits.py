@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.models import estimators
 from cmab.models.background import begin, fit_all
 from cmab.models.estimators import ModelError
+from cmab.models.rules import UNCUT, drawn_values
 from cmab.models.state import ModelState
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _use(policy: ModelPolicy, state: ModelState) -> bool:
         models = state.take_later()
         if models is None:
             models = fit_all(state.fits(policy.estimator, policy._added, kept, state.next_seeds))
+        _check_draws(policy, models, state.rows[kept[:2]])
     except ModelError as error:
         _keep_last(policy, state, error)
         return False
@@ -52,6 +54,13 @@ def _use(policy: ModelPolicy, state: ModelState) -> bool:
     state.seeds, state.fitted, state.ends = state.next_seeds, len(kept), np.zeros(0, np.int64)
     state.set_models(models)
     return True
+
+
+def _check_draws(policy: ModelPolicy, models: list[Any], rows: FloatArray) -> None:
+    """Raise ``ModelError`` if a model has no usable deviations or draws."""
+    if policy.exploration in UNCUT:
+        for model in models:
+            drawn_values(policy.exploration, model, rows, np.random.default_rng(0), 1.0, 1)
 
 
 def _kept(policy: ModelPolicy, state: ModelState) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import Any, Self
 
@@ -67,4 +68,12 @@ def begin(tasks: list[Task]) -> Later:
     except Exception:  # the executor is new, was shut down or lost its worker
         executor = ProcessPoolExecutor(max_workers=1, timeout=_IDLE_SECONDS)
         _EXECUTORS[os.getpid()] = executor
+        atexit.register(_end, os.getpid())
         return Later(executor.submit(fit_all, tasks))
+
+
+def _end(process: int) -> None:
+    """End the worker of a process at its exit, also within a fit that nobody will use."""
+    executor = _EXECUTORS.pop(process, None) if process == os.getpid() else None
+    if executor is not None:
+        executor.shutdown(wait=True, kill_workers=True)

@@ -38,6 +38,13 @@ def check_estimator(name: str, estimator: object) -> None:
             f"{name} must have fit(X, y), and predict(X) or predict_proba(X), as estimators of scikit-learn"
             f" have, got {shown(estimator)}"
         )
+    try:
+        copy.deepcopy(estimator)
+    except Exception as error:
+        raise TypeError(
+            f"{name} must be copiable by copy.deepcopy, got {shown(estimator)}, whose copy raised"
+            f" {type(error).__name__}: {error}; exclude the part that cannot be copied by __getstate__"
+        ) from error
 
 
 def is_classifier(estimator: Any) -> bool:
@@ -89,7 +96,13 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
     mean, outcomes = float(np.average(outcomes, weights=weights)), _as_labels(estimator, outcomes, seed)
     if (outcomes == outcomes[0]).all():
         return Constant(mean)
-    model = seeded(copy.deepcopy(estimator), seed)
+    try:
+        model = seeded(copy.deepcopy(estimator), seed)
+    except Exception as error:
+        raise ModelError(
+            f"{named(estimator)} must be copiable, with get_params and set_params as in scikit-learn, but"
+            f" raised {type(error).__name__}: {error}"
+        ) from error
     _call(model, "fit", rows, outcomes, weights)
     predict(model, rows[:2])
     return model
@@ -193,9 +206,9 @@ def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights
         ) from error
 
 
-def _predicted(model: Any, verb: str, rows: FloatArray, **named: Any) -> Any:
+def _predicted(model: Any, verb: str, rows: FloatArray, **options: Any) -> Any:
     try:
-        return getattr(model, verb)(rows, **named)
+        return getattr(model, verb)(rows, **options)
     except Exception as error:
         raise ModelError(
             f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"

@@ -123,11 +123,11 @@ class ModelPolicy(Policy[ModelState]):
     - ``"priors"``: each member also adds a fixed random function to its predictions, and is fitted to the
       remaining differences (Osband, Aslanides and Cassirer 2018). It needs a regressor.
     - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
-      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
-      With several `draws` of each arm, it receives the best of them. With `NetworkRegressor` and
-      ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
-    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these deviations. With
-      `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
+      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
+      Gaussian process. With several `draws` of each arm, it receives the best of them. With `NetworkRegressor`
+      and ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
+    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these
+      deviations. With `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
     - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
       example of a Gaussian process. With `NetworkRegressor` this is neural-linear (Riquelme et al. 2018).
     - ``"gap"``: one model, and for oracles of single arms. An arm whose prediction is worse by a gap g has

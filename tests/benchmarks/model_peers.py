@@ -1,7 +1,7 @@
-"""Slates of 3 of the 10 labels of handwritten digits: ModelPolicy against linear policies and other libraries.
+"""Slates of 3 of the 10 labels of digits: ModelPolicy against linear policies and other libraries.
 
-Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_peers.py [ROUNDS] [SEEDS]. It needs scikit-learn. Lines of
-mabwiser and bayesianbandits appear if these packages can be imported.
+Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_peers.py [ROUNDS] [SEEDS]. It needs scikit-learn. Lines
+of mabwiser and bayesianbandits appear if these packages can be imported.
 
 In each round a digit arrives (its 64 pixels are the context). The policy shows three labels, and each shown
 label has the outcome 1 if it is the class of the digit. The arms are the labels, because mabwiser and
@@ -37,7 +37,7 @@ def ours(policy: Any, rows: Callable[[np.ndarray], np.ndarray], seed: int) -> Le
         open_tickets.append(session.ask(Context(features=rows(x))))
         return open_tickets[-1].super_arm
 
-    def tell(x: np.ndarray, arms: np.ndarray, told: np.ndarray) -> None:  # noqa: ARG001
+    def tell(x: np.ndarray, arms: np.ndarray, told: np.ndarray) -> None:
         ticket = open_tickets.pop()
         session.tell(Feedback(ticket, told), ticket)
 

@@ -1,7 +1,8 @@
 """A round of ModelPolicy with gradient boosting on 10^4 arms, compared with `predict` in the same run.
 
-Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_rounds.py [ARMS] [FEATURES]. It needs scikit-learn. The table
-has the least processor time of 20 calls in milliseconds: of `predict` alone, and of `select` with a context.
+Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_rounds.py [ARMS] [FEATURES]. It needs scikit-learn. The
+table has the least processor time of 20 calls in milliseconds: of `predict` alone, and of `select` with a
+context.
 """
 
 from __future__ import annotations

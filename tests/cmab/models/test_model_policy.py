@@ -1,5 +1,6 @@
 """Policies with models of the user: fits, explorations, memory, saving and faults of estimators."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -138,6 +139,14 @@ def test_only_available_arms_are_predicted():
     assert 0 not in ticket
 
 
+class Locked(LeastSquares):
+    """It cannot be copied."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
 class Broken(LeastSquares):
     """Least squares that fails in a way of its own after 60 rows."""
 
@@ -171,6 +180,62 @@ def test_after_a_failed_fit_the_last_good_models_are_used(fault):
     assert rewards.mean() > 0.55
 
 
+class Unseen(LeastSquares):
+    """Its fit returns another object, so that it cannot predict."""
+
+    def fit(self, X, y, sample_weight=None):
+        return LeastSquares().fit(X, y, sample_weight)
+
+
+class Unset(LeastSquares):
+    """It has parameters that cannot be read."""
+
+    def get_params(self):
+        raise RuntimeError("no parameters")
+
+    def set_params(self, **params):
+        return self
+
+
+class Erasing(LeastSquares):
+    """It overwrites the data that it is given."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        X *= 0.0
+        y *= 0.0
+        return self
+
+
+@pytest.mark.parametrize(("estimator", "words"), [(Unseen(), "AttributeError"), (Unset(), "no parameters")])
+def test_estimators_that_never_work_leave_random_choices(estimator, words):
+    with pytest.warns(RuntimeWarning, match=rf"{type(estimator).__name__}.*{words}.*random super arms"):
+        session, _ = played(ModelPolicy(ORACLE, estimator), 20)
+    assert session.state.seen == len(session.state.rows) == 40
+
+
+def test_unusable_deviations_keep_the_last_models():
+    class Vague(Doubtful):
+        def predict(self, X, return_std=False):
+            found = super().predict(X, return_std)
+            return (found[0], found[1] * np.nan) if return_std and self.size > 30 else found
+
+        def fit(self, X, y, sample_weight=None):
+            self.size = len(X)
+            return super().fit(X, y, sample_weight)
+
+    policy = ModelPolicy(ORACLE, Vague(), exploration="optimism")
+    with pytest.warns(RuntimeWarning, match=r"Vague\.predict must return finite numbers, got nan"):
+        session, _ = played(policy, 60)
+    assert 0 < session.state.fitted <= 30
+
+
+def test_data_are_not_lost_to_an_estimator_that_overwrites_them():
+    session, rewards = played(ModelPolicy(ORACLE, Erasing(), exploration="none"), 200)
+    assert session.state.rows.min() > 0.0
+    assert rewards[100:].mean() > 0.6
+
+
 def test_predictions_that_fail_are_named():
     class Late(LeastSquares):
         def predict(self, X):
@@ -188,6 +253,7 @@ def test_predictions_that_fail_are_named():
         (lambda: ModelPolicy(ORACLE, object()), r"estimator must have fit\(X, y\)"),
         (lambda: ModelPolicy(ORACLE, LeastSquares), r"must be an instance, such as LeastSquares\(\)"),
         (lambda: ModelPolicy(ORACLE, LeastSquares(), exploration="deviation"), "return_std"),
+        (lambda: ModelPolicy(ORACLE, Locked()), r"copiable by copy\.deepcopy.*_thread\.lock"),
     ],
 )
 def test_wrong_estimators_are_refused(make, words):
