@@ -124,8 +124,8 @@ class ModelPolicy(Policy[ModelState]):
       remaining differences (Osband, Aslanides and Cassirer 2018). It needs a regressor.
     - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
       `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
-      Gaussian process. With several `draws` of each arm, it receives the best of them. With `NetworkRegressor`
-      and ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
+      Gaussian process. With several `draws` of each arm, it receives the best of them. With
+      `NetworkRegressor` and ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
     - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these
       deviations. With `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
     - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for

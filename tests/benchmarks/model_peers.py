@@ -138,7 +138,7 @@ def play(learner: Learner, rounds: int, seed: int) -> tuple[float, float]:
 def main() -> None:
     warnings.simplefilter("ignore")
     given = [int(word) for word in sys.argv[1:]]
-    rounds, seeds = [*given, *(400, 3)[len(given) :]]
+    rounds, seeds = [*given, *(200, 3)[len(given) :]]
     print(f"{rounds} rounds, {seeds} seeds, {SIZE} of {LABELS} labels; random: {SIZE / LABELS:.2f}")
     for place, (name, _) in enumerate(list(learners(0))):
         found = np.array([play(list(learners(s))[place][1](), rounds, s) for s in range(seeds)])
