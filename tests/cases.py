@@ -722,6 +722,11 @@ ORACLES = [
     ),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
     OracleCase(
+        "slate_budget",
+        lambda: Slate(4, 3, costs=[1.0, 2.0, 2.0, 3.0], budget=4.0),
+        lambda: slates(4, 3, lambda items: sum([1, 2, 2, 3][item] for item in items) <= 4),
+    ),
+    OracleCase(
         "slate_quotas",
         lambda: Slate(4, 3, groups=["a", "a", "a", "b"], quotas={"a": 1}),
         lambda: slates(4, 3, lambda items: sum(item < 3 for item in items) <= 1),

@@ -104,8 +104,8 @@ class EpsilonGreedy(CompiledIndexPolicy):
     def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms, every arm has been observed, and the
-        context has neither values nor costs.
+        It is known if every arm has been observed, the context has neither values nor costs, and random
+        means are fair for the oracle (`Oracle.uniform_family`).
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
         if uniform is None or (state.counts == 0).any():
@@ -113,7 +113,9 @@ class EpsilonGreedy(CompiledIndexPolicy):
         epsilon = min(1.0, self.epsilon / (state.rounds + 1)) if self.decay else self.epsilon
         greedy = Greedy(self.oracle, support=self.support)
         best = greedy.select(state, np.random.default_rng(0), context)
-        return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(np.sort(best), np.sort(super_arm)))
+        if getattr(self.oracle, "uniform_size", None) is not None:  # sets, in any order
+            best, super_arm = np.sort(best), np.sort(super_arm)
+        return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(best, super_arm))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +157,8 @@ class RandomPolicy(CompiledIndexPolicy):
     def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms and the context has neither values nor
-        costs.
+        It is known if the context has neither values nor costs, and random means are fair for the oracle
+        (`Oracle.uniform_family`).
         """
         return uniform_chance(self.oracle, super_arm, context)
 

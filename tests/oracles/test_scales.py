@@ -50,7 +50,7 @@ def worth(oracle, super_arm, means):
 def slack(oracle, means, best):
     """Return what each kind of oracle may lose: what programs promise; the rounding of a few sums."""
     largest = Fraction(float(np.abs(means).max(initial=0.0)))
-    if isinstance(oracle, PuLPOracle):
+    if isinstance(oracle, PuLPOracle) or getattr(oracle, "budget", None) is not None:
         return Fraction(1e-12) * oracle.n_arms * largest
     if oracle.is_linear:
         return Fraction(oracle.n_arms, 2**50) * largest
