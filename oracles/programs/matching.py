@@ -176,10 +176,9 @@ class Matching(PuLPOracle, GraphOracle):
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
+    def _search(self, values: FloatArray) -> SolverCertificate:
         if self._way == "pulp":
-            return super().solve_certified(means, rng)
-        values = self._check_means(means)
+            return super()._search(values)
         chosen = self._matched(values)
         assert chosen is not None, "the constructor checked that a matching exists"
         # Both methods are exact, so the value is also the bound.
