@@ -169,8 +169,10 @@ class CapacitatedFlow(GraphOracle):
             The number of units on each arc, at most its capacity.
         """
         numbers = vector("units", units, self.n_arms, 0.0)
-        if (numbers != np.rint(numbers)).any() or (numbers > self.capacity).any():
-            raise ValueError(f"units must be integers, at most the capacities, got {shown(numbers.tolist())}")
+        if (numbers > self.capacity).any():
+            raise ValueError(f"units must be at most the capacities, got {shown(numbers.tolist())}")
+        if (numbers != np.rint(numbers)).any():
+            raise ValueError(f"units must contain integers, got {shown(numbers.tolist())}")
         given = numbers.astype(np.int64)
         used = np.flatnonzero(given)
         entries: IntArray = self.offsets[used] + given[used] - 1
