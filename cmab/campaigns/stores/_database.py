@@ -54,6 +54,12 @@ class Database(Store):
         self.rewind()
         return first
 
+    def first_lines(self, n: int) -> list[bytes]:
+        """Return the lines of the first `n` rows."""
+        rows = self._rows(1, n)
+        is_whole = bool(rows) and rows[0][0] == 1 and rows[-1][0] == len(rows)
+        return [text.encode() for _, text in rows] if is_whole else []
+
     def all_lines(self) -> list[bytes]:
         """Return the lines of all rows without a lock."""
         try:

@@ -100,6 +100,24 @@ class PostgreSQL(Database):
         finally:
             self._end()
 
+    def checkpoint(self) -> bytes | None:
+        """Return the last checkpoint of the campaign, or None."""
+        query = sql.select(_CHECKPOINTS.c.data).where(_CHECKPOINTS.c.campaign == self._number)
+        found: bytes | None = self._attempt(lambda: self._run(query).scalar())
+        return found
+
+    def keep_checkpoint(self, data: bytes) -> None:
+        """Replace the checkpoint of the campaign."""
+        new = insert_if_new(_CHECKPOINTS).values(campaign=self._number, data=data)
+        query = new.on_conflict_do_update(index_elements=["campaign"], set_={"data": data})
+
+        def keep() -> None:
+            self._run(query)
+            assert self._connection is not None
+            self._connection.commit()
+
+        self._attempt(keep)
+
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
         connection, self._connection = self._connection, None
