@@ -26,11 +26,6 @@ class Database(Store):
         self._number: int | None = None
         super().__init__(where, address)
 
-    def rewind(self) -> None:
-        """Start the next read at the first row."""
-        super().rewind()
-        self._number = None
-
     def read(self) -> list[Event]:
         """Return the events since the last call, by any process."""
         rows = self._rows(max(self.n_read, 1))

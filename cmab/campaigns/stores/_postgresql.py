@@ -201,12 +201,15 @@ class PostgreSQL(Database):
         """Wait for the lock of the campaign, which the end of the transaction releases."""
         if self._number is None and self._find() is None:
             return  # there is no campaign, so there are no events
-        if waiting is not None and self._run(self._own.with_for_update(skip_locked=True)).first() is None:
-            # Read ahead, so that this process holds the lock for a shorter time.
-            waiting()
-        elif waiting is not None:
-            return
-        if self._run(self._own.with_for_update()).first() is None:
+        row = None
+        if waiting is not None:
+            row = self._run(self._own.with_for_update(skip_locked=True)).one_or_none()
+            if row is None:
+                # Read ahead, so that this process holds the lock for a shorter time.
+                waiting()
+        if row is None:
+            row = self._run(self._own.with_for_update()).one_or_none()
+        if row is None or row.number != self._number:
             raise self._replaced()
 
     def _run(self, query: Any, values: Any = None) -> Any:
