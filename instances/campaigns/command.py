@@ -6,6 +6,7 @@ import argparse
 import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 Lines = Iterator[str]
 _EXAMPLES = """examples:
@@ -16,10 +17,25 @@ _EXAMPLES = """examples:
   cmab campaign export spring --out rounds.csv        all rounds as a table"""
 
 
+class _Mixed(argparse.ArgumentParser):
+    """A parser that accepts names after options, as before them."""
+
+    _is_inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._is_inside:
+            return super().parse_known_args(args, namespace)
+        self._is_inside = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_inside = False
+
+
 def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lines]:
     """Run a campaign in a folder: choose people or items, report the results, and see the progress."""
     parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Mixed)
     for name, text, options, function in _VERBS:
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("folder", type=_path, metavar="FOLDER", help="folder of the campaign")
