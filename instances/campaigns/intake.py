@@ -40,9 +40,15 @@ def read_reports(
 
 
 def take_all(
-    folder: CampaignFolder, reports: Sequence[Report], *, is_correction: bool, author: str | None = None
+    folder: CampaignFolder,
+    reports: Sequence[Report],
+    *,
+    is_correction: bool | None,
+    author: str | None = None,
 ) -> list[Round]:
     """Store reports and return their rounds; all are checked before the first is stored.
+
+    If `is_correction` is None, rounds with and without a report are accepted.
 
     Raises
     ------
@@ -55,11 +61,9 @@ def take_all(
     rounds = folder.rounds()
     for report in reports:
         of = round_of(rounds, report.number)
-        if of.state == "reported" and not is_correction:
-            raise ValueError(
-                f"round {of.number} was reported before; correct it instead (`cmab campaign correct`)"
-            )
+        if of.state == "reported" and is_correction is False:
+            raise ValueError(f"round {of.number} was reported before; correct its report instead")
         if of.state == "waiting" and is_correction:
-            raise ValueError(f"round {of.number} has no report yet; report it instead (`cmab campaign tell`)")
+            raise ValueError(f"round {of.number} has no report yet; report it instead")
         folder.check(report)
     return [folder.tell(report, author=author) for report in reports]

@@ -55,12 +55,12 @@ class Reason:
 
     def effect(self, *, is_network: bool) -> str:
         """Return the sentence with the estimated contribution and its interval."""
-        interval = f"{100 * LEVEL:.0f} % interval {_number(self.low)} to {_number(self.high)}"
-        mean = _number(self.mean)
-        told = f"adds about {mean} {'person' if mean == '1.0' else 'people'}"
-        if not is_network:
-            told = f"has a mean result of about {mean}"
-        return f"{told[0].upper()}{told[1:]} ({interval}, {self.certainty})."
+        digits = 1 if is_network else 2
+        mean, low, high = (f"{value:.{digits}f}" for value in (self.mean, self.low, self.high))
+        told = f"Has a mean result of about {mean}"
+        if is_network:
+            told = f"Adds about {mean} {'person' if mean == '1.0' else 'people'}, {self.name} included"
+        return f"{told} ({100 * LEVEL:.0f} % interval {low} to {high}, {self.certainty})."
 
     def why(self, *, is_network: bool) -> str:
         """Return the sentence with the kind of choice and the earlier rounds."""
@@ -73,10 +73,6 @@ class Reason:
         if self.kind == "known":
             return f"{before}; among the best by all reports so far."
         return f"{before}; chosen to learn more, because the best could be among the less known."
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if value < 1.0 else f"{value:.1f}"
 
 
 def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Reason]:

@@ -37,6 +37,8 @@ class Round:
         The reported outcome of each item or tie, by name.
     corrected : bool
         Whether the report was corrected.
+    mark : int
+        The line of the last event of the round, which changes with each of them.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Round:
     joined: dict[Hashable, int | None] | None = None
     results: dict[Any, float] = field(default_factory=dict)
     corrected: bool = False
+    mark: int = 0
 
     @property
     def others(self) -> float:
@@ -67,8 +70,12 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
         Whether people join along the ties of a network.
     """
     rounds: list[Round] = []
+    tickets: dict[int, int] = {}
     for event in history:
         kind, by = event["event"], event.get("author") or ""
+        if "ticket" in event or kind == "undo":
+            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
+            tickets[event["line"]] = ticket
         if kind == "ask":
             rounds.append(Round(event["ticket"] + 1, event["at"], event["names"], author=by))
         elif kind in ("tell", "correct", "cancel") and not event["undone"]:
@@ -79,6 +86,8 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
             else:
                 of.state = "reported"
                 _take(of, event, is_network)
+        if event["line"] in tickets:
+            rounds[tickets[event["line"]]].mark = event["line"]
     return rounds
 
 

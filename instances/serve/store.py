@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from instances.campaigns.folder import CampaignFolder, create_folder
 from instances.campaigns.options import FILE, Options
@@ -122,7 +122,12 @@ class Store:
             raise Refusal(409, "This page serves a single campaign.")
         with self._lock:
             slug = self._free(slug_of(options.title))
-            folder = create_folder(self.root / slug, options, files, author=author)
+            try:
+                folder = create_folder(self.root / slug, options, files, author=author)
+            except ValueError as error:
+                # The reader of the page needs no folders of this machine.
+                inner = re.escape(str(self.root)) + r"/(\.new-[^/]*/folder/)?"
+                raise ValueError(re.sub(inner, "", str(error))) from None
             self._opened[slug] = Opened(slug, folder)
             return slug
 
@@ -156,6 +161,3 @@ def file_name(given: str, usual: str) -> str:
     last = re.split(r"[/\\]", given)[-1]
     endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", last)
     return f"{usual}{endings.group(1).lower() if endings else '.csv'}"
-
-
-Form = Mapping[str, Any]
