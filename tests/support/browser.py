@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-
 from places import ROOT
 
 _FLAGS = (
