@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.cascades.prior import BetaPrior
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import LARGEST, MOST_ARMS, Feedback, are_plain, check_outcomes, check_told
@@ -94,6 +95,8 @@ def check_feedback(
     feedback: Feedback, ticket: Ticket, policy: Policy[Any], support: tuple[float, float] | None
 ) -> None:
     """Raise ``ValueError`` if the ticket cannot have led to this feedback."""
+    if feedback.is_hidden:
+        check_hidden(feedback, policy)
     low, high = support or (-LARGEST, LARGEST)
     low, high = max(low, -LARGEST), min(high, LARGEST)
     # Nearly all feedback passes this fast check, and its arrays need no further validation.
@@ -121,6 +124,24 @@ def check_feedback(
             )
     if support is not None and not is_plain:
         check_outcomes(feedback, support)
+
+
+def check_hidden(feedback: Any, policy: Policy[Any]) -> None:
+    """Raise ``ValueError`` unless a policy can learn from feedback with hidden outcomes."""
+    if not feedback.has_all and prior_of(policy) is None:
+        raise ValueError(
+            "joined must be given with carried, or with the step of every person and without known, for"
+            f" {type(policy).__name__}, which counts observed outcomes, got hidden outcomes. To learn from a"
+            " list of people, use a learner that draws from Beta posteriors on the support (0, 1):"
+            " AdaptiveCTS (the default), HierarchicalCTS or CTS"
+        )
+
+
+def prior_of(policy: Policy[Any]) -> BetaPrior | None:
+    """Return the Beta prior of a policy that draws from a posterior, otherwise None."""
+    find = getattr(policy, "beta_prior", None)
+    found: BetaPrior | None = None if find is None else find()
+    return found
 
 
 def _check_samples(feedback: Feedback, ticket: Ticket) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -69,6 +70,8 @@ class Feedback:
     # Class attributes serve as defaults, so that rounds without resources take no extra time.
     costs: FloatArray | None = field(default=None, repr=False)
     used: FloatArray | None = field(default=None, repr=False)
+    #: Whether the feedback has hidden outcomes, from which only a session or a campaign can learn.
+    is_hidden: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -109,6 +112,12 @@ class Feedback:
         )
         if self.squares is not None:
             _check_squares(self.outcomes, self.squares, 1 if each is None else each)
+
+    def with_reward(self, reward: float) -> Self:
+        """Return this feedback with another reward."""
+        other = copy(self)
+        other.__dict__["reward"] = _reward(reward)
+        return other
 
     @classmethod
     def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:

@@ -21,10 +21,14 @@ from cmab._ask_tell import (
     in_form,
     interval_of,
     names_of,
+    prior_of,
     range_of_choices,
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
+from cmab.cascades.cascade import CascadeFeedback
+from cmab.cascades.kept import KeptCascades, WithCascades, kept
+from cmab.cascades.told import Cascades
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
@@ -106,6 +110,8 @@ class Session(Generic[State]):
         self._asked = 0
         self._open: dict[int, Ticket] = {}
         self._played = Played()
+        #: The reports with hidden outcomes, from the first one on.
+        self._cascades: Cascades | None = None
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -116,7 +122,7 @@ class Session(Generic[State]):
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
             own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
-            own["_played"] = copy(self._played)
+            own |= {"_played": copy(self._played), "_cascades": copy(self._cascades)}
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -247,7 +253,7 @@ class Session(Generic[State]):
         with self._lock:
             before = position_of(self.rng)
             try:
-                super_arm, pulls = choose(self.policy, self.state, self.rng, context)
+                super_arm, pulls = choose(self.policy, self._believed(), self.rng, context)
             except BaseException:
                 self.rng = moved(self.rng, before)  # so that a repeated call gives the same answer
                 raise
@@ -306,12 +312,36 @@ class Session(Generic[State]):
             # If the update fails, the session restores the state before it.
             before, drawn = _state.copied(self.state), position_of(self.rng)
             try:
-                self.policy.update(self.state, feedback, told, self.rng)
+                self._learn(feedback, told)
             except BaseException:
                 self.state, self.rng = before, moved(self.rng, drawn)
                 raise
-            note_round(self._played, self.policy, told, feedback)
             del self._open[told.number]
+
+    def _learn(self, feedback: Feedback, told: Ticket) -> None:
+        """Update the state with the observed outcomes, and keep a report with hidden outcomes."""
+        cascades, prior = self._cascades, prior_of(self.policy) if feedback.is_hidden else None
+        if isinstance(feedback, CascadeFeedback):
+            if prior is not None:
+                _ = feedback.problem  # raises an error before anything is changed
+                cascades = Cascades(prior, self.state) if cascades is None else cascades
+            observed = feedback.plain
+        else:
+            observed = feedback
+        self.policy.update(self.state, observed, told, self.rng)
+        note_round(self._played, self.policy, told, observed)
+        if cascades is not None:
+            cascades.tell(feedback)
+            self._cascades = cascades
+
+    def _believed(self) -> State:
+        """Return the state, completed by hidden outcomes that are drawn from their posterior."""
+        if self._cascades is None:
+            return self.state
+        state: Any = self.state
+        chain = self._cascades.drawn(self.rng)
+        completed: Any = self._cascades.completed(self.policy, state, chain)
+        return completed  # type: ignore[no-any-return]
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
         """Return a session that continues with another policy; statistics are matched by name.
@@ -352,6 +382,11 @@ class Session(Generic[State]):
             if isinstance(one, Explorer) or type(start) is not ArmStatistics or len(start.memory):
                 raise ValueError(f"policy must have plain ArmStatistics to be matched by name, got {one!r}")
         names = [names_of(one.oracle) for one in (self.policy, policy)]
+        if self._cascades is not None and (names[0] != names[1] or prior_of(policy) is None):
+            raise ValueError(
+                "policy must have the same arms and draw from Beta posteriors after reports with hidden"
+                f" outcomes, got {policy!r}; a Campaign can learn them again from its journal"
+            )
         if other._open and any(had != has[: len(had)] for had, has in zip(*names, strict=True)):
             raise ValueError(
                 "tickets must be reported or cancelled before the numbers of entries change, got"
@@ -430,7 +465,10 @@ class Session(Generic[State]):
                 "is_learned": is_learned(self.state, self.support, self._closed),
                 "played": self._played.listed(),
             }
-            _state.save(Path(path), header_of(self.policy, said), self.state)
+            state: Any = self.state
+            if self._cascades is not None:
+                said["cascades"], state = True, WithCascades(state, kept(self._cascades))
+            _state.save(Path(path), header_of(self.policy, said), state)
 
     @classmethod
     def load(
@@ -468,7 +506,10 @@ class Session(Generic[State]):
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
             raise ValueError(f"{path} must hold a session of this policy: {why}") from None
-        session.state = _state.fill(file, learner.initial_state())
+        if file.header.get("cascades"):
+            session._fill_cascades(file)
+        else:
+            session.state = _state.fill(file, learner.initial_state())
         if is_same and not accept_changes and file.header.get("is_learned", False):
             try:
                 check_learned(session.state, session.support, session._closed)
@@ -479,6 +520,18 @@ class Session(Generic[State]):
                 ) from None
         check_budgets(learner, session.state)
         return session
+
+    def _fill_cascades(self, file: _state.File) -> None:
+        """Set the state and the reports with hidden outcomes from a file."""
+        filled = _state.fill(file, WithCascades(self.policy.initial_state(), KeptCascades()))
+        self.state = filled.state
+        prior, network = prior_of(self.policy), getattr(self.policy.oracle, "network", None)
+        try:
+            if prior is None or network is None:
+                raise ValueError(f"policy must learn from hidden outcomes, got {self.policy!r}")
+            self._cascades = Cascades.of(filled.cascades, prior, network)
+        except (ValueError, IndexError) as error:
+            raise ValueError(f"{file.path} must hold a session of this policy: {error}") from None
 
     def _restore(self, header: dict[str, Any]) -> None:
         """Set all attributes but the state from a file; raise ``ValueError`` if they are impossible."""
@@ -498,7 +551,14 @@ class Session(Generic[State]):
     def _reopen(
         self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
     ) -> Ticket:
-        """Add a pending ticket from a file or a journal."""
+        """Add a pending ticket from a file."""
+        ticket = self._open[number] = self._made(number, super_arm, pulls, context, gone)
+        return ticket
+
+    def _made(
+        self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
+    ) -> Ticket:
+        """Return a validated ticket from a file or a journal."""
         if type(pulls) is not int or pulls != 1:
             integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
         arms = arm_indices("the super arm of a pending ticket", super_arm, range_of_choices(self.policy))
@@ -507,5 +567,4 @@ class Session(Generic[State]):
         ticket = self._ticket(number, arms, pulls, context)
         if gone != 0:
             ticket = replace(ticket, gone=integer("the number of removed entries", gone, 0))
-        self._open[number] = ticket
         return ticket

@@ -190,6 +190,29 @@ class ArmStatistics:
         other.rounds = self.rounds
         return other
 
+    def with_coins(self, won: FloatArray, lost: FloatArray, memory: FloatArray) -> ArmStatistics:
+        """Return the statistics with further outcomes 1 and 0 of each arm, and with another memory.
+
+        Parameters
+        ----------
+        won, lost : FloatArray, shape (n_arms,)
+            The numbers of further outcomes 1 and 0 of each arm.
+        memory : FloatArray
+            The memory of the result.
+        """
+        more = won + lost
+        total = self.counts + more
+        share = more / np.maximum(total, 1.0)
+        apart = won / np.maximum(more, 1.0) - self.means
+        other = ArmStatistics.empty(self.n_arms, memory=memory)
+        other.counters += total.astype(np.int64)
+        # Chan, Golub and LeVeque (1982), equations 1.5, as in `merge`.
+        other.means += np.where(self.counts == 0, won / np.maximum(more, 1.0), self.means + apart * share)
+        other.deviations += self.deviations + won * lost / np.maximum(more, 1.0)
+        other.deviations += apart**2 * share * self.counts
+        other.rounds = self.rounds
+        return other
+
     def merge(self, other: ArmStatistics) -> ArmStatistics:
         """Return the statistics of all observations of these statistics and of `other`.
 
@@ -273,6 +296,11 @@ class ArmStatistics:
         """Raise for feedback that compiled code would write out of bounds, or that would spoil the means."""
         if not isinstance(feedback, Feedback):
             raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
+        if feedback.is_hidden:
+            raise ValueError(
+                f"feedback must have observed outcomes only, got {shown(feedback)} with hidden outcomes; tell"
+                " it to a Session or a Campaign"
+            )
         arms, outcomes = feedback.arms, feedback.outcomes
         check_arrays(feedback)
         if not arms.shape[0]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from cmab._ask_tell import interval_of
 from cmab.campaigns._fold import Fold
-from cmab.campaigns._schema import FORMATS, Event
-from cmab.campaigns.journal import events
+from cmab.campaigns._schema import FORMATS, Event, is_author
 from cmab.campaigns.names import Names, read, written
+from cmab.campaigns.stores.addresses import store_of
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.thompson import CTS
@@ -26,13 +26,13 @@ from cmab.validation import shown
 _SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
 
 
-def learner_of(learner: Any, path: Any, support: Any) -> Policy[Any]:
+def learner_of(learner: Any, where: Any, support: Any) -> Policy[Any]:
     """Return a policy unchanged, and the default learner for an oracle.
 
     An existing journal determines its class and its support. Version 0.1 had another default learner.
     """
     if isinstance(learner, Oracle):
-        begun = _begun(path)
+        begun = _begun(where)
         if begun is not None and begun["policy"]["class"] == CTS.__name__:
             return CTS(learner)
         known = begun["support"] if support is None and begun is not None else support
@@ -46,10 +46,18 @@ def learner_of(learner: Any, path: Any, support: Any) -> Policy[Any]:
     return learner  # type: ignore[no-any-return]
 
 
-def _begun(path: Any) -> Event | None:
+def checked_author(author: Any) -> str | None:
+    """Return the author of events; raise ``ValueError`` unless it is a short printable string or None."""
+    if author is not None and not is_author(author):
+        raise ValueError(f"author must be a printable string of 1 to 200 characters, got {shown(author)}")
+    return author  # type: ignore[no-any-return]
+
+
+def _begun(where: Any) -> Event | None:
     """Return the first event of a journal, or None if there is no valid journal."""
     try:
-        return events(path)[0]
+        store = store_of(where)
+        return store.first_event() if store.exists() else None
     except (OSError, TypeError, ValueError):  # `Campaign` raises it again, or creates the journal
         return None
 
@@ -86,12 +94,12 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
     last, name = kept[-1], present["policy"]["class"]
     if last["policy"]["class"] != name:
         raise ValueError(
-            f"{fold.path} must be a journal of policy {name}, got {shown(last['policy']['class'])}"
+            f"{fold.where} must be a journal of policy {name}, got {shown(last['policy']['class'])}"
         )
     if support is not None and (
         first["support"] is None or interval_of(support) != interval_of(first["support"])
     ):
-        raise ValueError(f"support must be that of {fold.path}, {first['support']}, got {support}")
+        raise ValueError(f"support must be that of {fold.where}, {first['support']}, got {support}")
     if not differences(last["arms"], present["arms"]):
         # The description of the arms does not contain all names; old journals do not record gone names.
         found = _words(fold, kept, last, ("new",)) + differences(last["policy"], present["policy"])
@@ -101,7 +109,7 @@ def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bo
     found = [word for word in found if not word.startswith("oracle.repr ")] or found
     if found and not accept_changes:
         raise ValueError(
-            f"{fold.path} must be a journal of this learner, got other names or parameters:"
+            f"{fold.where} must be a journal of this learner, got other names or parameters:"
             f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
             " accept_changes=True: Campaign then matches the statistics by name"
         )
@@ -115,7 +123,7 @@ def _differences_by_name(
     parts = ("edges", "graph") if fold.choices.own == fold.arms.own else ("edges", "graph", "labels")
     if is_numbered and any(last["arms"].get(part) != present["arms"].get(part) for part in parts):
         raise ValueError(
-            f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.path}, got"
+            f"the base arms of {fold.policy!r} must have names to be matched with those of {fold.where}, got"
             " numbers and another graph; define arm_labels, or read the graph in its former order"
         )
     if words := _words(fold, kept, last):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from cmab.campaigns._arrays import loaded
+from cmab.campaigns._events import Events
 from cmab.campaigns._schema import FORMATS, Event, check_form
 from cmab.campaigns.names import read
 from cmab.feedback import MOST_PULLS, Feedback
@@ -24,11 +26,13 @@ class Course:
     """
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
+        self._events = Events()
         self._names: dict[str, dict[Hashable, None]] = {name: {} for name in _LISTS}
         self._first: Event = {}
-        #: For each ticket: its ask, the line of its tell or cancel, and the time of its last event.
-        self._asked: list[Event] = []
+        #: The number of rows of each array.
+        self._rows: dict[str, int] = {}
+        #: For each ticket: the line of its ask, that of its tell or cancel, and the time of its last event.
+        self._asked: list[int] = []
         self._closed: list[int] = []
         self._latest: list[str] = []
         #: The lines that an undo can take back, oldest first.
@@ -55,15 +59,19 @@ class Course:
             for key in _LISTS:
                 self._names[key].update(dict.fromkeys(map(read, event[key])))
             return
+        if kind == "array":
+            self._rows[event["digest"]] = event["shape"][0]
+            return
         if kind == "ask":
-            self._asked.append(event)
+            self._asked.append(line)
             self._closed.append(_PENDING)
             self._latest.append(event["at"])
             return
         number = (self._events[event["line"] - 1] if kind == "undo" else event)["ticket"]
         self._latest[number] = event["at"]
         if kind != "undo":
-            self._standing.append(line)
+            if "expired" not in event:
+                self._standing.append(line)
             if kind != "correct":
                 self._closed[number] = line
         elif self._events[self._standing.pop() - 1]["event"] != "correct":
@@ -71,7 +79,7 @@ class Course:
 
     def earliest(self, event: Event) -> str:
         """Return the earliest valid time of an event: the time of the last event of its ticket."""
-        if event["event"] in ("campaign", "changed", "ask"):
+        if event["event"] in ("campaign", "changed", "ask", "array"):
             return ""
         about: Event = self._events[event["line"] - 1] if event["event"] == "undo" else event
         latest: str = self._latest[about["ticket"]]
@@ -109,10 +117,18 @@ class Course:
             raise ValueError(f"pulls must be at most {MOST_PULLS}, got {event['pulls']}")
         for name, part in event.get("context", {}).items():
             length = len(self._names["choices" if name == "available" else "names"])
-            if len(part) != length:
-                raise ValueError(f"{name} of the context must have {length} rows, got {len(part)}")
+            rows = len(part) if type(part) is list else self._rows.get(part["digest"])
+            if rows is None:
+                raise ValueError(f"{name} of the context must be stored before, got {shown(part)}")
+            if rows != length:
+                raise ValueError(f"{name} of the context must have {length} rows, got {rows}")
             if name == "available" and not all(part[place] for place in super_arm):
                 raise ValueError(f"super_arm must be available, got {shown(super_arm)}")
+
+    def _array(self, event: Event) -> None:
+        if event["digest"] in self._rows:
+            raise ValueError(f"digest must be of an array that is not stored yet, got {event['digest']}")
+        loaded(event)
 
     def _tell(self, event: Event) -> None:
         self._cancel(event)
@@ -140,12 +156,15 @@ class Course:
             raise ValueError(f"ticket must be pending, got {number}, closed in line {self._closed[number]}")
 
     def _check_report(self, event: Event) -> None:
-        arms, pulls = event["arms"], self._asked[event["ticket"]].get("pulls", 1)
+        asked = self._events[self._asked[event["ticket"]] - 1]
+        arms, pulls = event["arms"], asked.get("pulls", 1)
         _check_places("arms", arms, len(self._names["names"]))
         if len(arms) != len(event["outcomes"]):
             raise ValueError(
                 f"outcomes must have {len(arms)} entries, one for each arm, got {len(event['outcomes'])}"
             )
+        if "cascade" in event:
+            self._check_cascade(event["cascade"])
         if not _PARTS.isdisjoint(event):
             parts = {name: event[name] for name in _PARTS if name in event}
             Feedback(arms, event["outcomes"], **parts)
@@ -153,6 +172,16 @@ class Course:
             raise ValueError(
                 f"pulls must be {pulls} for each arm, as in the ask, got {shown(event.get('pulls'))}"
             )
+
+    def _check_cascade(self, parts: dict[str, list[int]]) -> None:
+        people, ties = len(self._names["choices"]), len(self._names["names"])
+        for name in ("joined", "unseen"):
+            _check_places(name, parts.get(name, []), people)
+        _check_places("live and dead", parts.get("live", []) + parts.get("dead", []), ties)
+        if not (0 <= parts["known"][0] <= people and 0 <= parts["known"][1] <= ties):
+            raise ValueError(f"known must be at most {[people, ties]}, got {shown(parts['known'])}")
+        if not all(-1 <= step <= people for step in parts.get("steps", [])):
+            raise ValueError(f"steps must lie in [-1, {people}], got {shown(parts['steps'])}")
 
 
 def _check_places(name: str, places: list[int], n: int) -> None:
@@ -165,6 +194,7 @@ def _check_places(name: str, places: list[int], n: int) -> None:
 _CHECKS = {
     "campaign": Course._campaign,
     "changed": Course._changed,
+    "array": Course._array,
     "ask": Course._ask,
     "tell": Course._tell,
     "correct": Course._correct,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Hashable, Iterable
-from pathlib import Path
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic
 
 import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
-from cmab.arrays import BoolArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.campaigns._arrays import is_large, loaded, stored
+from cmab.campaigns._cascades import listed_cascade, read_cascade
+from cmab.campaigns._events import Events
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
-from cmab.certificates.played import note_round
+from cmab.cascades.cascade import CascadeFeedback
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
@@ -31,9 +33,11 @@ from cmab.validation import real, shown
 _PLAIN = {"event", "at", "line", "ticket", "arms", "outcomes", "reward"}
 #: The largest number of cached flags of triggered arms.
 _MOST_FLAGS = 2**24
+#: The largest number of cached contexts.
+_MOST_CONTEXTS = 16
 
 
-def rewritten(events: list[Event]) -> tuple[set[int], dict[int, Event]]:
+def rewritten(events: Sequence[Event]) -> tuple[set[int], dict[int, Event]]:
     """Return the undone lines, and the valid correction of each corrected line."""
     undone = {event["line"] for event in events if event["event"] == "undo"}
     lines = [line for line, event in enumerate(events, 1) if event["event"] == "correct"]
@@ -47,12 +51,12 @@ class Fold(Generic[State]):
     def __init__(
         self,
         policy: Policy[State],
-        path: Path,
+        where: str,
         present: dict[str, Any] | None = None,
         *,
         is_same: bool = True,
     ) -> None:
-        self.policy, self.path = policy, path
+        self.policy, self.where = policy, where
         #: Whether the code of the policy and its oracle is assumed to be the one that wrote the reports.
         self.is_same = is_same
         #: The fingerprint of the policy; another fold of the same policy passes its own to avoid the work.
@@ -65,7 +69,7 @@ class Fold(Generic[State]):
             choices = oracle.labels(np.arange(oracle.n_choices))
         self._own = (choices, arms)
         self._is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
-        self.events: list[Event] = []
+        self.events = Events()
         self._begin()
 
     def _begin(self) -> None:
@@ -73,7 +77,12 @@ class Fold(Generic[State]):
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, self._is_undirected)
         self.arms = Names(of_arms, arms, self._is_undirected)
-        self.tickets: dict[int, Ticket] = {}
+        #: The line of the ask of each ticket.
+        self.asks: list[int] = []
+        #: The line of each array.
+        self.arrays: dict[str, int] = {}
+        self._contexts: dict[str, Context] = {}
+        self._stored: tuple[Context, Event] | None = None
         #: The line of the feedback of each reported ticket.
         self.told: dict[int, int] = {}
         #: The last description of the campaign in the journal.
@@ -95,13 +104,33 @@ class Fold(Generic[State]):
     def extend(self, events: Iterable[Event]) -> None:
         """Process more events. A correction or an undo replays all events from the beginning."""
         new = list(events)
-        self.events += new
+        self.events.extend(new)
         if not any(event["event"] in ("correct", "undo") for event in new):
             self._take(len(self.events) - len(new) + 1)
             return
         self._begin()
         self.undone, self._corrected = rewritten(self.events)
         self._take(1)
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Add events whose effect on the session has taken place."""
+        for event in events:
+            self.events.append(event)
+            line, kind = len(self.events), event["event"]
+            if kind == "ask":
+                self.asks.append(line)
+            elif kind == "array":
+                self.arrays[event["digest"]] = line
+            elif kind == "tell":
+                self.told[event["ticket"]] = line
+
+    def forget(self, size: int, told: int) -> None:
+        """Remove the events after the first `size`, and the reports after the first `told`."""
+        self.events.cut(size)
+        self.asks = [line for line in self.asks if line <= size]
+        self.arrays = {digest: line for digest, line in self.arrays.items() if line <= size}
+        for number in list(self.told)[told:]:
+            del self.told[number]
 
     def _take(self, first: int) -> None:
         """Process the events from a line on; lines are counted from 1."""
@@ -115,7 +144,7 @@ class Fold(Generic[State]):
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
                 why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
                 raise ValueError(
-                    f"{self.path}, line {line}, must be an event that {self.policy!r} can process, got"
+                    f"{self.where}, line {line}, must be an event that {self.policy!r} can process, got"
                     f" {shown(event)}: {why}"
                 ) from error
         self._catch_up()
@@ -135,17 +164,30 @@ class Fold(Generic[State]):
         self.choices.grow(event["choices"])
         self.arms.grow(event["names"])
 
-    def _ask(self, _: int, event: Event) -> None:
-        session, number = self.current, event["ticket"]
+    def _ask(self, line: int, event: Event) -> None:
+        session, ticket = self.current, self._ticket(event)
+        session._open[ticket.number] = ticket
+        self.policy.reserve(session.state, ticket)
+        self.asks.append(line)
+        session._asked += 1
+        self._drawn = event.get("rng", self._drawn)
+
+    def ticket(self, number: int) -> Ticket:
+        """Return a ticket by its number, also if it was reported or cancelled."""
+        found = self.current._open.get(number)
+        return self._ticket(self.events[self.asks[number] - 1]) if found is None else found
+
+    def _ticket(self, event: Event) -> Ticket:
+        """Return the ticket of an ask."""
         arms = self.choices.numbers(event["super_arm"])
         context = self._context(event.get("context"))
         there = arms[arms >= 0]
         # The whole super arm may have been played, including entries that are gone since.
-        ticket = session._reopen(number, there, event.get("pulls", 1), context, len(arms) - len(there))
-        self.policy.reserve(session.state, ticket)
-        self.tickets[number] = ticket
-        session._asked += 1
-        self._drawn = event.get("rng", self._drawn)
+        gone = len(arms) - len(there)
+        return self.current._made(event["ticket"], there, event.get("pulls", 1), context, gone)
+
+    def _array(self, line: int, event: Event) -> None:
+        self.arrays[event["digest"]] = line
 
     def _tell(self, line: int, event: Event) -> None:
         ticket = self.current._open[event["ticket"]]
@@ -153,15 +195,14 @@ class Fold(Generic[State]):
         self._check_told(ticket, feedback)
         if draws_to_learn(self.policy):
             self._catch_up()
-        self.policy.update(self.current.state, feedback, ticket, self.current.rng)
-        note_round(self.current._played, self.policy, ticket, feedback)
+        self.current._learn(feedback, ticket)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
     def _check_event(self, event: Event) -> None:
         """Raise ``ValueError`` for an impossible report, even if it was corrected or undone."""
         if event["event"] in ("tell", "correct"):
-            self._check_told(self.tickets[event["ticket"]], self.feedback(event))
+            self._check_told(self.ticket(event["ticket"]), self.feedback(event))
 
     def _check_told(self, ticket: Ticket, feedback: Feedback) -> None:
         """Raise ``ValueError`` for an impossible report, if this oracle wrote the whole journal."""
@@ -207,8 +248,8 @@ class Fold(Generic[State]):
         line = self.told[number]
         return self._corrected.get(line, self.events[line - 1])
 
-    def asked(self, ticket: Ticket, before: bytes, state: Any = None, draws: int = 0) -> Event:
-        """Return the event of a new ticket.
+    def asked(self, ticket: Ticket, before: bytes, state: Any = None, draws: int = 0) -> list[Event]:
+        """Return the event of a new ticket, after the event of its features if these are new.
 
         Parameters
         ----------
@@ -222,18 +263,30 @@ class Fold(Generic[State]):
             The number of draws of this estimate; 0 for none.
         """
         event: Event = {"event": "ask", "ticket": ticket.number}
+        arrays: list[Event] = []
         event["super_arm"] = self.choices.places(ticket.super_arm)
         if ticket.pulls != 1:
             event["pulls"] = ticket.pulls
         event |= self._propensity(ticket, state, draws)
         if ticket.context is not None:
-            parts = {name: getattr(ticket.context, name) for name in ticket.context.parts}
-            rows = {name: self._ordered(name).by_place(part).tolist() for name, part in parts.items()}
-            event["context"] = rows
+            rows = {name: self._ordered(name).by_place(part) for name, part in _parts(ticket.context)}
+            event["context"] = {name: part.tolist() for name, part in rows.items() if not is_large(part)}
+            if "features" in rows and is_large(rows["features"]):
+                array = self._array_of(ticket.context, rows["features"])
+                event["context"]["features"] = {"digest": array["digest"]}
+                arrays = [] if array["digest"] in self.arrays else [array]
         position = position_of(self.current.rng)
-        return event if pickle.dumps(position) == before else event | {"rng": position}
+        return [*arrays, event if pickle.dumps(position) == before else event | {"rng": position}]
+
+    def _array_of(self, context: Context, rows: AnyArray) -> Event:
+        """Return the event of the features of a context, which is often the one of the round before."""
+        if self._stored is None or self._stored[0] is not context:
+            self._stored = context, stored(rows)
+        return self._stored[1]
 
     def _propensity(self, ticket: Ticket, state: Any, draws: int) -> Event:
+        if self.current._cascades is not None:
+            return {}  # the choice also depends on the drawn outcomes
         if draws and not isinstance(self.policy, Explorer):
             # The draws are independent of those of the session, and the same in every process.
             rng = np.random.default_rng([zlib.crc32(self.current._id.encode()), ticket.number])
@@ -249,6 +302,8 @@ class Fold(Generic[State]):
         """Return the event of a report, of kind ``"tell"`` or ``"correct"``."""
         event: Event = {"event": kind, "ticket": number, "arms": self.arms.places(feedback.arms)}
         event["outcomes"] = feedback.outcomes.tolist()
+        if isinstance(feedback, CascadeFeedback):
+            event["cascade"] = listed_cascade(feedback, self.choices, self.arms)
         if not np.isnan(feedback.reward):
             event["reward"] = float(feedback.reward)
         for name in ("pulls", "squares", "costs", "used"):
@@ -259,6 +314,10 @@ class Fold(Generic[State]):
 
     def feedback(self, event: Event) -> Feedback:
         """Return the reported feedback, without the arms that the learner no longer has."""
+        network = getattr(self.policy.oracle, "network", None) if "cascade" in event else None
+        if network is not None:
+            seeds = self.tickets[event["ticket"]].super_arm
+            return read_cascade(event, seeds, network, self.choices, self.arms)
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
         if there.all() and event.keys() <= _PLAIN:  # the journal has validated it
@@ -270,7 +329,7 @@ class Fold(Generic[State]):
         if "used" in event:
             parts["used"] = np.array(event["used"], np.float64)
         elif "costs" in event and not there.all():  # the resources used by arms that are gone still count
-            ticket = self.tickets[event["ticket"]]
+            ticket = self.ticket(event["ticket"])
             parts["used"] = np.sum(event["costs"], axis=0) + (len(ticket) + ticket.gone - len(there))
         outcomes = np.array(event["outcomes"], np.float64)[there]
         return Feedback(arms[there], outcomes, reward=event.get("reward", float("nan")), **parts)
@@ -282,11 +341,26 @@ class Fold(Generic[State]):
     def _context(self, parts: dict[str, Any] | None) -> Context | None:
         if parts is None:
             return None
-        rows = {name: np.array(part) for name, part in parts.items()}
-        return Context(**{name: self._ordered(name).by_number(part) for name, part in rows.items()})
+        digest = parts["features"]["digest"] if type(parts.get("features")) is dict else None
+        if digest is not None and len(parts) == 1 and digest in self._contexts:
+            return self._contexts[digest]  # rounds with the same features share them
+        rows = {name: np.array(part) for name, part in parts.items() if type(part) is list}
+        if digest is not None:
+            rows["features"] = loaded(self.events[self.arrays[digest] - 1])
+        context = Context(**{name: self._ordered(name).by_number(part) for name, part in rows.items()})
+        if digest is not None and len(parts) == 1:
+            if len(self._contexts) >= _MOST_CONTEXTS:
+                self._contexts.clear()
+            self._contexts[digest] = context
+        return context
+
+
+def _parts(context: Context) -> list[tuple[str, AnyArray]]:
+    return [(name, getattr(context, name)) for name in context.parts]
 
 
 _TAKES = {
+    "array": Fold._array,
     "campaign": Fold._campaign,
     "changed": Fold._changed,
     "ask": Fold._ask,

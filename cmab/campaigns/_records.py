@@ -1,57 +1,112 @@
-"""The file of a campaign and its state in memory, which always agree."""
+"""The store of a campaign and its state in memory, which always agree."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar, cast
 
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
-from cmab.campaigns.journal import Journal
+from cmab.campaigns.stores._store import Overtaken, Store
 from cmab.policy import Policy
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def repeated(method: Function) -> Function:
+    """Decorate a method to start again if the connection was lost and other processes have added events."""
+
+    @functools.wraps(method)
+    def called(*args: Any, **named: Any) -> Any:
+        while True:
+            try:
+                return method(*args, **named)
+            except Overtaken:
+                continue
+
+    return cast(Function, called)
 
 
 class Records:
-    """A journal and the state from its events. Both change together or not at all."""
+    """A store and the state from its events. Both change together or not at all."""
 
-    def __init__(self, policy: Policy[Any], path: Any, *, is_same: bool) -> None:
-        self._policy, self.journal = policy, Journal(path)
-        self.fold = Fold(policy, self.journal.path, is_same=is_same)
+    def __init__(self, policy: Policy[Any], store: Store, *, is_same: bool) -> None:
+        self._policy, self.store = policy, store
+        self.fold = Fold(policy, store.where, is_same=is_same)
         self._is_whole = True
+        self._author: str | None = None
+        #: The events of the present batch, which are written together; None outside of batches.
+        self._batch: list[Event] | None = None
         self.lock = threading.RLock()
 
-    @property
-    def path(self) -> Path:
-        """The journal file."""
-        return self.journal.path
+    @contextmanager
+    def up_to_date(self, author: str | None = None) -> Iterator[Fold[Any]]:
+        """Lock the store, process the events that others have added, and yield the state."""
+        with self.lock, self.store.held(waiting=self._catch_up):
+            self._catch_up()
+            self._check_begun()
+            self._author = author
+            yield self.fold
 
     @contextmanager
-    def up_to_date(self) -> Iterator[Fold[Any]]:
-        """Lock the journal, process the events that others have added, and yield the state."""
-        with self.lock, self.journal.held():
-            if not self._is_whole:
-                # A call was interrupted between the change in memory and in the file: the file is valid.
-                self.journal.rewind()
-                self.fold = self._fold()
-            self._is_whole = False
-            if new := self.journal.read():
-                self.fold.extend(new)
-            if not self.fold.events:
-                raise ValueError(f"{self.path} must be the journal of a campaign, got an empty file")
-            self._is_whole = True
+    def readable(self) -> Iterator[Fold[Any]]:
+        """Process the events that others have added, and yield the state, which must not be changed."""
+        with self.lock, self.store.readable():
+            self._catch_up()
+            self._check_begun()
             yield self.fold
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Append the events of several actions at once: all of them or none."""
+        fold = self.fold
+        before, size, told = copy(fold.current), len(fold.events), len(fold.told)
+        self._batch = []
+        try:
+            yield
+            batch, self._batch = self._batch, None
+            if batch:
+                self._is_whole = False
+                fold.events.cut(size)
+                fold.events.extend(self.store.append(batch))
+                self._is_whole = True
+        except BaseException:
+            if self._is_whole:  # an action was refused: restore the state before the batch
+                fold.current = before
+                fold.forget(size, told)
+            raise
+        finally:
+            self._batch = None
+
+    def _catch_up(self) -> None:
+        """Process the events that others have added."""
+        if not self._is_whole:
+            # A call was interrupted between the change in memory and in the store: the store is valid.
+            self.store.rewind()
+            self.fold = self._fold()
+        self._is_whole = False
+        if new := self.store.read():
+            self.fold.extend(new)
+        self._is_whole = True
+
+    def _check_begun(self) -> None:
+        if not self.fold.events:
+            raise ValueError(f"{self.store.where} must be the journal of a campaign, got an empty file")
 
     def _fold(self) -> Fold[Any]:
         """Return an empty fold of the same policy."""
-        return Fold(self._policy, self.path, self.fold.present, is_same=self.fold.is_same)
+        return Fold(self._policy, self.store.where, self.fold.present, is_same=self.fold.is_same)
 
-    def act(self, event: Event | Callable[[Any], Event], act: Callable[..., Any], *arguments: Any) -> Any:
+    def act(
+        self, made: Event | Callable[[Any], list[Event]], act: Callable[..., Any], *arguments: Any
+    ) -> Any:
         """Call `act` on the session and append the event, or do neither.
 
-        The event can be a function of the result of `act`.
+        Instead of the event, `made` can be a function that returns events from the result of `act`.
         """
         self._is_whole = False
         try:
@@ -59,19 +114,29 @@ class Records:
         except Exception:
             self._is_whole = True  # a call of a session that raises has changed nothing
             raise
-        self.fold.events.append(self.journal.append(event(done) if callable(event) else event))
+        events = [self._signed(event) for event in (made(done) if callable(made) else [made])]
+        if self._batch is None:
+            events = self.store.append(events)
+        else:
+            self._batch += events
+        self.fold.note(events)
         self._is_whole = True
         return done
 
     def rewrite(self, event: Event) -> None:
         """Append an event that changes the past, after a replay with this event has succeeded."""
+        event = self._signed(event)
         changed_past = self._fold()
         changed_past.extend([*self.fold.events, event])
         self._is_whole = False
         # The event is updated in place, because the table of corrections refers to it as well.
-        changed_past.events[-1].update(self.journal.append(event))
+        changed_past.events[-1].update(*self.store.append([event]))
         self.fold, self._is_whole = changed_past, True
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event, author: str | None) -> None:
         """Append an event and process it."""
-        self.fold.extend([self.journal.append(event)])
+        self._author = author
+        self.fold.extend(self.store.append([self._signed(event)]))
+
+    def _signed(self, event: Event) -> Event:
+        return event if self._author is None else event | {"author": self._author}

@@ -14,8 +14,11 @@ from cmab.saving._generators import check_position, generator_from
 from cmab.validation import shown
 
 Event = dict[str, Any]
-#: Format 2 adds the seed sequence of the generator, and the times of a ticket never decrease.
-FORMATS = (1, 2)
+#: Format 2 adds the seed sequence of the generator, and the times of a ticket never decrease. Format 3 adds
+#: arrays, authors and expired tickets.
+FORMATS = (1, 2, 3)
+_LONGEST_AUTHOR = 200
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DEEPEST_NAME = 50
 _NUMBERS = ({int}, {float}, {int, float}, set[type]())
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", re.ASCII)
@@ -73,6 +76,25 @@ def _are_finite(values: Any) -> bool:
 
 def _are_features(rows: Any) -> bool:
     return type(rows) is list and all(map(_are_finite, rows)) and len(set(map(len, rows))) <= 1
+
+
+def _are_features_or_digest(part: Any) -> bool:
+    if type(part) is dict:
+        return part.keys() == {"digest"} and _is_digest(part["digest"])
+    return _are_features(part)
+
+
+def _is_digest(value: Any) -> bool:
+    return type(value) is str and bool(_DIGEST.fullmatch(value))
+
+
+def _is_shape(value: Any) -> bool:
+    return type(value) is list and len(value) == 2 and all(map(_is_count, value))
+
+
+def is_author(value: Any) -> bool:
+    """Return whether a value can be the author of an event: a printable string that is not too long."""
+    return type(value) is str and 0 < len(value) <= _LONGEST_AUTHOR and value.isprintable()
 
 
 def _is_table(rows: Any) -> bool:
@@ -150,10 +172,21 @@ def _is_possible(check: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 _CONTEXT: dict[str, Callable[[Any], bool]] = {
     "available": lambda values: type(values) is list and set(map(type, values)) <= {bool},
-    "features": _are_features,
+    "features": _are_features_or_digest,
     "values": _are_finite,
     "costs": _are_finite,
 }
+
+
+def _is_cascade(parts: Any) -> bool:
+    if type(parts) is not dict or not {"joined", "known"} <= parts.keys() <= _CASCADE:
+        return False
+    if not all(map(_are_integers, parts.values())):
+        return False
+    return len(parts["known"]) == 2 and len(parts.get("steps", parts["joined"])) == len(parts["joined"])
+
+
+_CASCADE = {"joined", "known", "steps", "unseen", "live", "dead"}
 _COUNT = Entry(_is_count, "an integer of at least 0")
 _LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line (an integer from 1)")
 _PLACES = Entry(_are_integers, "a list of integers")
@@ -164,6 +197,15 @@ _TEXT = Entry(lambda value: type(value) is str and 0 < len(value) <= 64, "a stri
 _ANY = {
     "event": Entry(bool, "a string"),
     "at": Entry(_is_time, "a time such as 2026-01-31T12:00:00.000+00:00"),
+}
+_ALWAYS_OPTIONAL = {
+    "author": Entry(is_author, f"a printable string of 1 to {_LONGEST_AUTHOR} characters"),
+}
+_ARRAY = {
+    "digest": Entry(_is_digest, "a SHA-256 hash of 64 hexadecimal digits"),
+    "type": Entry(lambda value: value in ("<f8", "<f4"), "'<f8' or '<f4'"),
+    "shape": Entry(_is_shape, "two integers of at least 0"),
+    "data": Entry(lambda value: type(value) is str, "a string in base64"),
 }
 _MADE_OF = {
     "arms": Entry(_is_fingerprint("n_arms", int), "a description of base arms with n_arms"),
@@ -180,6 +222,7 @@ _BESIDES = {
     "squares": Entry(_are_finite, "a list of finite numbers"),
     "costs": _TABLE,
     "used": _OUTCOMES,
+    "cascade": Entry(_is_cascade, "joined, steps, unseen, live, dead and known (lists of integers)"),
 }
 _BEGINNING = {
     "format": Entry(_is_count, "an integer"),
@@ -192,7 +235,9 @@ _ASKED = {
     "propensity": Entry(lambda value: _is_number(value) and 0 <= value <= 1, "a number in [0, 1]"),
     "by_position": Entry(_are_chances, "a list of numbers in [0, 1]"),
     "draws": Entry(lambda value: type(value) is int and value >= 0, "an integer of at least 0"),
-    "context": Entry(_is_context, "available (flags), features (rows), values or costs (finite numbers)"),
+    "context": Entry(
+        _is_context, "available (flags), features (rows or digest), values or costs (finite numbers)"
+    ),
     "rng": Entry(_is_possible(check_position), "a possible state of a generator"),
 }
 
@@ -204,10 +249,11 @@ _ENTRIES = {
     "ask": ({"ticket": _COUNT, "super_arm": _PLACES}, _ASKED),
     "tell": (_REPORT, _BESIDES),
     "correct": (_REPORT | {"line": _LINE}, _BESIDES),
-    "cancel": ({"ticket": _COUNT}, {}),
+    "cancel": ({"ticket": _COUNT}, {"expired": Entry(lambda value: value is True, "true")}),
+    "array": (_ARRAY, {}),
     "undo": ({"line": _LINE}, {}),
 }
-_ALL = {kind: _ANY | needed | optional for kind, (needed, optional) in _ENTRIES.items()}
+_ALL = {kind: _ANY | _ALWAYS_OPTIONAL | needed | optional for kind, (needed, optional) in _ENTRIES.items()}
 #: The same entries, in the form that is fast to compare with every line of a journal.
 _KINDS = {
     kind: ({*_ANY, *needed}, {name: entry.accepts for name, entry in _ALL[kind].items()})

@@ -37,6 +37,8 @@ def feedback_of(
         raise ValueError(
             f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
         )
+    if outcomes is None and not seen and not np.isnan(reward):
+        return Feedback([], [], reward=reward)  # only the reward is known
     if (outcomes is None) == (not seen):
         given = (
             f"both outcomes and {', '.join(seen)}"
@@ -51,7 +53,7 @@ def feedback_of(
         if isinstance(fold.policy, Explorer):
             raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
         told: Feedback = fold.policy.oracle.feedback_of(of.super_arm, **seen)
-        return told if np.isnan(reward) else Feedback(told.arms, told.outcomes, reward=reward)
+        return told if np.isnan(reward) else told.with_reward(reward)
     if isinstance(outcomes, Feedback):
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
@@ -125,7 +127,7 @@ def pending_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ti
         number = ticket.number if isinstance(ticket, Ticket) else ticket
         if not isinstance(number, int) or number not in fold.told:
             raise
-        if isinstance(ticket, Ticket) and ticket.session != fold.tickets[number].session:
+        if isinstance(ticket, Ticket) and ticket.session != fold.ticket(number).session:
             raise
     raise ValueError(
         f"ticket must be pending, got {number}, which was reported before; correct() replaces its report"
@@ -142,7 +144,7 @@ def told_ticket(fold: Fold[Any], ticket: Request | Ticket | int | None) -> Ticke
     if number not in fold.told:
         why = ", which is still pending; tell() reports it" if number in fold.current.pending else ""
         raise ValueError(f"ticket must be one that was reported, got {shown(number)}{why}")
-    of = fold.tickets[number]
+    of = fold.ticket(number)
     if isinstance(ticket, Ticket) and ticket.session != of.session:
         raise ValueError(f"ticket must be of this campaign, got number {number} of another one")
     return of

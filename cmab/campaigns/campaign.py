@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from copy import copy
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
-from cmab.campaigns._admission import admit, beginning, changed, learner_of
-from cmab.campaigns._records import Records
+from cmab.campaigns._admission import admit, beginning, changed, checked_author, learner_of
+from cmab.campaigns._expiry import age, older
+from cmab.campaigns._fold import Fold
+from cmab.campaigns._records import Records, repeated
 from cmab.campaigns._rows import last_to_undo, row_of
 from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
 from cmab.campaigns.request import Request
+from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.context import Context
 from cmab.feedback import Feedback
@@ -29,7 +33,7 @@ from cmab.seeding import Seed, root
 from cmab.session import Session
 from cmab.spelling import names_arguments
 from cmab.ticket import Ticket
-from cmab.validation import check_flag, integer, real
+from cmab.validation import check_flag, integer, real, shown
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -39,19 +43,21 @@ _NONE = float("nan")
 class Campaign:
     """A `Session` that identifies arms by name and records every event in a journal.
 
-    Each `ask`, `tell`, `cancel`, `correct` and `undo` appends one line to the journal file, and the line is
-    on the disk before the call returns. To continue after a crash or a restart, construct the campaign again
-    with the same file. Several processes and threads can use the same file at the same time: each call locks
-    the file and first reads the events that other processes have added.
+    Each `ask`, `tell`, `cancel`, `correct` and `undo` appends an event to a file or a database, and the event
+    is on the disk before the call returns. To continue after a crash or a restart, construct the campaign
+    again with the same `where`. Several processes and threads can use the same campaign at the same time:
+    each call locks it and first reads the events that other processes have added.
 
     Parameters
     ----------
     learner : Policy, Explorer or Oracle
         The learner. For an oracle, a new campaign uses `AdaptiveCTS` with the bounded interval `support`, or
         with [0, 1]. Journals of version 0.1, whose default was `CTS`, continue with `CTS`.
-    path : str or path-like
-        The journal file. If it does not exist, the campaign creates it. A relative path is resolved against
-        the current folder once, when the campaign is constructed.
+    where : str or path-like
+        The path of a journal file; or the path of a SQLite file, which ends with ``.db``, ``.sqlite`` or
+        ``.sqlite3``, or is written as ``"sqlite:///PATH#NAME"``. If the file or the campaign `NAME` in it
+        does not exist, it is created. A relative path is resolved against the current folder once, when the
+        campaign is constructed.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
         The seed of a new campaign. An existing journal contains the state of its own generator, so `rng` has
         no effect on it. If `rng` is a generator, the campaign copies its state and does not advance it.
@@ -69,6 +75,14 @@ class Campaign:
         from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
         then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are logged.
+    expires : datetime.timedelta or int, optional
+        The age at which a ticket without a report is cancelled: a time, or a number of tickets that were
+        issued after it. Each ask first cancels the tickets that have reached this age; the next report of
+        such a ticket is rejected. `undo` does not take back these cancellations. If omitted, tickets do not
+        expire.
+    author : str, optional
+        The name that each event of this campaign contains, for example of a person or a worker. `history`
+        returns it. `signed` returns the campaign with another author.
 
     Raises
     ------
@@ -102,60 +116,70 @@ class Campaign:
     def __init__(
         self,
         learner: Policy[Any] | Oracle,
-        path: str | os.PathLike[str],
+        where: str | os.PathLike[str],
         *,
         rng: Seed = None,
         support: tuple[float, float] | None = None,
         accept_changes: bool = False,
         propensity_draws: int = 0,
+        expires: timedelta | int | None = None,
+        author: str | None = None,
     ) -> None:
-        self.policy = learner_of(learner, path, support)
+        self.policy = learner_of(learner, where, support)
+        self._expires, self._author = age("expires", expires), checked_author(author)
         self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
-        self._records = Records(self.policy, path, is_same=not accept_changes)
-        is_there = self._records.path.exists()
+        store = store_of(where)
+        self._records = Records(self.policy, store, is_same=not accept_changes)
+        is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
-        with self._records.journal.held(create=True):
+        with store.held(create=True):
             fold = self._records.fold
-            if events := self._records.journal.read():
+            if events := store.read():
                 admit(fold, events, support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
             else:
-                self._records.append(first or beginning(fold, generator, support))
+                self._records.append(first or beginning(fold, generator, support), self._author)
             now = changed(fold)
             is_new = any(now.get(key) != of for key, of in fold.described.items())
             if now["choices"] or now["names"] or is_new:
-                self._records.append(now)
+                self._records.append(now, self._author)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same file.
         same = self._records.fold.is_same
-        made = partial(Campaign, accept_changes=not same, propensity_draws=self._draws)
-        return made, (self.policy, str(self._records.path))
+        made = partial(
+            Campaign,
+            accept_changes=not same,
+            propensity_draws=self._draws,
+            expires=self._expires,
+            author=self._author,
+        )
+        return made, (self.policy, self._records.store.address)
 
     def __repr__(self) -> str:
-        return f"Campaign({self.policy!r}, {str(self._records.path)!r})"
+        return f"Campaign({self.policy!r}, {self._records.store.where!r})"
 
     @property
     def pending(self) -> tuple[int, ...]:
         """The numbers of the pending tickets, which have no reported feedback."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.pending
 
     @property
     def is_done(self) -> bool:
         """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.is_done
 
     @property
     def session(self) -> Session[Any]:
         """A copy of the current session, which identifies arms by number."""
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return copy(fold.current)
 
     def recommend(self) -> list[Hashable]:
@@ -166,9 +190,10 @@ class Campaign:
         TypeError
             If the policy is not an `Explorer`.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return [fold.arms.own[arm] for arm in fold.current.recommend()]
 
+    @repeated
     def ask(
         self, context: Context | None = None, *, available: Collection[Hashable] | None = None
     ) -> Request:
@@ -188,20 +213,73 @@ class Campaign:
         TypeError
             If `context` is not a `Context`.
         """
-        with self._records.up_to_date() as fold:
-            session = fold.current
-            if available is not None:
-                context = restricted(fold, context, available)
-            before = pickle.dumps(position_of(session.rng))
-            draws = self._draws
-            event = partial(
-                fold.asked, before=before, state=copied(session.state) if draws else None, draws=draws
-            )
-            ticket: Ticket = self._records.act(event, session.ask, context)
-            fold.tickets[ticket.number] = session._open[ticket.number]
-            names = map(fold.choices.own.__getitem__, ticket.super_arm.tolist())
-            return Request(ticket.number, tuple(names), ticket)
+        with self._records.up_to_date(self._author) as fold:
+            if self._expires is None or not older(fold, self._expires):
+                return self._asked(fold, context, available)
+            with self._records.together():
+                self._expire(fold)
+                return self._asked(fold, context, available)
 
+    @repeated
+    def ask_many(
+        self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
+    ) -> list[Request]:
+        """Return `n` requests at once, which is faster than `n` calls of `ask`.
+
+        The requests are those of `n` calls of `ask` one after the other. They are written to the disk
+        together: if the call raises an error, none of them was issued.
+
+        Parameters
+        ----------
+        n : int
+            The number of requests, at least 1.
+        context, available
+            As in `ask`, for all of these requests.
+
+        Raises
+        ------
+        ValueError
+            As in `ask`, or if `n` is not a positive integer.
+        TypeError
+            As in `ask`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
+        ...     first, second = campaign.ask_many(2)
+        ...     campaign.tell_many([{"ticket": one, "outcomes": {0: 1.0}} for one in (first, second)])
+        ...     campaign.session.state.counts
+        array([2, 0, 0, 0, 0])
+        """
+        n = integer("n", n, 1)
+        with self._records.up_to_date(self._author) as fold, self._records.together():
+            self._expire(fold)
+            return [self._asked(fold, context, available) for _ in range(n)]
+
+    def _asked(
+        self, fold: Fold[Any], context: Context | None, available: Collection[Hashable] | None
+    ) -> Request:
+        session = fold.current
+        if available is not None:
+            context = restricted(fold, context, available)
+        before = pickle.dumps(position_of(session.rng))
+        draws = self._draws
+        made = partial(fold.asked, before=before, state=copied(session.state) if draws else None, draws=draws)
+        ticket: Ticket = self._records.act(made, session.ask, context)
+        names = map(fold.choices.own.__getitem__, ticket.super_arm.tolist())
+        return Request(ticket.number, tuple(names), ticket)
+
+    def _expire(self, fold: Fold[Any]) -> None:
+        """Cancel the tickets that have expired."""
+        for number in [] if self._expires is None else older(fold, self._expires):
+            event = {"event": "cancel", "ticket": number, "expired": True}
+            self._records.act(event, fold.current.cancel, number)
+
+    @repeated
     def tell(
         self,
         outcomes: Told | None = None,
@@ -237,36 +315,149 @@ class Campaign:
         TypeError
             If `outcomes` is not a mapping, a list of pairs or a `Feedback`.
         """
-        with self._records.up_to_date() as fold:
-            of = pending_ticket(fold, ticket)
-            feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
-            try:
-                self._records.act(fold.reported("tell", of.number, feedback), fold.current.tell, feedback, of)
-            except StrangeArms as error:
-                raise by_name(fold, of, error) from None
-            fold.told[of.number] = len(fold.events)
+        with self._records.up_to_date(self._author) as fold:
+            self._report(fold, outcomes, ticket, reward=reward, costs=costs, **seen)
 
-    def cancel(self, ticket: Request | Ticket | int) -> None:
-        """Close a ticket without feedback; the policy learns nothing from it.
+    @repeated
+    def tell_many(self, reports: Iterable[Mapping[str, Any]]) -> None:
+        """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
 
-        Use this if the super arm was not played, or if its feedback will never arrive.
+        The reports are written to the disk together. If one of them is invalid, the campaign takes none.
 
         Parameters
         ----------
-        ticket : Request, Ticket or int
-            The request, its ticket or its number.
+        reports : iterable of mappings
+            The arguments of `tell` for each report, by name, such as
+            ``{"ticket": 3, "outcomes": {"Ann": 1.0}}``.
 
         Raises
         ------
         ValueError
-            As in `Session.cancel`.
-        """
-        with self._records.up_to_date() as fold:
-            if ticket is None:
-                raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            of = pending_ticket(fold, ticket)
-            self._records.act({"event": "cancel", "ticket": of.number}, fold.current.cancel, of)
+            As in `tell`. The message starts with the number of the first invalid report, from 1.
+        TypeError
+            As in `tell`, or if a report is not a mapping.
 
+        Examples
+        --------
+        The example of `ask_many` uses both methods.
+
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
+        ...     requests = campaign.ask_many(3)
+        ...     campaign.tell_many([{"ticket": each, "outcomes": {}, "reward": 1.0} for each in requests])
+        ...     campaign.pending
+        ()
+        """
+        listed = list(reports)
+        for report in listed:
+            if not isinstance(report, Mapping):
+                raise TypeError(f"reports must be mappings of arguments of tell, got {shown(report)}")
+        with self._records.up_to_date(self._author) as fold, self._records.together():
+            for place, report in enumerate(listed, 1):
+                try:
+                    self._report(fold, **report)
+                except (TypeError, ValueError) as error:
+                    kind = TypeError if isinstance(error, TypeError) else ValueError
+                    raise kind(f"report {place}: {error}") from None
+
+    def _report(
+        self,
+        fold: Fold[Any],
+        outcomes: Told | None = None,
+        ticket: Request | Ticket | int | None = None,
+        *,
+        reward: float = _NONE,
+        costs: Mapping[Any, Any] | None = None,
+        **seen: Any,
+    ) -> None:
+        of = pending_ticket(fold, ticket)
+        feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
+        try:
+            self._records.act(fold.reported("tell", of.number, feedback), fold.current.tell, feedback, of)
+        except StrangeArms as error:
+            raise by_name(fold, of, error) from None
+
+    @repeated
+    def cancel(
+        self,
+        ticket: Request | Ticket | int | None = None,
+        *,
+        older_than: timedelta | int | None = None,
+    ) -> tuple[int, ...]:
+        """Close tickets without feedback; the policy learns nothing from them.
+
+        Use this if a super arm was not played, or if its feedback will never arrive.
+
+        Parameters
+        ----------
+        ticket : Request, Ticket or int, optional
+            The request, its ticket or its number.
+        older_than : datetime.timedelta or int, optional
+            Instead of `ticket`: cancel all pending tickets of at least this age. The age is a time, or the
+            number of tickets that were issued after a ticket.
+
+        Returns
+        -------
+        tuple of int
+            The numbers of the cancelled tickets.
+
+        Raises
+        ------
+        ValueError
+            As in `Session.cancel`; or if neither or both of `ticket` and `older_than` are given.
+        """
+        limit = age("older_than", older_than)
+        if ticket is None and limit is None:
+            raise ValueError("ticket must be a Request, a Ticket or its number, got None")
+        if ticket is not None and limit is not None:
+            raise ValueError("one of ticket and older_than must be given, got both")
+        with self._records.up_to_date(self._author) as fold:
+            numbers = [pending_ticket(fold, ticket).number] if limit is None else older(fold, limit)
+            with self._records.together():
+                for number in numbers:
+                    event = {"event": "cancel", "ticket": number}
+                    self._records.act(event, fold.current.cancel, number)
+            return tuple(numbers)
+
+    def signed(self, author: str | None) -> Campaign:
+        """Return this campaign with another author of further events.
+
+        Both objects share the state and the connection, so that a server can use one for each user.
+
+        Parameters
+        ----------
+        author : str or None
+            The name that each further event contains; None for no name.
+
+        Raises
+        ------
+        ValueError
+            If `author` is not a printable string of 1 to 200 characters.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
+        ...     request = campaign.signed("Ann").ask()
+        ...     campaign.history()[-1]["author"]
+        'Ann'
+        """
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _author=checked_author(author))
+        return other
+
+    def close(self) -> None:
+        """Close the connection to a database; the next call opens it again."""
+        with self._records.lock:
+            self._records.store.close()
+
+    @repeated
     def correct(
         self,
         outcomes: Told | None = None,
@@ -293,7 +484,7 @@ class Campaign:
         ValueError
             As in `tell`, or if no feedback has been reported for the ticket.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.up_to_date(self._author) as fold:
             of = told_ticket(fold, ticket)
             feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
             try:
@@ -303,6 +494,7 @@ class Campaign:
             event = fold.reported("correct", of.number, feedback)
             self._records.rewrite(event | {"line": fold.told[of.number]})
 
+    @repeated
     def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
 
@@ -315,7 +507,7 @@ class Campaign:
         """
         with self._records.lock:
             known = len(self._records.fold.events)
-            with self._records.up_to_date() as fold:
+            with self._records.up_to_date(self._author) as fold:
                 if len(fold.events) != known:
                     raise ValueError(
                         "undo must take back an event that this campaign has read, got newer events of"
@@ -334,9 +526,10 @@ class Campaign:
         -------
         list of dict
             One dictionary for each event. It has ``line`` (the line number in the file), ``event`` (the
-            kind), ``at`` (the time in UTC), ``undone``, and the contents of the event.
+            kind), ``at`` (the time in UTC), ``undone``, ``author`` if the event has one, and the contents of
+            the event.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
 
     def regret_bound(
@@ -361,7 +554,7 @@ class Campaign:
         ValueError
             As in `Session.regret_bound`.
         """
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return fold.current.regret_bound(
                 delta=delta, reward_range=reward_range, independent=independent, rng=rng
             )
@@ -381,7 +574,7 @@ class Campaign:
             If `delta` is out of its range.
         """
         level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
-        with self._records.up_to_date() as fold:
+        with self._records.readable() as fold:
             return summary_of(fold, level)
 
     def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:

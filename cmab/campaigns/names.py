@@ -77,6 +77,10 @@ class Names:
         """Return the number of the entry at each of these places; -1 if the learner no longer has it."""
         return np.array([self._numbers[place] for place in places], np.int64)
 
+    def numbers_from(self, place: int) -> IntArray:
+        """Return the numbers of the names with this place or a later one, or with none."""
+        return np.flatnonzero((self._places >= place) | (self._places < 0))
+
     def by_place(self, values: AnyArray) -> AnyArray:
         """Reorder an array of the learner by place; places that the learner does not have become zeros."""
         rows = np.zeros((len(self._numbers), *values.shape[1:]), values.dtype)

@@ -8,6 +8,8 @@ from datetime import datetime
 
 import numpy as np
 
+from cmab.arrays import AnyArray
+from cmab.campaigns._arrays import loaded
 from cmab.campaigns._fold import rewritten
 from cmab.campaigns._schema import Event
 from cmab.campaigns.journal import events
@@ -16,24 +18,24 @@ from cmab.campaigns.names import read
 from cmab.context import Context
 
 
-def read_journal(path: str | os.PathLike[str]) -> Log:
+def read_journal(where: str | os.PathLike[str]) -> Log:
     """Return the rounds of a campaign's journal by name, after all undos and corrections.
 
-    The function needs no learner, and it neither locks nor writes the file. You can call it while a campaign
-    uses the journal.
+    The function needs no learner, and it neither locks nor writes the file or the database. You can call it
+    while a campaign uses the journal.
 
     Parameters
     ----------
-    path : str or path-like
-        The journal file of a `Campaign`.
+    where : str or path-like
+        The path or the URL of a `Campaign`.
 
     Raises
     ------
     ValueError
-        If a line is damaged or cannot follow the lines before it, or if the file is not a journal (for
-        example, if it is empty).
+        If a line is damaged or cannot follow the lines before it, or if there is no campaign (for example,
+        if the file is empty).
     OSError
-        If the file cannot be read.
+        If the file or the database cannot be read.
 
     Examples
     --------
@@ -52,7 +54,8 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
     asked: dict[int, Event] = {}
     told: dict[int, Event] = {}
     cancelled = set()
-    lines = events(path)
+    arrays: dict[str, AnyArray] = {}
+    lines = events(where)
     undone, corrected = rewritten(lines)
     for line, event in enumerate(lines, 1):
         kind = event["event"]
@@ -62,6 +65,8 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
             choices += map(read, event["choices"])
             arms += map(read, event["names"])
             versions += [event["versions"]] if event["versions"] not in versions[-1:] else []
+        elif kind == "array":
+            arrays[event["digest"]] = loaded(event)
         elif kind == "ask":
             asked[event["ticket"]] = event
         elif kind == "tell":
@@ -69,20 +74,30 @@ def read_journal(path: str | os.PathLike[str]) -> Log:
         else:
             cancelled.add(event["ticket"])
     rounds = [
-        _round(event, told.get(number), "cancelled" if number in cancelled else "pending", choices, arms)
+        _round(
+            event, told.get(number), "cancelled" if number in cancelled else "pending", choices, arms, arrays
+        )
         for number, event in asked.items()
     ]
     return Log(rounds, choices=choices, arms=arms, versions=versions)
 
 
 def _round(
-    asked: Event, told: Event | None, untold: str, choices: list[Hashable], arms: list[Hashable]
+    asked: Event,
+    told: Event | None,
+    untold: str,
+    choices: list[Hashable],
+    arms: list[Hashable],
+    arrays: dict[str, AnyArray],
 ) -> LoggedRound:
     outcomes: dict[Hashable, float] = {}
     if told is not None:
         names = [arms[place] for place in told["arms"]]
         outcomes = dict(zip(names, told["outcomes"], strict=True))
-    parts = {name: np.array(part) for name, part in asked.get("context", {}).items()}
+    parts = {
+        name: arrays[part["digest"]] if type(part) is dict else np.array(part)
+        for name, part in asked.get("context", {}).items()
+    }
     return LoggedRound(
         number=asked["ticket"],
         state=untold if told is None else "told",

@@ -14,6 +14,7 @@ import numpy as np
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
+from cmab.cascades.cascade import CascadeFeedback
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -203,7 +204,8 @@ def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
     """Return the arm statistics of all reports. The state of the policy may have any other form."""
     seen = ArmStatistics.empty(len(fold.arms.own))
     for event in tells:
-        seen.update(fold.feedback(event))
+        told = fold.feedback(event)
+        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
     return seen
 
 
@@ -222,7 +224,7 @@ def _people(fold: Fold[Any], stats: ArmStatistics) -> tuple[Person, ...]:
     """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
     if not fold.tie_names:
         return ()
-    asked = Counter(entry for number in fold.told for entry in fold.tickets[number].super_arm.tolist())
+    asked = Counter(entry for number in fold.told for entry in fold.ticket(number).super_arm.tolist())
     tails = np.array([fold.choices.number[tail] for tail, *_ in fold.tie_names], np.int64)
     tried = np.bincount(tails, stats.counts, len(fold.choices.own))
     carried = np.bincount(tails, stats.counts * stats.means, len(fold.choices.own))

@@ -311,6 +311,14 @@ class Oracle(ABC):
         return None
 
     @property
+    def network(self) -> Any:
+        """The graph as (tails, heads, number of nodes) if arm i is its arc i in cascades; None by default.
+
+        A session needs it to learn from reports of who joined a cascade.
+        """
+        return None
+
+    @property
     def sign(self) -> float:
         """1 if rewards are maximised, -1 if costs are minimised."""
         return 1.0 if self.sense == "max" else -1.0

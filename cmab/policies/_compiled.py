@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.cascades.prior import BetaPrior
 from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
@@ -55,6 +56,26 @@ class CompiledIndexPolicy(IndexPolicy):
     def learning_rule(self) -> Any:
         """Return the ``learn_kernel`` that updates the memory, or None (default) without a memory."""
         return None
+
+    def beta_prior(self) -> BetaPrior | None:
+        """Return the prior of the means if the policy draws them from Beta posteriors; None (default) if not.
+
+        A session then learns from reports with hidden outcomes: it draws the outcomes from their posterior,
+        and the policy chooses with the state of `completed`.
+        """
+        return None
+
+    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+        """Return a state with further outcomes 1 and 0 of each arm.
+
+        Parameters
+        ----------
+        state : ArmStatistics
+            The state with the observed outcomes; it is not changed.
+        won, lost : FloatArray, shape (n_arms,)
+            The numbers of further outcomes 1 and 0 of each arm.
+        """
+        return state.with_coins(won, lost, state.memory)
 
     def kernel(self) -> Kernel:
         """Return the compiled index rule with the learning rule, if there is one."""

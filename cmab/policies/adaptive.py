@@ -9,10 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.cascades.prior import BetaPrior
 from cmab.declared import interval
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels, pack_grid
+from cmab.policies.hierarchical import MEANS, WEIGHTS, completed_memory, grid_prior, group_labels, pack_grid
+from cmab.statistics import ArmStatistics
+
+_LEAST = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,19 @@ class AdaptiveCTS(CompiledIndexPolicy):
         """Return equal weights for all points of the grid of each group, and no outcomes."""
         n_groups, n_points = int(self._reals[2]), int(self._reals[3])
         return np.concatenate([np.ones(n_groups * n_points), np.zeros(2 * self.oracle.n_arms)])
+
+    def beta_prior(self) -> BetaPrior | None:
+        return grid_prior(self.support, self._reals, self.oracle.n_arms)
+
+    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+        completed = state.with_coins(won, lost, state.memory)
+        memory = completed_memory(self.beta_prior(), completed)
+        n_groups, n_points = int(self._reals[2]), int(self._reals[3])
+        logs = memory[: n_groups * n_points].reshape(n_groups, n_points)
+        # The rule reads weights, whose scale does not matter, and multiplies them, so none may be 0.
+        logs[:] = np.maximum(np.exp(logs - logs.max(axis=1, keepdims=True)), _LEAST)
+        completed.memory[:] = memory
+        return completed
 
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.cascades.prior import BetaPrior
 from cmab.declared import interval, one_of
 from cmab.guards import Takes
 from cmab.oracle import Oracle
@@ -109,6 +110,14 @@ class HierarchicalCTS(CompiledIndexPolicy):
         n_groups, n_points = self._sizes()
         return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
 
+    def beta_prior(self) -> BetaPrior | None:
+        return grid_prior(self.support, self._reals, self.oracle.n_arms)
+
+    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+        completed = state.with_coins(won, lost, state.memory)
+        completed.memory[:] = completed_memory(self.beta_prior(), completed)
+        return completed
+
     def parameters(self) -> FloatArray:
         low, high = self.support
         means = vector(
@@ -145,6 +154,23 @@ class HierarchicalCTS(CompiledIndexPolicy):
 
     def _labels(self) -> IntArray:
         return group_labels(self.oracle, self.groups)
+
+
+def grid_prior(support: tuple[float, float], reals: FloatArray, n_arms: int) -> BetaPrior | None:
+    """Return the grid of priors in the parameters of a rule, or None if the support is not [0, 1]."""
+    n_points = int(reals[3])
+    wins, losses = np.split(reals[4 : 4 + 2 * n_points], 2)
+    groups = reals[4 + 2 * n_points : 4 + 2 * n_points + n_arms].astype(np.int64)
+    return BetaPrior(wins, losses, groups) if tuple(support) == (0.0, 1.0) else None
+
+
+def completed_memory(prior: BetaPrior | None, stats: ArmStatistics) -> FloatArray:
+    """Return the log weights of the grid of each group, the sums of outcomes, and their numbers."""
+    if prior is None:
+        raise ValueError("support must be (0, 1) for further outcomes 0 and 1")
+    tried = stats.counts.astype(np.float64)
+    won = tried * stats.means
+    return np.concatenate([prior.log_weights(won, tried - won).ravel(), won, tried])
 
 
 def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:

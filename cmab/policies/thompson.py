@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.cascades.prior import BetaPrior
 from cmab.declared import interval, one_of
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
@@ -92,6 +93,10 @@ class CTS(CompiledIndexPolicy):
         from cmab.policies._kernels_thompson import thompson_indices
 
         return thompson_indices
+
+    def beta_prior(self) -> BetaPrior | None:
+        wins, losses = np.split(self._reals[2:], 2)
+        return BetaPrior(wins, losses) if self.support == (0.0, 1.0) else None
 
     def parameters(self) -> FloatArray:
         return pack_beta(self.oracle, self.support, self.prior_mean, self.prior_weight)

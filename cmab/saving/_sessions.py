@@ -58,8 +58,9 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
     if header["format"] not in _FORMATS:
         raise ValueError(f"its format must be one of {_FORMATS}, got {shown(header['format'])}")
     known = {*_SAID, *present} - ({"is_learned"} if header["format"] < _FORMAT else set())
-    # Files of earlier versions lack the record of rewards and unreported outcomes.
-    known = known | ({"played"} & set(header))
+    # Files of earlier versions lack the record of rewards and unreported outcomes. Only sessions with hidden
+    # outcomes have the entry for them.
+    known = known | ({"played", "cascades"} & set(header))
     if set(header) != known:
         strange = sorted(set(header) ^ known)
         raise ValueError(

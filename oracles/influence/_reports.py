@@ -40,10 +40,10 @@ def feedback_of_ties(
         raise ValueError(
             "carried must be left out under linear thresholds, where several ties together make a person join"
         )
-    active, hidden = _flags(oracle, "joined", joined), _flags(oracle, "unseen", unseen)
+    active, hidden = node_flags(oracle, "joined", joined), node_flags(oracle, "unseen", unseen)
     active[seeds] = True
     live = np.zeros(oracle.n_arms, np.bool_)
-    live[_numbers("carried", carried, graph.arc_numbers)] = True
+    live[numbers_of("carried", carried, graph.arc_numbers)] = True
     strange = np.flatnonzero(live & ~(active[graph.tails] & active[graph.heads]))
     if len(strange):
         edge = graph.arc_labels[int(strange[0])]
@@ -53,7 +53,7 @@ def feedback_of_ties(
     if isinstance(joined, Mapping):
         _check_steps(oracle, _steps_of(oracle, seeds, joined), live, usable)
     arms = np.flatnonzero(active[graph.tails] & ~hidden[graph.tails])
-    return Feedback(arms, live[arms].astype(np.float64), reward=_worth(oracle, active))
+    return Feedback(arms, live[arms].astype(np.float64), reward=worth_of(oracle, active))
 
 
 def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable: BoolArray) -> None:
@@ -99,7 +99,7 @@ def _steps_of(oracle: Spreading, seeds: IntArray, joined: Mapping[Hashable, int]
     """Return the step in which each node joined; the seeds join in step 0."""
     since, last = np.full(oracle.graph.n_nodes, _NEVER), oracle.graph.n_nodes - 1
     steps = [integer(f"the step of {name!r}", step, 0, last) for name, step in joined.items()]
-    since[_numbers("joined", joined, oracle.graph.node_numbers)] = steps
+    since[numbers_of("joined", joined, oracle.graph.node_numbers)] = steps
     if (since[seeds] > 0).any() or (np.delete(since, seeds) == 0).any():
         raise ValueError(
             f"only the seeds may join in step 0; other people join from step 1 on, got {shown(joined)}"
@@ -111,18 +111,12 @@ def _steps_of(oracle: Spreading, seeds: IntArray, joined: Mapping[Hashable, int]
 def feedback_of_steps(
     oracle: Spreading,
     seeds: IntArray,
-    joined: Collection[Hashable] | Mapping[Hashable, int],
+    joined: Mapping[Hashable, int],
     unseen: Collection[Hashable],
 ) -> Feedback:
     """Return the outcomes of the edges that were alone in trying their head in a step."""
     graph = oracle.graph
-    if not isinstance(joined, Mapping):
-        raise ValueError(
-            "joined must give the step of each person, such as {name: 1}, unless carried is given,"
-            f" got {shown(joined)}. If you know neither steps nor edges, tell {{}} with the number of"
-            " people who joined, including the seeds, as the reward: no edge is updated"
-        )
-    hidden, since = _flags(oracle, "unseen", unseen), _steps_of(oracle, seeds, joined)
+    hidden, since = node_flags(oracle, "unseen", unseen), _steps_of(oracle, seeds, joined)
     active = since != _NEVER
     hidden[seeds] = False
     if (active & hidden).any():
@@ -147,7 +141,7 @@ def feedback_of_steps(
     alone = tries[_are_alone(graph.heads[tries], tails[tries], oracle.model == "lt")]
     arms = alone[~(clouded | hidden)[graph.heads[alone]]]
     outcomes = (heads[arms] == tails[arms] + 1).astype(np.float64)
-    return Feedback(arms, outcomes, reward=np.nan if hidden.any() else _worth(oracle, active))
+    return Feedback(arms, outcomes, reward=np.nan if hidden.any() else worth_of(oracle, active))
 
 
 def _are_alone(heads: AnyArray, steps: IntArray, first: bool) -> BoolArray:
@@ -165,13 +159,15 @@ def _are_alone(heads: AnyArray, steps: IntArray, first: bool) -> BoolArray:
     return flags
 
 
-def _flags(oracle: Spreading, what: str, names: Collection[Hashable]) -> BoolArray:
+def node_flags(oracle: Spreading, what: str, names: Collection[Hashable]) -> BoolArray:
+    """Return which nodes have one of these names."""
     flags = np.zeros(oracle.graph.n_nodes, np.bool_)
-    flags[_numbers(what, names, oracle.graph.node_numbers)] = True
+    flags[numbers_of(what, names, oracle.graph.node_numbers)] = True
     return flags
 
 
-def _numbers(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray:
+def numbers_of(what: str, names: Any, numbers: Mapping[Hashable, int]) -> IntArray:
+    """Return the numbers of nodes or arcs with these names."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise ValueError(f"{what} must be a list of names, got {shown(names)}")
     found = []
@@ -190,6 +186,7 @@ def _as_name(name: Any) -> Any:
     return tuple(map(_as_name, name)) if isinstance(name, list | tuple) else name
 
 
-def _worth(oracle: Spreading, active: BoolArray) -> float:
+def worth_of(oracle: Spreading, active: BoolArray) -> float:
+    """Return the reward of a cascade with these active nodes."""
     weights = oracle.node_weights
     return float(active.sum() if weights is None else weights[active].sum())

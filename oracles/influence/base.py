@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.cascades.cascade import Network
 from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
@@ -183,6 +184,13 @@ class InfluenceOracle(GraphOracle):
         return self.n_arms
 
     @property
+    def network(self) -> Network | None:
+        """The ends of the arcs and the number of nodes; None if arms are no coins of independent cascades."""
+        if self.model == "lt" or not self._people_tell_coins:
+            return None
+        return Network(self.graph.tails, self.graph.heads, self.graph.n_nodes)
+
+    @property
     def arm_groups(self) -> IntArray:
         """The arms, grouped by the in-degree of their heads: see `in_degree_groups`."""
         return in_degree_groups(self.graph)
@@ -311,22 +319,28 @@ class InfluenceOracle(GraphOracle):
         joined: Collection[Hashable] | Mapping[Hashable, int] | None = None,
         carried: Collection[Hashable] | None = None,
         unseen: Collection[Hashable] = (),
+        known: Mapping[Hashable, float] | None = None,
         **others: Any,
     ) -> Feedback:
         """Return the feedback of a cascade from a report about people.
 
         With `carried`, all edges out of the joined people were tried, and the edges in `carried`
-        succeeded. Without `carried`, `joined` gives the step in which each person joined. The feedback then
-        has the edges whose outcome is certain: the edges that were alone in trying their head in a step.
-        `IndependentCascade` shows the same edges for ``feedback="node"``.
+        succeeded. Without `carried`, the outcomes of some edges are hidden, and the feedback is a
+        `CascadeFeedback`. A `Session` or `Campaign` learns from it by drawing these outcomes from their
+        posterior, if its policy draws the means from Beta posteriors.
+
+        If `joined` gives the step of each person and `known` is omitted, the feedback also has the edges
+        whose outcome is certain and unbiased: the edges that were alone in trying their head in a step. Other
+        policies learn from these edges only. `IndependentCascade` shows the same edges for
+        ``feedback="node"``.
 
         Parameters
         ----------
         super_arm : IntArray, shape (size,)
             The seeds. They joined in step 0, even if `joined` does not contain them.
         joined : collection or mapping
-            The names of the joined people, or a mapping from each name to a step. With `carried`, the
-            steps must agree with it.
+            The names of the joined people, or a mapping from each name to a step, or to None if the step is
+            unknown. With `carried`, all steps must be given and agree with it.
         carried : collection, optional
             The names of all edges that carried the message, including edges to people that had joined
             already. If you know only the edge that first reached each person, omit `carried` and give the
@@ -335,14 +349,17 @@ class InfluenceOracle(GraphOracle):
         unseen : collection
             The names of people that may have joined without a report. With `carried`, the names of people
             with unobserved outgoing edges.
+        known : mapping, optional
+            The outcomes of some edges that were tried: 1 if the message passed, 0 otherwise. It cannot be
+            combined with `carried`.
         **others
             Any other argument is an error.
 
         Raises
         ------
         ValueError
-            If a name is unknown, if no edge can have reached a joined person, or not in the given step, or if
-            the steps are missing. If `carried` is given under linear thresholds. Under deadlines and
+            If a name is unknown, or if no edges can have reached a joined person, or not in the given step.
+            If `carried` is given under linear thresholds, or if a step is missing there. Under deadlines and
             triggering models, for any report of people, because it does not determine the outcomes of edges.
 
         Examples
@@ -356,19 +373,27 @@ class InfluenceOracle(GraphOracle):
         ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
         >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # who told dan is not known
         array([0, 1])
+        >>> oracle.feedback_of([0], joined=["bob", "dan"]).problem.n_hidden  # all outcomes follow
+        0
         """
-        from oracles.influence._reports import feedback_of_steps, feedback_of_ties
+        from oracles.influence._hidden import feedback_of_joined
+        from oracles.influence._reports import feedback_of_ties
 
         if not self._people_tell_coins:
-            return super().feedback_of(super_arm, joined=joined, carried=carried, unseen=unseen, **others)
+            given_all = {"joined": joined, "carried": carried, "unseen": unseen, "known": known, **others}
+            return super().feedback_of(super_arm, **given_all)
         if others or joined is None:
             given = ", ".join(others) or "nothing"
             raise ValueError(
-                f"a report must have the keyword joined, and may have carried and unseen, got {given}"
+                f"a report must have the keyword joined, and may have carried, unseen and known, got {given}"
+            )
+        if carried is not None and known is not None:
+            raise ValueError(
+                "known must be left out if carried lists all edges that carried the message, got both"
             )
         if carried is not None:
             return feedback_of_ties(self, super_arm, joined, carried, unseen)
-        return feedback_of_steps(self, super_arm, joined, unseen)
+        return feedback_of_joined(self, super_arm, joined, unseen, known)
 
     def _filled(self, seeds: IntArray) -> IntArray:
         """Return `seeds`, filled up to `k` with the other candidates of lowest number."""

@@ -291,7 +291,7 @@ class Interpreter:
     def take_campaign(self, event, line):
         first = ("arms", "policy", "versions", "choices", "names", "format", "session", "rng", "support")
         self.entries(event, first, ("gone",))
-        need(event["format"] == 2 and type(event["format"]) is int)
+        need(event["format"] == 3 and type(event["format"]) is int)
         need(type(event["session"]) is str and 0 < len(event["session"]) <= 64)
         need(type(event["rng"]) is dict and "seed_seq" in event["rng"])
         rng = dict(event["rng"])

@@ -484,7 +484,18 @@ FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan
 test_reports_that_cannot_be_are_refused = refused(
     ({}, "got nothing"),
     ({"active": ["bob"]}, "got active"),
-    ({"joined": ["bob"]}, "step of each person, .* got .'bob'.. If you .* the number of people who joined"),
+    ({"joined": ["dan"]}, "got 'dan': no path .* list them in unseen. Otherwise, add the edge"),
+    (
+        {"joined": {"bob": 1, "dan": None, "eve": 2}},
+        "got 'eve' in step 2, .* or give None",
+    ),
+    ({"joined": ["bob"], "unseen": ["bob"]}, "in both"),
+    ({"joined": ["bob"], "known": {("cy", "dan"): 1}}, "got .'cy', 'dan'. from somebody"),
+    ({"joined": ["bob"], "known": {("bob", "dan"): 1}}, "got .'bob', 'dan'. to somebody"),
+    ({"joined": ["bob"], "known": {("ann", "bob"): 0.5}}, "outcomes 1 or 0, got 0.5"),
+    ({"joined": ["bob"], "known": [("ann", "bob")]}, "mapping of edges"),
+    ({"joined": ["bob"], "known": {("ann", "bob"): 0}}, "got 'bob': no path"),
+    ({"joined": ["bob"], "known": {}, "carried": []}, "known must be left out"),
     ({"joined": "bob", "carried": []}, "list of names"),
     ({"joined": ["zoe"], "carried": []}, "names of the graph, got 'zoe'"),
     ({"joined": ["dan"], "carried": []}, "lead from the seeds, got 'dan' without .* Add .* report steps"),
@@ -637,7 +648,7 @@ def test_a_drive_without_locks_is_refused(path, monkeypatch):
     def refuse(_):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("cmab.campaigns.journal._lock", refuse)
+    monkeypatch.setattr("cmab.campaigns.stores._journal_file._lock", refuse)
     with pytest.raises(OSError, match="must be on a drive that can lock files"):
         campaign(path)
 
@@ -662,15 +673,15 @@ def test_copies_go_on_in_the_same_file(path):
 def test_another_version_is_written_down(path, monkeypatch):
     campaign(path)
     monkeypatch.setattr(np, "__version__", "99.0")
-    assert events(campaign(path)._records.path)[-1]["versions"]["numpy"] == "99.0"
-    assert len(events(campaign(path)._records.path)) == 2
+    assert events(campaign(path)._records.store.where)[-1]["versions"]["numpy"] == "99.0"
+    assert len(events(campaign(path)._records.store.where)) == 2
 
 
 def test_what_is_no_report_is_refused_in_words(path):
     running = campaign(path)
     request = running.ask()
     with pytest.raises(ValueError, match=r"got neither; outcomes=\{\} reports"):
-        running.tell(ticket=request, reward=1.0)
+        running.tell(ticket=request)
     with pytest.raises(ValueError, match="reward must be part of the Feedback"):
         running.tell(Feedback(request.ticket, [1.0, 1.0]), request, reward=1.0)
     running.tell({}, request)

@@ -12,7 +12,7 @@ import pytest
 from isolated import isolated
 
 from cmab import CUCB, Campaign, Session, read_journal
-from cmab.campaigns import journal
+from cmab.campaigns.stores import _journal_file as journal
 from oracles import TopK
 
 NOBODY = 65534

@@ -102,7 +102,7 @@ def test_a_time_before_its_request_is_refused(tmp_path):
 
 def test_a_clock_that_is_set_back_does_no_harm(tmp_path, monkeypatch):
     """A tell has at least the time of its ask, so that what was written can always be opened."""
-    import cmab.campaigns.journal as journal
+    import cmab.campaigns.stores._store as journal
 
     path = tmp_path / "campaign.jsonl"
     campaign = Campaign(CUCB(TopK(3, k=1)), path, rng=0)

@@ -1,0 +1,74 @@
+"""Reports with hidden outcomes in the form of a journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.campaigns._schema import Event
+from cmab.campaigns.names import Names
+from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
+
+
+def listed_cascade(feedback: CascadeFeedback, choices: Names, arms: Names) -> dict[str, Any]:
+    """Return the entry of an event: people by their places among the choices, ties by those among the arms.
+
+    `known` has the numbers of people and ties that the network had, so that later ones are told apart.
+    """
+    cascade = feedback.cascade
+    listed: dict[str, Any] = {
+        "joined": choices.places(cascade.joined),
+        "known": [len(choices.known), len(arms.known)],
+    }
+    if cascade.has_steps:
+        listed["steps"] = cascade.steps.tolist()
+    for name, numbers, names in (
+        ("unseen", cascade.unseen, choices),
+        ("live", cascade.live, arms),
+        ("dead", cascade.dead, arms),
+    ):
+        if len(numbers):
+            listed[name] = names.places(numbers)
+    return listed
+
+
+def read_cascade(event: Event, seeds: IntArray, network: Any, choices: Names, arms: Names) -> CascadeFeedback:
+    """Return the feedback of an event for the present network.
+
+    People and ties that are gone are left out. Those that the network did not have at the time of the report
+    took no part in the round.
+    """
+    listed = event["cascade"]
+    joined = choices.numbers(listed["joined"])
+    steps = np.array(listed.get("steps", [-1] * len(joined)), np.int64)
+    there = (joined >= 0) & ~np.isin(joined, seeds)
+    parts = {
+        name: _present(names.numbers(listed.get(name, [])))
+        for name, names in (("unseen", choices), ("live", arms), ("dead", arms))
+    }
+    people, ties = listed["known"]
+    cascade = Cascade(
+        seeds=seeds,
+        joined=joined[there],
+        steps=steps[there],
+        absent=choices.numbers_from(people),
+        missing=arms.numbers_from(ties),
+        **parts,
+    )
+    told = arms.numbers(event["arms"])
+    outcomes = np.array(event["outcomes"], np.float64)[told >= 0]
+    return CascadeFeedback(
+        cascade,
+        Network(*network),
+        arms=_present(told),
+        outcomes=outcomes,
+        reward=float(event.get("reward", "nan")),
+        has_all=True,
+        is_old=True,
+    )
+
+
+def _present(numbers: IntArray) -> IntArray:
+    return numbers[numbers >= 0]

@@ -1,0 +1,68 @@
+"""One pass of the chain over reported cascades: the hidden outcomes of each round given all other rounds."""
+
+from cmab.cascades._kernels_distances import FAR, excursion, flip_distances, measure
+from cmab.cascades._kernels_forest import flip_forest, grow_forest
+from cmab.kernels import kernel
+
+#: Columns of the table of rounds.
+NODE, NODE_END, ARC, ARC_END, KIND = range(5)
+#: The kinds of rounds: only who joined; also steps or people who were not asked; the same with excursions.
+FOREST, DISTANCES, WANDERING = range(3)
+#: The number of flips of an excursion, as a multiple of the number of arcs.
+_FAR_AND_BACK = 4
+
+
+@kernel
+def count_outcomes(graph, table, first, last, sign, coins, tried, won, lost):
+    """Add the outcomes of the tried arcs of some rounds to the counts, or remove them if `sign` is -1."""
+    for r in range(first, last):
+        for arc in range(table[r, ARC], table[r, ARC_END]):
+            if tried[arc] and graph.fixed[arc] < 0:
+                won[graph.arms[arc]] += sign * coins[arc]
+                lost[graph.arms[arc]] += sign * (1 - coins[arc])
+
+
+@kernel
+def visit(graph, table, r, inner, chances, coins, tried, room, rng):
+    """Draw the hidden outcomes of round r, `inner` times, given the probability of each arc."""
+    parent, mark, queue, hung, kept = room
+    nodes = (table[r, NODE], table[r, NODE_END])
+    arcs = (table[r, ARC], table[r, ARC_END])
+    size = arcs[1] - arcs[0]
+    if table[r, KIND] == FOREST:
+        grow_forest(graph, nodes[0], nodes[1], coins, parent, queue)
+        for _ in range(inner):
+            flip_forest(graph, arcs, chances, coins, parent, mark, queue, hung, rng)
+        tried[arcs[0] : arcs[1]] = 1
+        return
+    for _ in range(inner):
+        flip_distances(graph, nodes, arcs, size, True, chances, coins, parent, queue, rng)
+        if table[r, KIND] == WANDERING:
+            excursion(
+                graph,
+                nodes,
+                arcs,
+                1 + int(rng.random() * _FAR_AND_BACK * size),
+                chances,
+                coins,
+                kept,
+                parent,
+                queue,
+                rng,
+            )
+    measure(graph, nodes[0], nodes[1], coins, parent, queue)
+    for arc in range(arcs[0], arcs[1]):
+        tried[arc] = parent[graph.tails[arc]] < FAR
+
+
+@kernel
+def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances, coins, tried, room, rng):
+    """Draw the hidden outcomes of rounds ``first, ..., last - 1``, each given the counts of all others."""
+    for r in range(first, last):
+        count_outcomes(graph, table, r, r + 1, -1, coins, tried, won, lost)
+        for arc in range(table[r, ARC], table[r, ARC_END]):
+            arm = graph.arms[arc]
+            total = alpha[arm] + beta[arm] + won[arm] + lost[arm]
+            chances[arc] = (alpha[arm] + won[arm]) / total
+        visit(graph, table, r, inner, chances, coins, tried, room, rng)
+        count_outcomes(graph, table, r, r + 1, 1, coins, tried, won, lost)

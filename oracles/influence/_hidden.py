@@ -1,0 +1,131 @@
+"""Conversion of reports about people, in which the outcomes of some edges are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import IntArray
+from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
+from cmab.cascades.problem import Unexplained
+from cmab.feedback import Feedback
+from cmab.validation import integer, shown
+from oracles.influence._reports import Spreading, feedback_of_steps, node_flags, numbers_of, worth_of
+
+_UNKNOWN = -1
+
+
+def feedback_of_joined(
+    oracle: Spreading,
+    seeds: IntArray,
+    joined: Collection[Hashable] | Mapping[Hashable, int | None],
+    unseen: Collection[Hashable],
+    known: Mapping[Hashable, float] | None,
+) -> Feedback:
+    """Return the feedback of people who joined, some with their steps, and of some edges."""
+    is_whole = isinstance(joined, Mapping) and None not in joined.values() and known is None
+    plain = Feedback([], [])
+    if is_whole:
+        plain = feedback_of_steps(oracle, seeds, joined, unseen)
+    if oracle.model == "lt":
+        if is_whole:
+            return plain
+        raise ValueError(
+            "joined must give the step of each person, and known must be left out, under linear thresholds,"
+            f" got {shown(joined)}. If you know only how many people joined, report it as the reward"
+        )
+    cascade = _cascade(oracle, seeds, joined, unseen, known)
+    active = np.zeros(oracle.graph.n_nodes, np.bool_)
+    active[seeds] = active[cascade.joined] = True
+    reward = float("nan") if len(cascade.unseen) else worth_of(oracle, active)
+    network = Network(oracle.graph.tails, oracle.graph.heads, oracle.graph.n_nodes)
+    feedback = CascadeFeedback(
+        cascade, network, arms=plain.arms, outcomes=plain.outcomes, reward=reward, has_all=is_whole
+    )
+    try:
+        _ = feedback.problem
+    except Unexplained as error:
+        raise _by_name(oracle, cascade, error) from None
+    return feedback
+
+
+def _cascade(
+    oracle: Spreading, seeds: IntArray, joined: Any, unseen: Collection[Hashable], known: Any
+) -> Cascade:
+    graph = oracle.graph
+    people = numbers_of("joined", joined, graph.node_numbers)
+    steps = np.full(len(people), _UNKNOWN, np.int64)
+    if isinstance(joined, Mapping):
+        given = [_step(name, step, graph.n_nodes - 1) for name, step in joined.items()]
+        steps = np.array(given, np.int64).reshape(-1)
+    is_seed = np.isin(people, seeds)
+    if (steps[is_seed] > 0).any() or (steps[~is_seed] == 0).any():
+        raise ValueError(
+            f"only the seeds may join in step 0; other people join from step 1 on, got {shown(joined)}"
+        )
+    people, first = np.unique(people[~is_seed], return_index=True)
+    steps = steps[~is_seed][first]
+    hidden = node_flags(oracle, "unseen", unseen)
+    hidden[seeds] = False
+    if hidden[people].any():
+        name = graph.label(int(people[hidden[people]][0]))
+        raise ValueError(f"unseen must be people who are not in joined, got {name!r} in both")
+    live, dead = _ties(oracle, known)
+    possible = hidden.copy()
+    possible[people] = possible[seeds] = True
+    for arms, ends, what in (
+        (live, graph.tails, "from"), (live, graph.heads, "to"), (dead, graph.tails, "from"),
+    ):  # fmt: skip
+        strange = arms[~possible[ends[arms]]]
+        if len(strange):
+            edge = graph.arc_labels[int(strange[0])]
+            raise ValueError(
+                "known must be outcomes of edges that were tried, and edges that succeeded must lead to"
+                f" people who joined, got {edge!r} {what} somebody who is neither in joined nor in unseen"
+            )
+    return Cascade(
+        seeds=np.array(seeds, np.int64),
+        joined=people,
+        steps=steps,
+        unseen=np.flatnonzero(hidden),
+        live=live,
+        dead=dead,
+    )
+
+
+def _step(name: Hashable, step: Any, last: int) -> int:
+    return _UNKNOWN if step is None else integer(f"the step of {name!r}", step, 0, last)
+
+
+def _ties(oracle: Spreading, known: Any) -> tuple[IntArray, IntArray]:
+    """Return the edges that succeeded and those that failed."""
+    if known is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if not isinstance(known, Mapping):
+        raise ValueError(f"known must be a mapping of edges to outcomes 1 or 0, got {shown(known)}")
+    arms = numbers_of("known", list(known), oracle.graph.arc_numbers)
+    for edge, outcome in known.items():
+        if isinstance(outcome, str) or outcome not in (0, 1):
+            raise ValueError(f"known must have outcomes 1 or 0, got {shown(outcome)} of {edge!r}")
+    outcomes = np.array(list(known.values()), np.float64)
+    return arms[outcomes == 1.0], arms[outcomes == 0.0]
+
+
+def _by_name(oracle: Spreading, cascade: Cascade, error: Unexplained) -> ValueError:
+    name = oracle.graph.label(error.node)
+    if error.kind == "path":
+        return ValueError(
+            f"joined must be people whom the seeds can reach, got {name!r}: no path of edges leads from the"
+            f" seeds to {name!r} through people who joined or who were not asked. If people on the way were"
+            f" not asked, list them in unseen. Otherwise, add the edge that reached {name!r} to the graph (a row"
+            " of its file), and make the campaign again with the new graph and accept_changes=True"
+        )
+    step = dict(zip(cascade.joined.tolist(), cascade.steps.tolist(), strict=True)).get(error.node, _UNKNOWN)
+    when = "without a step" if step < 0 else f"in step {step}"
+    return ValueError(
+        f"joined must give steps that a cascade can have, got {name!r} {when}, which does not fit the steps"
+        " of the others: a person joins one step after the first person who told them. Correct the steps, or"
+        " give None for a step that you do not know"
+    )
