@@ -316,7 +316,7 @@ class Fold(Generic[State]):
         """Return the reported feedback, without the arms that the learner no longer has."""
         network = getattr(self.policy.oracle, "network", None) if "cascade" in event else None
         if network is not None:
-            seeds = self.tickets[event["ticket"]].super_arm
+            seeds = self.ticket(event["ticket"]).super_arm
             return read_cascade(event, seeds, network, self.choices, self.arms)
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels
 
 #: The level of all intervals.
 LEVEL = 0.9
+# The number of draws of hidden outcomes, and of ties times draws.
+_DRAWS, _EFFORT = 20, 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class Posterior:
     """The posterior of the mean outcome of each base arm: a mixture of Beta distributions in each group.
 
     Parameters
@@ -41,22 +44,6 @@ class Beliefs:
     shares: FloatArray
     largest: float
 
-    @property
-    def means(self) -> FloatArray:
-        """The expected mean outcome of each arm."""
-        return self.largest * self._moments()[0]
-
-    def intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return an interval of each arm at `LEVEL`, from the Beta distribution with the same two moments."""
-        from scipy.special import betaincinv
-
-        mean, square = self._moments()
-        variance = np.maximum(square - mean**2, 1e-15)
-        weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
-        a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
-        low, high = (betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
-        return self.largest * low, self.largest * high
-
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return one draw of all means from the posterior."""
         at = [rng.choice(len(self.wins), p=row) for row in self.chances]
@@ -65,7 +52,7 @@ class Beliefs:
         b = self.losses[point] + self.counts * (1.0 - self.shares)
         return self.largest * rng.beta(a, b)
 
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
+    def moments(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the mean square of each arm as shares of the largest outcome."""
         won, lost = self.counts * self.shares, self.counts * (1.0 - self.shares)
         mean, square = np.zeros(len(won)), np.zeros(len(won))
@@ -77,8 +64,54 @@ class Beliefs:
         return mean, square
 
 
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The estimates of a campaign: the average of posteriors, one for each draw of the hidden outcomes.
+
+    Parameters
+    ----------
+    posteriors : list of Posterior
+        The posteriors; a single one if no outcome is hidden.
+    """
+
+    posteriors: list[Posterior]
+
+    @cached_property
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """The mean and the mean square of each arm as shares of the largest outcome."""
+        found = [posterior.moments() for posterior in self.posteriors]
+        mean, square = (np.mean([each[at] for each in found], axis=0) for at in (0, 1))
+        return mean, square
+
+    @property
+    def means(self) -> FloatArray:
+        """The expected mean outcome of each arm."""
+        return self.posteriors[0].largest * self.moments[0]
+
+    @property
+    def counts(self) -> FloatArray:
+        """The number of outcomes of each arm, observed or drawn."""
+        counts: FloatArray = np.mean([posterior.counts for posterior in self.posteriors], axis=0)
+        return counts
+
+    def intervals(self) -> tuple[FloatArray, FloatArray]:
+        """Return an interval of each arm at `LEVEL`, from the Beta distribution with the same two moments."""
+        from scipy.special import betaincinv
+
+        mean, square = self.moments
+        variance = np.maximum(square - mean**2, 1e-15)
+        weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
+        a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
+        low, high = (betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
+        return self.posteriors[0].largest * low, self.posteriors[0].largest * high
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return one draw of all means."""
+        return self.posteriors[rng.integers(len(self.posteriors))].draw(rng)
+
+
 def beliefs_of(session: Session[Any], prior: tuple[float, float] | None, largest: float) -> Beliefs:
-    """Return the posterior of a session.
+    """Return the estimates of a session.
 
     Parameters
     ----------
@@ -89,7 +122,12 @@ def beliefs_of(session: Session[Any], prior: tuple[float, float] | None, largest
     largest : float
         The largest outcome.
     """
-    state, policy = session.state, session.policy
+    n_draws = int(np.clip(_EFFORT // max(session.policy.oracle.n_arms, 1), 4, _DRAWS))
+    states = session.completed_states(n_draws)
+    return Beliefs([_posterior_of(state, session.policy, prior, largest) for state in states])
+
+
+def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, largest: float) -> Posterior:
     n = policy.oracle.n_arms
     counts, shares = state.counts.astype(np.float64), np.clip(state.means / largest, 0.0, 1.0)
     if isinstance(policy, AdaptiveCTS):
@@ -105,4 +143,4 @@ def beliefs_of(session: Session[Any], prior: tuple[float, float] | None, largest
         wins, losses = np.array([share * weight]), np.array([(1.0 - share) * weight])
         groups, chances = np.zeros(n, np.int64), np.ones((1, 1))
     wins, losses = np.maximum(wins, 1e-9), np.maximum(losses, 1e-9)
-    return Beliefs(groups, chances, wins, losses, counts, shares, largest)
+    return Posterior(groups, chances, wins, losses, counts, shares, largest)

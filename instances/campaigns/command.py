@@ -40,6 +40,10 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("folder", type=_path, metavar="FOLDER", help="folder of the campaign")
         options(verb)
+        if name not in ("new", "copy"):
+            verb.add_argument(
+                "--accept-changes", action="store_true", help="accept changed files and options"
+            )
         if name not in ("show", "export", "copy"):
             verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
         verb.set_defaults(verb=function)
@@ -255,7 +259,7 @@ def _copy(options: argparse.Namespace) -> Lines:
 def _folder(options: argparse.Namespace):  # type: ignore[no-untyped-def]  # noqa: ANN202
     from instances.campaigns.folder import CampaignFolder
 
-    return CampaignFolder(options.folder, author=_author(options))
+    return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)
 
 
 def _author(options: argparse.Namespace) -> str:

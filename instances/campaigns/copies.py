@@ -7,7 +7,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from instances.campaigns.folder import CampaignFolder
+from cmab import copy_campaign
+from instances.campaigns.folder import CampaignFolder, events_of
 from instances.campaigns.options import FILE, read_options, written
 
 
@@ -27,10 +28,12 @@ def copy_folder(source: Path, to: Path, *, events: str | None = None) -> Campaig
         If the source has no campaign, or the new folder exists.
     """
     old = CampaignFolder(source)
+    if "://" in old.options.events and events is None:
+        raise ValueError(
+            f"the events of the copy need a place of their own (--events), not {old.options.events}"
+        )
     if to.exists():
         raise ValueError(f"{to} must be a new folder, but exists; choose another name")
-    if events is not None and Path(events).suffix != Path(old.options.events).suffix:
-        raise ValueError(f"events must be of the same kind as {old.options.events}, got {events}")
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=".copy-") as place:
         new = Path(place, "folder")
@@ -39,8 +42,8 @@ def copy_folder(source: Path, to: Path, *, events: str | None = None) -> Campaig
         for name in (options.network, options.names, options.costs):
             if name is not None:
                 shutil.copyfile(source / name, new / name)
-        shutil.copyfile(source / old.options.events, new / options.events)
+        copy_campaign(events_of(source, old.options), events_of(new, options))
         (new / FILE).write_text(written(options), encoding="utf-8")
-        CampaignFolder(new)
+        CampaignFolder(new).close()
         shutil.move(new, to)
     return CampaignFolder(to)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
+from instances.campaigns.names import clean
 from instances.campaigns.options import FILE, Options, read_options, written
 from instances.campaigns.problem import Problem, problem_of
 from instances.campaigns.reports import Report, round_of
@@ -30,6 +29,8 @@ class CampaignFolder:
         The folder, which `create_folder` made.
     author : str
         The author of the events that this object adds.
+    accept_changes : bool
+        Whether changes of the network, the list or the options since the last use are accepted.
 
     Raises
     ------
@@ -39,7 +40,9 @@ class CampaignFolder:
         If a file cannot be read or written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, author: str = "") -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, author: str = "", accept_changes: bool = False
+    ) -> None:
         self.path = Path(path)
         if not (self.path / FILE).is_file():
             raise ValueError(
@@ -48,23 +51,22 @@ class CampaignFolder:
             )
         self.options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, self.options)
-        self._campaigns: dict[str, Campaign] = {}
-        self.author = author
-        _ = self.campaign
+        try:
+            opened = _opened(self.path, self.options, self.problem, accept_changes=accept_changes)
+        except ValueError as error:
+            if "accept_changes=True" not in str(error):
+                raise
+            told = str(error).replace("accept_changes=True", "--accept-changes")
+            raise ValueError(told) from None
+        #: The campaign, whose new events have the author of this object.
+        self.campaign: Campaign = opened.signed(signature(author))
 
     def __repr__(self) -> str:
         return f"CampaignFolder({str(self.path)!r})"
 
-    @property
-    def campaign(self) -> Campaign:
-        """The campaign, whose new events have the author of this object."""
-        return self.by(self.author)
-
-    def by(self, author: str) -> Campaign:
-        """Return the campaign whose new events have this author."""
-        if author not in self._campaigns:
-            self._campaigns[author] = _opened(self.path, self.options, self.problem, author)
-        return self._campaigns[author]
+    def close(self) -> None:
+        """Close the connection to the events; the next call opens it again."""
+        self.campaign.close()
 
     @property
     def is_network(self) -> bool:
@@ -121,13 +123,32 @@ class CampaignFolder:
             raise ValueError(_in_rounds(str(error), report.number)) from None
         return self.rounds()[report.number - 1]
 
+    def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
+        """Store reports of several rounds and return the rounds.
+
+        The first reports of rounds are stored together or not at all, before the corrections.
+
+        Raises
+        ------
+        ValueError
+            As in `tell`.
+        """
+        rounds = self.rounds()
+        first = [each for each in reports if round_of(rounds, each.number).state == "waiting"]
+        self._of(author).tell_many({"ticket": each.number - 1, **self._arguments(each)} for each in first)
+        for report in reports:
+            if report not in first:
+                self.tell(report, author=author)
+        now = self.rounds()
+        return [now[report.number - 1] for report in reports]
+
     def check(self, report: Report) -> None:
         """Raise ``ValueError`` if a report cannot be true; store nothing."""
         of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         given = self._arguments(report)
-        if "outcomes" in given:
+        if "joined" not in given:
             return
         entries = [self.problem.names.labels.index(name) for name in of.names]
         try:
@@ -166,24 +187,16 @@ class CampaignFolder:
             raise
 
     def _of(self, author: str | None) -> Campaign:
-        return self.campaign if author is None else self.by(author)
+        return self.campaign if author is None else self.campaign.signed(signature(author))
 
     def _arguments(self, report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
         if not self.is_network:
             return {"outcomes": report.results}
         if report.count is not None:
-            return {"outcomes": {}, "reward": float(report.count)}
-        joined, given = report.joined, {"unseen": report.unknown} if report.unknown else {}
-        others = [step for step in joined.values() if step != 0]
-        if None not in others:
-            return {"joined": joined, **given}
-        if any(others):
-            without = ", ".join(str(name) for name, step in joined.items() if step is None)
-            raise ValueError(
-                f"steps must be given for all people or for none of them, but are missing for {without}"
-            )
-        return {"joined": list(joined), **given}
+            return {"reward": float(report.count)}
+        given = {"unseen": report.unknown} if report.unknown else {}
+        return {"joined": report.joined, **given}
 
 
 def _array(numbers: list[int]) -> Any:
@@ -197,14 +210,24 @@ def _in_rounds(text: str, number: int) -> str:
     return f"round {number}: {text}"
 
 
-def _opened(path: Path, options: Options, problem: Problem, author: str) -> Campaign:
+def signature(author: str) -> str | None:
+    """Return the author as events contain it, or None without an author."""
+    plain = "".join(letter for letter in clean(author) if letter.isprintable())
+    return plain[:200] or None
+
+
+def _opened(path: Path, options: Options, problem: Problem, *, accept_changes: bool) -> Campaign:
     """Return the campaign on the events of a folder."""
-    events = options.events if "://" in options.events else path / options.events
-    more: dict[str, Any] = {}
-    if author and "author" in inspect.signature(Campaign).parameters:
-        more["author"] = author
+    events = events_of(path, options)
     support = (0.0, options.largest)
-    return Campaign(problem.learner(), events, rng=options.seed, support=support, accept_changes=True, **more)
+    return Campaign(
+        problem.learner(), events, rng=options.seed, support=support, accept_changes=accept_changes
+    )
+
+
+def events_of(path: Path, options: Options) -> str | Path:
+    """Return the path or the URL of the events of a folder."""
+    return options.events if "://" in options.events else path / options.events
 
 
 def create_folder(
@@ -248,7 +271,7 @@ def create_folder(
         for name, data in files.items():
             (new / name).write_bytes(data)
         (new / FILE).write_text(written(options), encoding="utf-8")
-        CampaignFolder(new, author=author)
+        CampaignFolder(new, author=author).close()
         if folder.exists():
             with suppress(FileNotFoundError):
                 folder.rmdir()
@@ -259,11 +282,6 @@ def create_folder(
 def title_of(folder: Path) -> str:
     """Return the title of a new campaign, from the name of its folder."""
     return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
-
-
-def with_options(options: Options, **changes: Any) -> Options:
-    """Return options with some changes, validated together."""
-    return replace(options, **changes)
 
 
 def labels_of(names: Iterable[Hashable]) -> str:

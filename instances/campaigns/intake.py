@@ -66,4 +66,4 @@ def take_all(
         if of.state == "waiting" and is_correction:
             raise ValueError(f"round {of.number} has no report yet; report it instead")
         folder.check(report)
-    return [folder.tell(report, author=author) for report in reports]
+    return folder.tell_all(reports, author=author)

@@ -82,7 +82,7 @@ class Options:
     prior_weight: float | None = None
     never: tuple[str, ...] = ()
     largest: float = 1.0
-    events: str = "events.jsonl"
+    events: str = "events.sqlite"
     seed: int | None = None
 
     def __post_init__(self) -> None:

@@ -91,7 +91,7 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     """
     number = {label: at for at, label in enumerate(problem.names.labels)}
     chosen = [number[name] for name in of.names if name in number]
-    rng = np.random.default_rng(of.number)
+    rng = np.random.default_rng(0)
     best = set(np.asarray(problem.oracle.solve(beliefs.means, rng)).tolist())
     if isinstance(problem.oracle, InfluenceOracle):
         rows = contributions(problem.oracle, beliefs, chosen, rng)

@@ -33,6 +33,8 @@ class Round:
         nan if it is unknown.
     joined : dict or None
         If known: the people who joined without being asked, and the step of each, or None.
+    unknown : tuple
+        The people who may have joined without a report.
     results : dict
         The reported outcome of each item or tie, by name.
     corrected : bool
@@ -49,6 +51,7 @@ class Round:
     author: str = ""
     count: float = math.nan
     joined: dict[Hashable, int | None] | None = None
+    unknown: tuple[Hashable, ...] = ()
     results: dict[Any, float] = field(default_factory=dict)
     corrected: bool = False
     mark: int = 0
@@ -99,7 +102,7 @@ def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
         of.count = float(reward)
     else:
         of.count = math.nan if is_network or not of.results else float(sum(of.results.values()))
-    of.joined = _joined(of, event)
+    of.joined, of.unknown = _joined(of, event), event.get("unseen", ())
 
 
 def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:

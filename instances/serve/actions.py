@@ -121,6 +121,9 @@ def _form(context: Context, opened: Opened, of: Round, message: str = "", status
         form=context.form,
         message=message,
         largest=opened.folder.options.largest,
+        of_count=f"{of.count:g}"
+        if of.state == "reported" and of.joined is None and of.count == of.count
+        else "",
         when=views.when,
     )
 

@@ -91,4 +91,4 @@ def application(
 
 
 async def _static(request: Request) -> Response:
-    return FileResponse(_HERE / request.url.path.lstrip("/"), headers={"Cache-Control": "max-age=3600"})
+    return FileResponse(_HERE / request.url.path.lstrip("/"), headers={"Cache-Control": "no-cache"})

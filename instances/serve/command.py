@@ -51,10 +51,13 @@ def run(options: argparse.Namespace) -> Lines:
         from instances.serve.app import application
         from instances.serve.store import Store
         from instances.serve.users import Users
+        from instances.serve.warming import warm_up
     except ImportError as error:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
     users = None if options.users is None else Users(options.users)
     store = Store(options.folder)
+    yield "Preparing the page. This takes up to a minute after an installation, and a moment later on."
+    warm_up()
     server = _bound(uvicorn.Config(_nothing, host=options.host, port=options.port, **_settings(options)))
     port = server.port
     access = Access(users, owner=_owner(), port=port, is_secure=options.certificate is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from instances.campaigns.options import FILE, Options
 from instances.serve.refusals import Refusal
 
 Found = TypeVar("Found")
+# The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
+_GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -65,7 +68,7 @@ class Store:
         If the folder is not valid.
     """
 
-    def __init__(self, root: Path, *, events: str = "events.jsonl") -> None:
+    def __init__(self, root: Path, *, events: str = "events.sqlite") -> None:
         self.root, self.events = root, events
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
@@ -122,6 +125,8 @@ class Store:
             raise Refusal(409, "This page serves a single campaign.")
         with self._lock:
             slug = self._free(slug_of(options.title))
+            for data in files.values():
+                check_unpacked(data)
             try:
                 folder = create_folder(self.root / slug, options, files, author=author)
             except ValueError as error:
@@ -151,6 +156,26 @@ def slug_of(title: str) -> str:
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:40].strip("-")
     return slug or "campaign"
+
+
+def check_unpacked(data: bytes) -> None:
+    """Raise ``ValueError`` if a compressed file is too large when it is unpacked.
+
+    The file is unpacked in small parts, so that a file made to fill the memory does not.
+    """
+    if not data.startswith(_GZIP):
+        return
+    unpacker, size, rest = zlib.decompressobj(wbits=31), 0, data
+    try:
+        while rest and not unpacker.eof:
+            size += len(unpacker.decompress(rest, _PART))
+            rest = unpacker.unconsumed_tail
+            if size > _MOST_UNPACKED:
+                raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
+    except zlib.error:
+        raise ValueError("the file must be a whole gzip file; compress it again") from None
+    if unpacker.unused_data:
+        raise ValueError("the file must be one gzip file, got further data after it")
 
 
 def file_name(given: str, usual: str) -> str:

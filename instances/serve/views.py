@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cmab import RegretCertificate
+from cmab.arrays import IntArray
 from instances.campaigns.beliefs import LEVEL
 from instances.campaigns.exports import WORDS, table_of
 from instances.campaigns.progress import ByName, by_name, by_week
@@ -104,7 +105,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "people": by_name(rounds, is_network=folder.is_network),
             "weeks": by_week(rounds)[::-1],
             "chart": chart_of(rounds, is_network=folder.is_network),
-            "certificate": certificate_of(opened) if reported else None,
+            "certificate": opened.kept("certificate", lambda: certificate_of(opened)),
             "next": next_round(opened),
             "level": round(100 * LEVEL),
         }
@@ -125,12 +126,21 @@ def certificate_of(opened: Opened) -> tuple[str, RegretCertificate] | None:
     return found.gap_in_words(best, f"{labels} (the best by the reports so far)"), found
 
 
+def best_of(opened: Opened) -> IntArray:
+    """Return the best choice by the present estimates: that of the certificate, if there is one."""
+    found = opened.kept("certificate", lambda: certificate_of(opened))
+    if found is not None:
+        return found[1].choice
+    problem = opened.folder.problem
+    return np.asarray(problem.oracle.solve(opened.folder.beliefs().means, np.random.default_rng(0)))
+
+
 def next_round(opened: Opened) -> dict[str, Any]:
     """Return what the best choice by the present estimates is expected to bring in another round."""
     folder = opened.folder
     beliefs, oracle = folder.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
-    choice = np.asarray(oracle.solve(beliefs.means, rng))
+    choice = best_of(opened)
     draws = []
     for _ in range(_DRAWS if oracle.n_arms < 100_000 else 8):
         means = beliefs.draw(rng)

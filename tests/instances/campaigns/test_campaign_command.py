@@ -124,11 +124,11 @@ def test_a_table_is_stored_whole_or_not_at_all(spring, place):
     table = place / "reports.csv"
     good = f'round,name,result,step\n1,"{friends[0]}",joined,1\n2,"{friends[1]}",,1\n'
     table.write_text(good + "2,Nobody known,joined,1\n9,Ann,joined,1\n1,Ann,perhaps,1\n", encoding="utf-8")
-    before = (spring / "events.jsonl").read_bytes()
+    before = (spring / "events.sqlite").read_bytes()
     status, out, err = run("tell", spring, "--csv", table)
     assert status == 1 and "errors in 3 of its lines, and nothing was stored" in err
     assert [line.split(": ")[0] for line in out.splitlines()] == [f"{table}, line {at}" for at in (4, 5, 6)]
-    assert (spring / "events.jsonl").read_bytes() == before
+    assert (spring / "events.sqlite").read_bytes() == before
     done("tell", spring, "--csv", table, "--accept-rest")
     assert [of.count for of in CampaignFolder(spring).rounds()] == [3.0, 3.0]
 
@@ -172,7 +172,7 @@ def test_a_copy_goes_its_own_way(spring, place):
     done("ask", spring)
     done("copy", spring, place / "copy")
     done("tell", place / "copy", "--nobody")
-    assert read_journal(spring / "events.jsonl")[0].state == "pending"
+    assert read_journal(spring / "events.sqlite")[0].state == "pending"
     assert "must be a new folder" in refused("copy", spring, place / "copy")
 
 
