@@ -52,14 +52,15 @@ class CampaignFolder:
         self.options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, self.options)
         try:
-            opened = _opened(self.path, self.options, self.problem, accept_changes=accept_changes)
+            #: The campaign, whose new events have the author of this object.
+            self.campaign: Campaign = _opened(
+                self.path, self.options, self.problem, author=author, accept_changes=accept_changes
+            )
         except ValueError as error:
             if "accept_changes=True" not in str(error):
                 raise
             told = str(error).replace("accept_changes=True", "--accept-changes")
             raise ValueError(told) from None
-        #: The campaign, whose new events have the author of this object.
-        self.campaign: Campaign = opened.signed(signature(author))
 
     def __repr__(self) -> str:
         return f"CampaignFolder({str(self.path)!r})"
@@ -216,12 +217,15 @@ def signature(author: str) -> str | None:
     return plain[:200] or None
 
 
-def _opened(path: Path, options: Options, problem: Problem, *, accept_changes: bool) -> Campaign:
+def _opened(path: Path, options: Options, problem: Problem, *, author: str, accept_changes: bool) -> Campaign:
     """Return the campaign on the events of a folder."""
-    events = events_of(path, options)
-    support = (0.0, options.largest)
     return Campaign(
-        problem.learner(), events, rng=options.seed, support=support, accept_changes=accept_changes
+        problem.learner(),
+        events_of(path, options),
+        rng=options.seed,
+        support=(0.0, options.largest),
+        accept_changes=accept_changes,
+        author=signature(author),
     )
 
 
