@@ -74,9 +74,9 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     if certificate is not None and math.isfinite(certificate.exact_gap):
         best = "the best choice" if not folder.is_network else "the best people"
         yield ""
-        yield certificate.gap_in_words(
-            best, f"{labels_of(certificate.labels)}, the best by the reports so far"
-        )
+        if any(of.joined is not None for of in reported):
+            yield "The next sentence uses only results of ties that are certain."
+        yield certificate.gap_in_words(best, labels_of(certificate.labels))
 
 
 def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:

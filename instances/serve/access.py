@@ -15,7 +15,7 @@ from instances.serve.users import Users, may
 #: Failed attempts that are allowed in five minutes: of one user, and in all.
 _OF_A_USER, _IN_ALL, _SECONDS = 5, 50, 300.0
 #: The files that need no session.
-STATIC = ("/static/page.css", "/static/icon.svg")
+STATIC = ("/static/page.css", "/static/icon.svg", "/favicon.ico")
 _CLOSED = "Open the address that `cmab serve` printed when it started; it contains the key to this page."
 
 

@@ -91,4 +91,5 @@ def application(
 
 
 async def _static(request: Request) -> Response:
-    return FileResponse(_HERE / request.url.path.lstrip("/"), headers={"Cache-Control": "no-cache"})
+    name = "icon.svg" if request.url.path == "/favicon.ico" else request.url.path.rsplit("/", 1)[1]
+    return FileResponse(_HERE / "static" / name, headers={"Cache-Control": "no-cache"})

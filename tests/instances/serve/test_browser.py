@@ -1,4 +1,4 @@
-"""The page in a real browser: by keyboard, without JavaScript, on a phone and a desktop, in light and dark."""
+"""The page in a real browser: by keyboard, without JavaScript, on phone and desktop, in light and dark."""
 
 import csv
 import time
