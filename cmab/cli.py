@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, get_args
@@ -163,7 +164,31 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals (t)")
     reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="confidence level (0.95)")
     reporting.set_defaults(command=_report)
+    for name, entry in _registry.commands().items():
+        _add_command(commands, name, entry)
     return parser
+
+
+def _add_command(commands: Any, name: str, entry: metadata.EntryPoint) -> None:
+    """Add the command of a package: a function that adds options to a parser and returns what it runs."""
+    try:
+        add = entry.load()
+    except Exception as error:  # any exception of an imported module
+        broken = commands.add_parser(name, help=f"cannot be loaded ({type(error).__name__})", add_help=False)
+        broken.add_argument("arguments", nargs=argparse.REMAINDER)
+        message = f"{name} cannot be loaded: {type(error).__name__}: {error}"
+        broken.set_defaults(command=lambda _: _fail(message, 1))
+        return
+    about = _summary(add)
+    parser = commands.add_parser(name, help=f"{about[0].lower()}{about[1:].rstrip('.')}", description=about)
+    run = add(parser)
+    parser.set_defaults(command=lambda options: _print_lines(run(options)))
+
+
+def _print_lines(lines: Iterator[str]) -> int:
+    for text in lines:
+        print(printable(text), flush=True)
+    return 0
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -357,6 +357,47 @@ class Session(Generic[State]):
         completed: Any = self._cascades.completed(self.policy, state, chain)
         return completed  # type: ignore[no-any-return]
 
+    def completed_states(self, n: int, *, rng: Seed = 0) -> list[State]:
+        """Return states that are completed by hidden outcomes, drawn from their posterior.
+
+        Use them to estimate means from reports of who joined, where the outcomes of some ties are hidden. The
+        session does not change.
+
+        Parameters
+        ----------
+        n : int
+            The number of draws.
+        rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
+            The source of randomness of the draws.
+
+        Returns
+        -------
+        list
+            `n` states, or a copy of the present state if no outcome is hidden.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from cmab import Session
+        >>> from oracles import InfluenceMaximization
+        >>> oracle = InfluenceMaximization(nx.DiGraph([(0, 1), (1, 2)]), k=1)
+        >>> session = Session(oracle, rng=0)
+        >>> session.tell(oracle.feedback_of(session.ask().super_arm, joined=[0, 1]))
+        >>> [state.counts.tolist() for state in session.completed_states(1)]
+        [[1, 1]]
+        """
+        n = integer("n", n, 1)
+        with self._lock:
+            if self._cascades is None:
+                return [_state.copied(self.state)]
+            chain, state = self._cascades.chain().copy(), self.state
+            source = np.random.default_rng(root(rng))
+            drawn: list[Any] = []
+            for _ in range(n):
+                chain = self._cascades.continued(chain, source)
+                drawn.append(self._cascades.completed(self.policy, state, chain))  # type: ignore[arg-type]
+            return drawn
+
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
         """Return a session that continues with another policy; statistics are matched by name.
 

@@ -21,8 +21,21 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
         told["outcomes"] = dict(zip(names, event["outcomes"], strict=True))
         if "costs" in event:
             told["costs"] = dict(zip(names, event["costs"], strict=True))
+    if "cascade" in event:
+        told |= _people_of(fold, event["cascade"])
     if event["event"] in ("correct", "undo"):
         told["of_line"] = event["line"]
+    return told
+
+
+def _people_of(fold: Fold[Any], cascade: dict[str, Any]) -> dict[str, Any]:
+    """Return who joined, with the step of each or None, and who may have joined without a report."""
+    names = fold.choices.listed
+    steps = cascade.get("steps", [-1] * len(cascade["joined"]))
+    joined = zip(cascade["joined"], steps, strict=True)
+    told: dict[str, Any] = {"joined": {names[place]: None if step < 0 else step for place, step in joined}}
+    if "unseen" in cascade:
+        told["unseen"] = tuple(names[place] for place in cascade["unseen"])
     return told
 
 

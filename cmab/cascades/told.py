@@ -100,7 +100,10 @@ class Cascades:
 
     def drawn(self, rng: np.random.Generator) -> Chain:
         """Return a copy of the chain after some more passes."""
-        chain = self.chain().copy()
+        return self.continued(self.chain().copy(), rng)
+
+    def continued(self, chain: Chain, rng: np.random.Generator) -> Chain:
+        """Return `chain` after some more passes."""
         own = np.random.default_rng(int(rng.integers(2**62)))
         chain.run(chain.affordable(_CHOOSING, _CHOSEN), own)
         return chain

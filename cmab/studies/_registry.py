@@ -45,6 +45,14 @@ def entries(group: str) -> dict[str, metadata.EntryPoint]:
     return {name: claims[0][1] for name, claims in _claims(group).items()}
 
 
+def commands() -> dict[str, metadata.EntryPoint]:
+    """Return the entry points of further commands by name, without a scan of the plug-ins."""
+    found: dict[str, metadata.EntryPoint] = {}
+    for _, entry in _rows("commands"):
+        found.setdefault(entry.name, entry)
+    return found
+
+
 def plugins() -> list[metadata.EntryPoint]:
     """Return the entry points of the plug-ins, with those of cmab first."""
     return [entry for _, entry in _rows("plugins")]

@@ -28,6 +28,9 @@ FILES = {
     "alone.txt": "a a\n",
     "binary": bytes(range(256)),
     "raises.py": "raise RuntimeError('at import')\n",
+    "names.txt": "tea\nmilk\njuice\n",
+    "costs.csv": "name,cost\nAnna,1\nBob,2\nZoé,3\n",
+    "reports.csv": "round,name,result\n1,Bob,joined\n1,Nobody,joined\n7,Bob,no\n",
 }
 NUMBERS = [
     "1",
@@ -49,6 +52,8 @@ REALS = ["0.1", "0.5", "0", "1", "-1", "2", "nan", "inf", "-inf", "1e-320", "x",
 PATHS = [
     *FILES,
     "folder",
+    "spring",
+    "spring",
     "none",
     "none/none",
     "",
@@ -70,6 +75,9 @@ WORDS = [
     "0/0",
     "x/y",
     "9",
+    "Anna",
+    "Bob=1",
+    "out.csv",
 ]
 STRAY = ["--", "-", "--no-such", "-x", "\u2603", "--debug", "--help", "extra", "--version"]
 
@@ -78,6 +86,9 @@ def make_files(folder):
     for name, content in FILES.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     (folder / "folder").mkdir()
+    (folder / "spring").mkdir()
+    (folder / "spring" / "campaign.toml").write_text('network = "friends.csv"\nk = 1\n', encoding="utf-8")
+    (folder / "spring" / "friends.csv").write_text(FILES["friends.csv"], encoding="utf-8")
 
 
 def _parsers():
@@ -87,7 +98,9 @@ def _parsers():
     for word, parser in commands.choices.items():
         group = {"demo": "demos", "reproduce": "experiments"}.get(word)
         if group is None:
-            found[word,] = parser
+            (inner,) = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)] or [None]
+            verbs = {} if inner is None else inner.choices
+            found |= {(word, verb): verbs[verb] for verb in verbs} or {(word,): parser}
             continue
         for name in _registry.entries(group):
             function = _registry.load(group, name)

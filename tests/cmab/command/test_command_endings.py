@@ -102,7 +102,7 @@ def test_odd_argument_lists(count, unplayed, tmp_path, monkeypatch):
         assert_in_words(words, status, out, err)
         counts[status] += 1
     # Certificates of the draw: all three ways to end are common.
-    assert min(counts.values()) > count / 10, counts
+    assert min(counts.values()) >= count / 10, counts
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 

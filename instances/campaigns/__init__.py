@@ -1,0 +1,1 @@
+"""Campaigns in folders, for people who do not program: options, names, reports, progress and commands."""

@@ -1,0 +1,293 @@
+"""A campaign in a folder: the network or the list, the options and the events."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cmab import Campaign
+from cmab.validation import shown
+from instances.campaigns.beliefs import Beliefs, beliefs_of
+from instances.campaigns.names import clean
+from instances.campaigns.options import FILE, Options, read_options, written
+from instances.campaigns.problem import Problem, problem_of
+from instances.campaigns.reports import Report, round_of
+from instances.campaigns.rounds import Round, rounds_of
+
+
+class CampaignFolder:
+    """A campaign in a folder, with names as people write them and rounds numbered from 1.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, which `create_folder` made.
+    author : str
+        The author of the events that this object adds.
+    accept_changes : bool
+        Whether changes of the network, the list or the options since the last use are accepted.
+
+    Raises
+    ------
+    ValueError
+        If the folder has no campaign, or its files are not valid.
+    OSError
+        If a file cannot be read or written.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, author: str = "", accept_changes: bool = False
+    ) -> None:
+        self.path = Path(path)
+        if not (self.path / FILE).is_file():
+            raise ValueError(
+                f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
+                " `cmab campaign new`"
+            )
+        self.options = read_options(self.path)
+        self.problem: Problem = problem_of(self.path, self.options)
+        try:
+            #: The campaign, whose new events have the author of this object.
+            self.campaign: Campaign = _opened(
+                self.path, self.options, self.problem, author=author, accept_changes=accept_changes
+            )
+        except ValueError as error:
+            if "accept_changes=True" not in str(error):
+                raise
+            told = str(error).replace("accept_changes=True", "--accept-changes")
+            raise ValueError(told) from None
+
+    def __repr__(self) -> str:
+        return f"CampaignFolder({str(self.path)!r})"
+
+    def close(self) -> None:
+        """Close the connection to the events; the next call opens it again."""
+        self.campaign.close()
+
+    @property
+    def is_network(self) -> bool:
+        """Whether people join along the ties of a network."""
+        return self.options.is_network
+
+    def rounds(self) -> list[Round]:
+        """Return all rounds, oldest first."""
+        return rounds_of(self.campaign.history(), is_network=self.is_network)
+
+    def beliefs(self) -> Beliefs:
+        """Return the estimates of the learner."""
+        mean, weight = self.options.prior_mean, self.options.prior_weight
+        prior = None if mean is None or weight is None else (mean, weight)
+        return beliefs_of(self.campaign.session, prior, self.options.largest)
+
+    def ask(self, without: Iterable[str] = (), *, author: str | None = None) -> Round:
+        """Choose for a new round, without some names.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or too few names remain.
+        """
+        names = self.problem.names
+        left_out = {*names.find_all(self.options.never), *names.find_all(without)}
+        needed = self.options.k or 1
+        if len(names.labels) - len(left_out) < needed:
+            raise ValueError(
+                f"{needed} of {len(names.labels)} names must remain to choose from, got"
+                f" {len(left_out)} that are left out"
+            )
+        available = [label for label in names.labels if label not in left_out] if left_out else None
+        number = self._of(author).ask(available=available).number + 1
+        return self.rounds()[number - 1]
+
+    def tell(self, report: Report, *, author: str | None = None) -> Round:
+        """Store a report; if the round was reported before, the report replaces the former one.
+
+        Raises
+        ------
+        ValueError
+            If the round was cancelled, or the report cannot be true.
+        """
+        of = round_of(self.rounds(), report.number)
+        if of.state == "cancelled":
+            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
+        campaign = self._of(author)
+        call = campaign.correct if of.state == "reported" else campaign.tell
+        given = self._arguments(report)
+        try:
+            call(ticket=report.number - 1, **given)
+        except ValueError as error:
+            raise ValueError(_in_rounds(str(error), report.number)) from None
+        return self.rounds()[report.number - 1]
+
+    def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
+        """Store reports of several rounds and return the rounds.
+
+        The first reports of rounds are stored together or not at all, before the corrections.
+
+        Raises
+        ------
+        ValueError
+            As in `tell`.
+        """
+        rounds = self.rounds()
+        first = [each for each in reports if round_of(rounds, each.number).state == "waiting"]
+        self._of(author).tell_many({"ticket": each.number - 1, **self._arguments(each)} for each in first)
+        for report in reports:
+            if report not in first:
+                self.tell(report, author=author)
+        now = self.rounds()
+        return [now[report.number - 1] for report in reports]
+
+    def check(self, report: Report) -> None:
+        """Raise ``ValueError`` if a report cannot be true; store nothing."""
+        of = round_of(self.rounds(), report.number)
+        if of.state == "cancelled":
+            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
+        given = self._arguments(report)
+        if "joined" not in given:
+            return
+        entries = [self.problem.names.labels.index(name) for name in of.names]
+        try:
+            self.problem.oracle.feedback_of(_array(entries), **given)
+        except ValueError as error:
+            raise ValueError(_in_rounds(str(error), report.number)) from None
+
+    def cancel(self, number: int, *, author: str | None = None) -> None:
+        """Close a round that was not played.
+
+        Raises
+        ------
+        ValueError
+            If the round does not wait for a report.
+        """
+        of = round_of(self.rounds(), number)
+        if of.state != "waiting":
+            raise ValueError(f"round {number} must wait for a report to be cancelled, but was {of.state}")
+        self._of(author).cancel(number - 1)
+
+    def undo(self, *, author: str | None = None) -> dict[str, Any]:
+        """Take back the last report, correction or cancellation, and return its event.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to take back.
+        """
+        campaign = self._of(author)
+        campaign.history()  # reads the events of other processes, so that the last event is known
+        try:
+            return campaign.undo()
+        except ValueError as error:
+            if "none left" in str(error):
+                raise ValueError("there is no report, correction or cancellation to undo") from None
+            raise
+
+    def _of(self, author: str | None) -> Campaign:
+        return self.campaign if author is None else self.campaign.signed(signature(author))
+
+    def _arguments(self, report: Report) -> dict[str, Any]:
+        """Return the keywords of `Campaign.tell` for a report."""
+        if not self.is_network:
+            return {"outcomes": report.results}
+        if report.count is not None:
+            return {"reward": float(report.count)}
+        given = {"unseen": report.unknown} if report.unknown else {}
+        return {"joined": report.joined, **given}
+
+
+def _array(numbers: list[int]) -> Any:
+    import numpy as np
+
+    return np.array(numbers, np.int64)
+
+
+def _in_rounds(text: str, number: int) -> str:
+    """Return an error of the library in the words of reports."""
+    return f"round {number}: {text}"
+
+
+def signature(author: str) -> str | None:
+    """Return the author as events contain it, or None without an author."""
+    plain = "".join(letter for letter in clean(author) if letter.isprintable())
+    return plain[:200] or None
+
+
+def _opened(path: Path, options: Options, problem: Problem, *, author: str, accept_changes: bool) -> Campaign:
+    """Return the campaign on the events of a folder."""
+    return Campaign(
+        problem.learner(),
+        events_of(path, options),
+        rng=options.seed,
+        support=(0.0, options.largest),
+        accept_changes=accept_changes,
+        author=signature(author),
+    )
+
+
+def events_of(path: Path, options: Options) -> str | Path:
+    """Return the path or the URL of the events of a folder."""
+    return options.events if "://" in options.events else path / options.events
+
+
+def create_folder(
+    path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes], *, author: str = ""
+) -> CampaignFolder:
+    """Make the folder of a new campaign, completely or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, which must be new or empty.
+    options : Options
+        The options.
+    files : mapping of str to bytes
+        The contents of the files that the options name.
+    author : str
+        The author of the first event.
+
+    Returns
+    -------
+    CampaignFolder
+        The opened campaign.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not empty, or a file is not valid.
+    OSError
+        If the folder cannot be written.
+    """
+    folder = Path(path)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
+    for name in files:
+        if Path(name).name != name or name.startswith("."):
+            raise ValueError(f"the file must have a plain name, got {shown(name)}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as place:
+        new = Path(place, "folder")
+        new.mkdir()
+        for name, data in files.items():
+            (new / name).write_bytes(data)
+        (new / FILE).write_text(written(options), encoding="utf-8")
+        CampaignFolder(new, author=author).close()
+        if folder.exists():
+            with suppress(FileNotFoundError):
+                folder.rmdir()
+        shutil.move(new, folder)
+    return CampaignFolder(folder, author=author)
+
+
+def title_of(folder: Path) -> str:
+    """Return the title of a new campaign, from the name of its folder."""
+    return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
+
+
+def labels_of(names: Iterable[Hashable]) -> str:
+    """Return names for a sentence."""
+    return ", ".join(map(str, names))

@@ -1,0 +1,134 @@
+"""The reasons for a choice, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+from instances.campaigns.beliefs import LEVEL, Beliefs
+from instances.campaigns.problem import Problem
+from instances.campaigns.rounds import Round
+from oracles.influence.base import InfluenceOracle
+
+# The number of posterior draws, and of ties times draws, for the contribution of a person.
+_DRAWS, _LEAST_DRAWS, _EFFORT = 40, 8, 4_000_000
+_CASCADES = 100
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The reason for one name of a choice.
+
+    Attributes
+    ----------
+    name : hashable
+        The name.
+    mean, low, high : float
+        The estimated contribution, and the ends of its 90 % interval. In a network, this is the number of
+        people, including this person, who join because this person is asked, too.
+    kind : {"known", "explored"}
+        Whether the name is also in the best choice by the present estimates.
+    asked : int
+        In how many reported rounds the name was chosen before.
+    """
+
+    name: Hashable
+    mean: float
+    low: float
+    high: float
+    kind: Literal["known", "explored"]
+    asked: int
+
+    @property
+    def certainty(self) -> str:
+        """How certain the estimate is, in words."""
+        width = (self.high - self.low) / max(self.mean, 1e-9)
+        return "certain" if width < 0.4 else "fairly certain" if width < 1.0 else "uncertain"
+
+    def in_words(self, *, is_network: bool) -> str:
+        """Return the reason as sentences."""
+        return f"{self.effect(is_network=is_network)} {self.why(is_network=is_network)}"
+
+    def effect(self, *, is_network: bool) -> str:
+        """Return the sentence with the estimated contribution and its interval."""
+        digits = 1 if is_network else 2
+        mean, low, high = (f"{value:.{digits}f}" for value in (self.mean, self.low, self.high))
+        told = f"Has a mean result of about {mean}"
+        if is_network:
+            told = f"Adds about {mean} {'person' if mean == '1.0' else 'people'}, {self.name} included"
+        return f"{told} ({100 * LEVEL:.0f} % interval {low} to {high}, {self.certainty})."
+
+    def why(self, *, is_network: bool) -> str:
+        """Return the sentence with the kind of choice and the earlier rounds."""
+        verb = "asked" if is_network else "chosen"
+        before = (
+            f"Never {verb} before"
+            if not self.asked
+            else f"{verb.capitalize()} {'once' if self.asked == 1 else f'{self.asked} times'} before"
+        )
+        if self.kind == "known":
+            return f"{before}; among the best by all reports so far."
+        return f"{before}; chosen to learn more, because the best could be among the less known."
+
+
+def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Reason]:
+    """Return the reason for each name of a round.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the campaign.
+    beliefs : Beliefs
+        The present estimates.
+    of : Round
+        The round.
+    earlier : sequence of Round
+        The rounds of the campaign. Only reported ones count.
+    """
+    number = {label: at for at, label in enumerate(problem.names.labels)}
+    chosen = [number[name] for name in of.names if name in number]
+    rng = np.random.default_rng(0)
+    best = set(np.asarray(problem.oracle.solve(beliefs.means, rng)).tolist())
+    if isinstance(problem.oracle, InfluenceOracle):
+        rows = contributions(problem.oracle, beliefs, chosen, rng)
+    else:
+        low, high = beliefs.intervals()
+        rows = np.stack([beliefs.means[chosen], low[chosen], high[chosen]], axis=1)
+    asked = [sum(name in each.names for each in earlier if each.state == "reported") for name in of.names]
+    by_name = dict(zip(of.names, asked, strict=True))
+    return [
+        Reason(
+            (name := problem.names.labels[at]),
+            *map(float, row),
+            "known" if at in best else "explored",
+            by_name[name],
+        )
+        for at, row in zip(chosen, rows, strict=True)
+    ]
+
+
+def contributions(
+    oracle: InfluenceOracle, beliefs: Beliefs, chosen: list[int], rng: np.random.Generator
+) -> FloatArray:
+    """Return the mean and the ends of the interval of the contribution of each chosen person, in rows.
+
+    The contribution is the expected number of people who join if all chosen people are asked, minus the
+    number if all but this person are asked. The interval has the uncertainty of the estimates of the ties.
+    """
+    n_draws = int(np.clip(_EFFORT // max(oracle.n_arms, 1), _LEAST_DRAWS, _DRAWS))
+    found = np.empty((n_draws, len(chosen)))
+    everyone = np.array(chosen, np.int64)
+    for row in found:
+        means = np.clip(beliefs.draw(rng), 0.0, 1.0)
+        whole = oracle.spread(everyone, means, cascades=_CASCADES)[0]
+        for at in range(len(chosen)):
+            others = np.delete(everyone, at)
+            rest = oracle.spread(others, means, cascades=_CASCADES)[0] if len(others) else 0.0
+            row[at] = max(whole - rest, 0.0)
+    tails = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
+    low, high = np.quantile(found, tails, axis=0)
+    return np.stack([found.mean(axis=0), low, high], axis=1)

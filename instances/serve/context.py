@@ -1,0 +1,222 @@
+"""The context of a request: its session, its form, the campaigns, and the answer as a page or as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from instances.serve.access import Access, check_role
+from instances.serve.refusals import Refusal, shown_error
+from instances.serve.sessions import WebSession, is_same
+from instances.serve.store import Store
+from instances.serve.users import Role, may
+
+_log = logging.getLogger(__name__)
+_HERE = Path(__file__).parent
+_MOST_FILES, _MOST_FIELDS, _MOST_OF_A_FIELD = 3, 2_000, 4 * 2**20
+_DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
+
+
+@dataclass(frozen=True)
+class File:
+    """An uploaded file: the name that the browser gave, and the contents."""
+
+    name: str
+    data: bytes
+
+
+@dataclass
+class Context:
+    """A request with what its handler needs.
+
+    Attributes
+    ----------
+    request : Request
+        The request.
+    session : WebSession or None
+        The session; None only before the login.
+    store : Store
+        The campaigns.
+    access : Access
+        The rules of who may do what.
+    templates : Environment
+        The templates, which escape all text.
+    form : dict
+        The fields of the form, or the members of the JSON object.
+    files : dict
+        The uploaded files by the name of their field.
+    """
+
+    request: Request
+    session: WebSession | None
+    store: Store
+    access: Access
+    templates: Environment
+    form: dict[str, Any] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+
+    @property
+    def author(self) -> str:
+        """The author of new events."""
+        return "" if self.session is None else self.session.user
+
+    @property
+    def slug(self) -> str:
+        """The campaign that the address names."""
+        return str(self.request.path_params["slug"])
+
+    @property
+    def number(self) -> int:
+        """The round that the address names."""
+        return int(self.request.path_params["number"])
+
+    def text(self, name: str) -> str:
+        """Return a field of the form as text without blanks around it; empty if it is missing."""
+        value = self.form.get(name, "")
+        return value.strip() if isinstance(value, str) else ""
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a page."""
+        session = self.session
+        text = self.templates.get_template(template).render(
+            session=session,
+            may=lambda role: session is not None and may(session.role, role),
+            csrf="" if session is None else session.csrf,
+            has_users=self.access.users is not None,
+            single=self.store.single,
+            **values,
+        )
+        return HTMLResponse(text, status)
+
+
+def go(address: str) -> Response:
+    """Return the redirection after an action, so that a reload of the page does not repeat it."""
+    return RedirectResponse(address, 303)
+
+
+def attachment(data: bytes, name: str, kind: str) -> Response:
+    """Return a file to store."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return Response(data, media_type=kind, headers=headers)
+
+
+Handler = Callable[[Context], Response]
+
+
+class Web:
+    """The parts that all handlers share, and the wrapper that makes endpoints of them.
+
+    Parameters
+    ----------
+    store : Store
+        The campaigns.
+    access : Access
+        The rules of who may do what.
+    """
+
+    def __init__(self, store: Store, access: Access) -> None:
+        self.store, self.access = store, access
+        self.templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def endpoint(self, handler: Handler, role: Role | None, *, is_api: bool = False) -> Any:
+        """Return an endpoint that checks the role and the form token, and answers errors in words."""
+
+        async def answer(request: Request) -> Response:
+            session: WebSession | None = request.state.session
+            context = Context(request, session, self.store, self.access, self.templates)
+            try:
+                if role is not None:
+                    assert session is not None
+                    check_role(session, role)
+                if request.method == "POST":
+                    await (_read_json if is_api else _read_form)(context)
+                    if role is not None:
+                        _check_token(context)
+                return await run_in_threadpool(handler, context)
+            except Refusal as refusal:
+                return refused(context, refusal.status, refusal.message, is_api=is_api)
+            except (ValueError, ImportError) as error:
+                return refused(context, 400, shown_error(error), is_api=is_api)
+            except OSError:
+                _log.exception("a file of a campaign failed")
+                return refused(context, 503, _DISK, is_api=is_api)
+
+        return answer
+
+
+def refused(context: Context, status: int, message: str, *, is_api: bool) -> Response:
+    """Return a refusal as a page or as JSON."""
+    if is_api:
+        return JSONResponse({"error": message}, status)
+    return context.page("refused.html", status, message=message, title="Not done")
+
+
+async def _read_form(context: Context) -> None:
+    form = await context.request.form(
+        max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_MOST_OF_A_FIELD
+    )
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            if value.filename:
+                context.files[name] = File(value.filename, await value.read())
+        else:
+            context.form[name] = value
+            context.lists.setdefault(name, []).append(value)
+    await form.close()
+
+
+async def _read_json(context: Context) -> None:
+    if context.request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise Refusal(415, "The body must be JSON, with the content type application/json.")
+    try:
+        content = json.loads(await context.request.body())
+    except (ValueError, RecursionError):
+        raise Refusal(400, "The body must be valid JSON.") from None
+    if not isinstance(content, dict):
+        raise Refusal(400, "The body must be a JSON object.")
+    context.form = content
+
+
+def _check_token(context: Context) -> None:
+    """Raise `Refusal` unless the request has the token of its session, which no other page can know."""
+    session = context.session
+    assert session is not None
+    if context.request.headers.get("authorization") is not None:
+        return  # a browser adds no such header by itself
+    given = context.request.headers.get("x-csrf-token") or context.form.get("csrf", "")
+    if not (isinstance(given, str) and session.csrf and is_same(given, session.csrf)):
+        raise Refusal(403, "The form is too old. Open the page again, and repeat the action.")
+
+
+def member(form: Mapping[str, Any], name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+    """Return a member of a JSON object.
+
+    Raises
+    ------
+    Refusal
+        If the member has another type.
+    """
+    value = form.get(name, default)
+    if value is default:
+        return default
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise Refusal(400, f"{name} has a wrong type.")
+    return value

@@ -1,0 +1,188 @@
+"""The campaigns of a served folder, opened once and used by one request at a time."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from instances.campaigns.folder import CampaignFolder, create_folder
+from instances.campaigns.options import FILE, Options
+from instances.serve.refusals import Refusal
+
+Found = TypeVar("Found")
+# The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
+_GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+
+
+class Opened:
+    """An opened campaign, with a lock and the results that were computed for its present events.
+
+    Parameters
+    ----------
+    slug : str
+        The name of the campaign in addresses.
+    folder : CampaignFolder
+        The campaign.
+    """
+
+    def __init__(self, slug: str, folder: CampaignFolder) -> None:
+        self.slug, self.folder, self.lock = slug, folder, threading.RLock()
+        self._version, self._kept = -1, {}  # type: ignore[var-annotated]
+
+    @property
+    def version(self) -> int:
+        """The number of events, which changes with each of them."""
+        return len(self.folder.campaign.history())
+
+    def kept(self, key: object, compute: Callable[[], Found]) -> Found:
+        """Return a result that depends on the events only, computed at most once for each version."""
+        version = self.version
+        if version != self._version:
+            self._version, self._kept = version, {}
+        if key not in self._kept:
+            self._kept[key] = compute()
+        found: Found = self._kept[key]
+        return found
+
+
+class Store:
+    """The campaigns in a folder: the folder itself, or its subfolders.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of a campaign, or a folder of campaigns.
+    events : str
+        The file of the events of new campaigns.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not valid.
+    """
+
+    def __init__(self, root: Path, *, events: str = "events.sqlite") -> None:
+        self.root, self.events = root, events
+        self._lock = threading.Lock()
+        self._opened: dict[str, Opened] = {}
+        if root.exists() and not root.is_dir():
+            raise ValueError(f"{root} must be a folder, got a file")
+        root.mkdir(parents=True, exist_ok=True)
+        self.single = (root / FILE).is_file()
+        if self.single:
+            slug = slug_of(root.resolve().name)
+            self._opened[slug] = Opened(slug, CampaignFolder(root))
+
+    def slugs(self) -> list[str]:
+        """Return the names of all campaigns in addresses, sorted."""
+        if self.single:
+            return list(self._opened)
+        return sorted(path.name for path in self.root.iterdir() if self._is_campaign(path))
+
+    def _is_campaign(self, path: Path) -> bool:
+        return bool(_SLUG.fullmatch(path.name)) and not path.is_symlink() and (path / FILE).is_file()
+
+    @contextmanager
+    def held(self, slug: str) -> Iterator[Opened]:
+        """Hold a campaign for one request, as a context manager.
+
+        Raises
+        ------
+        Refusal
+            If there is no such campaign.
+        """
+        opened = self._find(slug)
+        with opened.lock:
+            yield opened
+
+    def _find(self, slug: str) -> Opened:
+        with self._lock:
+            if slug not in self._opened:
+                # The name must be one of those that the page lists, so it cannot lead out of the folder.
+                if slug not in self.slugs():
+                    raise Refusal(404, "There is no such campaign.")
+                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
+            return self._opened[slug]
+
+    def create(self, options: Options, files: Mapping[str, bytes], *, author: str) -> str:
+        """Make a campaign and return its name in addresses.
+
+        Raises
+        ------
+        Refusal
+            If the page serves a single campaign.
+        ValueError
+            If the options or the files are not valid.
+        """
+        if self.single:
+            raise Refusal(409, "This page serves a single campaign.")
+        with self._lock:
+            slug = self._free(slug_of(options.title))
+            for data in files.values():
+                check_unpacked(data)
+            try:
+                folder = create_folder(self.root / slug, options, files, author=author)
+            except ValueError as error:
+                # The reader of the page needs no folders of this machine.
+                inner = re.escape(str(self.root)) + r"/(\.new-[^/]*/folder/)?"
+                raise ValueError(re.sub(inner, "", str(error))) from None
+            self._opened[slug] = Opened(slug, folder)
+            return slug
+
+    def _free(self, slug: str) -> str:
+        """Return a name that no file of the folder has."""
+        if not (self.root / slug).exists():
+            return slug
+        numbers = (f"{slug[:40]}-{number}" for number in range(2, 10_000))
+        return next(name for name in numbers if not (self.root / name).exists())
+
+
+def slug_of(title: str) -> str:
+    """Return a title as a part of an address.
+
+    Examples
+    --------
+    >>> from instances.serve.store import slug_of
+    >>> slug_of("Été 2026: the first!")
+    'ete-2026-the-first'
+    """
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:40].strip("-")
+    return slug or "campaign"
+
+
+def check_unpacked(data: bytes) -> None:
+    """Raise ``ValueError`` if a compressed file is too large when it is unpacked.
+
+    The file is unpacked in small parts, so that a file made to fill the memory does not.
+    """
+    if not data.startswith(_GZIP):
+        return
+    unpacker, size, rest = zlib.decompressobj(wbits=31), 0, data
+    try:
+        while rest and not unpacker.eof:
+            size += len(unpacker.decompress(rest, _PART))
+            rest = unpacker.unconsumed_tail
+            if size > _MOST_UNPACKED:
+                raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
+    except zlib.error:
+        raise ValueError("the file must be a whole gzip file; compress it again") from None
+    if unpacker.unused_data:
+        raise ValueError("the file must be one gzip file, got further data after it")
+
+
+def file_name(given: str, usual: str) -> str:
+    """Return a plain name for an uploaded file, with its ending if it is short and plain.
+
+    The ending tells the format of a network. Nothing else of the name is used.
+    """
+    last = re.split(r"[/\\]", given)[-1]
+    endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", last)
+    return f"{usual}{endings.group(1).lower() if endings else '.csv'}"

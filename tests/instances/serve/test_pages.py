@@ -1,0 +1,196 @@
+"""The pages of a campaign without JavaScript: create, choose, report, correct, upload and export."""
+
+import csv
+import io
+import json
+
+import pytest
+from served_pages import NETWORK, Page
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return Page(tmp_path_factory.mktemp("campaigns")).enter()
+
+
+@pytest.fixture(scope="module")
+def spring(page):
+    return page.create()
+
+
+@pytest.fixture
+def asked(page, spring):
+    """A campaign with a round that waits for its report, and the number of the round."""
+    page.choose(spring)
+    return len(page.rounds(spring))
+
+
+def table(*rows):
+    return {"table": ("report.csv", "\n".join(rows).encode(), "text/csv")}
+
+
+def test_a_round_has_names_reasons_and_a_picture(page, spring, asked):
+    text = page.get(spring).text
+    for name in page.rounds(spring)[-1].names:
+        assert f"<h3>{name}</h3>" in text
+    assert text.count("90 % interval") >= 2 and "<svg viewBox" in text
+    assert "<script" not in text and "style=" not in text
+    for word in ("arms", "reward", "ticket"):
+        assert word not in text
+
+
+def test_a_report_of_who_joined_is_stored_with_its_author(page, spring, asked):
+    friend = page.known(spring, asked)[0]
+    page.report(spring, asked, joined=friend)
+    of = page.rounds(spring)[asked - 1]
+    assert of.count == 3.0 and of.author == "owner" and of.joined == {friend: None}
+    assert "3 people joined" in page.get(f"{spring}/history").text
+
+
+def test_a_late_report_and_steps_and_unknown_people(page, spring, asked):
+    page.choose(spring)
+    known = page.known(spring, asked)
+    page.report(spring, asked + 1, nobody="1")
+    page.report(spring, asked, others=f"{known[0].upper()} = 1", unknown=known[1])
+    of = page.rounds(spring)[asked - 1]
+    assert of.joined == {known[0]: 1} and of.unknown == (known[1],)
+
+
+def test_only_the_number_of_people(page, spring, asked):
+    page.report(spring, asked, count="5")
+    of = page.rounds(spring)[asked - 1]
+    assert of.count == 5.0 and of.joined is None
+
+
+def test_a_correction_starts_from_the_report_and_undo_takes_it_back(page, spring, asked):
+    first, second = page.known(spring, asked)[:2]
+    page.report(spring, asked, joined=first)
+    form = page.get(f"{spring}/rounds/{asked}/report").text
+    assert "Correct the report" in form and f'value="{first}" checked' in form
+    page.report(spring, asked, joined=[first, second])
+    assert page.rounds(spring)[asked - 1].count == 4.0
+    page.send(f"{spring}/history", f"{spring}/undo")
+    assert page.rounds(spring)[asked - 1].count == 3.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "mark that nobody joined"),
+        ({"others": "Annn"}, "did you mean"),
+        ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
+        ({"count": "3", "nobody": "1"}, "not both"),
+        ({"count": "many"}, "whole number"),
+        ({"others": "Bob = soon"}, "whole number"),
+    ],
+)
+def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring, asked, fields, why):
+    text = page.report(spring, asked, 400, **fields).text.replace("&#39;", "'")
+    assert why in text and "Nothing was stored" in text
+    assert fields.get("others", "") in text
+    assert page.rounds(spring)[asked - 1].state == "waiting"
+
+
+def test_leaving_people_out_cancels_and_chooses_again(page, spring, asked):
+    gone, address = [], spring
+    for _ in range(2):
+        number = len(page.rounds(spring))
+        name = str(page.rounds(spring)[-1].names[0])
+        action = f"{spring}/rounds/{number}/leave-out"
+        address = page.send(address, action, name=name).headers["location"]
+        gone.append(name)
+        assert page.rounds(spring)[number - 1].state == "cancelled"
+        assert not {*gone} & {str(each) for each in page.rounds(spring)[-1].names}
+
+
+def test_a_table_is_stored_whole_or_not_at_all(page, spring, asked):
+    friend = page.known(spring, asked)[0]
+    rows = ["round,name,result", f'{asked},"{friend}",yes', f"{asked},Nobody,yes", "999,Ann,yes"]
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows))
+    assert "2 lines were refused" in answer.text
+    assert "<td>3</td>" in answer.text and "<td>4</td>" in answer.text
+    assert page.rounds(spring)[asked - 1].state == "waiting"
+    page.send(f"{spring}/upload", f"{spring}/upload", text="\n".join(rows), accept="1")
+    assert page.rounds(spring)[asked - 1].count == 3.0
+    again = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows[:2]))
+    assert "was reported before" in again.text
+    page.send(f"{spring}/upload", f"{spring}/upload", files=table(*rows[:2]), replace="1")
+    assert page.rounds(spring)[asked - 1].corrected
+
+
+def test_the_table_to_fill_in_can_be_uploaded(page, spring, asked):
+    text = page.get(f"{spring}/template.csv?round={asked}").content.decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["name"] for row in rows] == page.known(spring, asked)
+    page.send(f"{spring}/upload", f"{spring}/upload", files=table(text))
+    assert page.rounds(spring)[asked - 1].count == 2.0
+
+
+def test_the_state_and_the_estimates(page, spring, asked):
+    page.report(spring, asked, nobody="1")
+    text = page.get(f"{spring}/state").text
+    assert "expected to bring" in text and "95 % confidence" in text and "Who brings most" in text
+    rows = page.get(f"{spring}/estimates?search=ann&sort=to&down=0").text
+    ends = [row.split("</td>")[:2] for row in rows.split("<tr><td>")[1:]]
+    heads = [head.replace("<td>", "") for _, head in ends]
+    assert heads == sorted(heads, key=str.casefold) and all(
+        "Ann" in (a, b.replace("<td>", "")) for a, b in ends
+    )
+    assert 'aria-sort="ascending"' in rows
+
+
+def test_exports_agree_with_the_campaign(page, spring, asked):
+    page.report(spring, asked, nobody="1")
+    rounds = page.rounds(spring)
+    text = page.get(f"{spring}/export/rounds.csv").content.decode("utf-8-sig")
+    assert [int(row["round"]) for row in csv.DictReader(io.StringIO(text))] == [of.number for of in rounds]
+    content = json.loads(page.get(f"{spring}/export/all.json").content)
+    assert [row["state"] for row in content["rounds"]] == [of.state for of in rounds]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    read = parquet.read_table(io.BytesIO(page.get(f"{spring}/export/history.parquet").content))
+    assert read.column("author").to_pylist()[-1] == "owner"
+    page.get(f"{spring}/export/nothing.csv", 404)
+    page.get(f"{spring}/print")
+
+
+def test_lists_costs_and_other_formats_of_networks(page):
+    made = (
+        page.send("/new", "/new", title="Drinks", kind="list", names="tea\nmilk\njuice", k="1", largest="5")
+        .headers["location"]
+        .split("?")[0]
+    )
+    page.choose(made)
+    text = page.get(f"{made}/rounds/1/report").text
+    assert "Result, from 0 to 5" in text
+    page.report(made, 1, **{"result-0": "2,5"})
+    assert list(page.rounds(made)[0].results.values()) == [2.5]
+    gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
+    costs = ("costs.csv", b"name,cost\na,1\nb,3\n", "text/csv")
+    files = {"network": ("../../x.gml", gml, "text/plain"), "costs": costs}
+    paid = page.send("/new", "/new", files=files, title="Paid", kind="network", budget="2", k="", never="")
+    place = paid.headers["location"].split("?")[0]
+    page.choose(place)
+    assert page.rounds(place)[0].names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("network", "fields", "why"),
+    [
+        ("", {}, "choose the file"),
+        ("a,a\n", {}, "tie between two people"),
+        (NETWORK, {"k": "99"}, "at most the number of people"),
+        (NETWORK, {"budget": "5"}, "table of costs"),
+        (NETWORK, {"title": " "}, "1 to 100 characters"),
+        (NETWORK, {"never": "Nobody"}, "not a name"),
+    ],
+)
+def test_a_campaign_that_cannot_be_is_not_made(page, network, fields, why):
+    before = page.store.slugs()
+    files = {"network": ("friends.csv", network.encode(), "text/csv")}
+    given = {"title": "No", "kind": "network", "ties": "both", "k": "2", **fields}
+    answer = page.send("/new", "/new", 400, files=files, **given)
+    assert why in answer.text.casefold() or why in answer.text
+    assert str(page.store.root) not in answer.text
+    assert page.store.slugs() == before

@@ -1,0 +1,454 @@
+"""Each promise of the page of threats, and 1,000 hostile requests that change and reveal nothing."""
+
+import json
+import random
+import re
+
+import pytest
+from served_pages import HOST, NETWORK, Page, files_in
+
+pytestmark = pytest.mark.slow
+REQUESTS = 1_000
+SECRET = "Waldemar"  # a name of a network that nobody without a session may see
+PASSWORDS = {"rita": "read only password", "rob": "report password", "dora": "decide password"}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return Page(tmp_path_factory.mktemp("campaigns")).enter()
+
+
+@pytest.fixture(scope="module")
+def spring(page):
+    place = page.create(network=NETWORK + f"{SECRET},Ann\n")
+    page.choose(place)
+    return place
+
+
+@pytest.fixture
+def stranger(page, spring):
+    """The same server, without a session."""
+    from starlette.testclient import TestClient
+
+    return TestClient(
+        page.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
+    )
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A page with users, and a campaign with a round."""
+    pytest.importorskip("argon2")
+    from instances.serve.users import Users, add_user
+
+    file = tmp_path_factory.mktemp("users") / "users.toml"
+    for (user, password), role in zip(PASSWORDS.items(), ("read", "report", "decide"), strict=True):
+        add_user(file, user, password, role)
+    assert all(password not in file.read_text() for password in PASSWORDS.values())
+    page = Page(tmp_path_factory.mktemp("shared"), users=Users(file))
+    assert page.log_in("dora", PASSWORDS["dora"]).status_code == 303
+    page.place = page.create()
+    page.choose(page.place)
+    page.client.cookies.clear()
+    return page
+
+
+def test_without_the_token_nothing_is_told(page, spring, stranger):
+    answers = {stranger.get(path).text for path in ("/", spring, f"{spring}/state", "/c/none", "/new", "/x")}
+    assert len(answers) == 1 and SECRET not in answers.pop()
+    assert stranger.get("/?token=wrong").status_code == 403
+    assert stranger.get("/api/v1/campaigns").status_code == 401
+    assert "set-cookie" not in stranger.get("/?token=").headers
+
+
+def test_tokens_cannot_be_guessed_for_long(page, stranger):
+    from instances.serve.access import Access
+
+    fresh = Access(None, owner="owner", port=1)
+    assert (
+        len({Access(None, owner="owner", port=1).token for _ in range(20)}) == 20 and len(fresh.token) >= 43
+    )
+    answers = [stranger.get(f"/?token={at}").status_code for at in range(60)]
+    assert answers[-1] == 429
+    page.access._all.succeed("token")
+
+
+def test_the_cookie_is_for_this_page_only(page):
+    cookie = page.client.get(f"/?token={page.access.token}").headers["set-cookie"].casefold()
+    assert "httponly" in cookie and "samesite=strict" in cookie and "8765" in cookie
+    assert page.access.token.casefold() not in cookie
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", ""])
+def test_foreign_hosts_reach_nothing(page, spring, host):
+    answer = page.client.get(spring, headers={"Host": host})
+    assert answer.status_code == 421 and SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_forms_of_other_pages_are_refused(page, spring, headers):
+    before = files_in(page.store.root)
+    data = page.fields(spring, f"{spring}/choose")
+    assert page.client.post(f"{spring}/choose", data=data, headers=headers).status_code == 403
+    assert files_in(page.store.root) == before
+
+
+@pytest.mark.parametrize("csrf", [None, "", "x", "é"])
+def test_forms_need_the_token_of_the_session(page, spring, csrf):
+    before = files_in(page.store.root)
+    data = page.fields(spring, f"{spring}/choose")
+    data = {**data, "csrf": csrf} if csrf is not None else {"version": data["version"]}
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 403
+    assert files_in(page.store.root) == before
+
+
+def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
+    for path in ("/", spring, f"{spring}/state", "/static/page.css", "/nothing", "/api/v1/campaigns"):
+        headers = page.client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert (
+            policy.startswith("default-src 'none'") and "script-src" not in policy and "unsafe" not in policy
+        )
+        assert "http" not in policy and "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+    assert re.findall(r'(?:src|href)="(?:https?:)?//', page.get(spring).text) == []
+
+
+def test_sessions_end(page, spring):
+    sessions, now = page.access.sessions, [0.0]
+    clock, sessions._clock = sessions._clock, lambda: now[0]
+    try:
+        key = sessions.begin("owner", "decide")
+        for minute in range(0, 700, 50):
+            now[0] = 60.0 * minute
+            assert sessions.find(key) is not None
+        now[0] = 60.0 * 721
+        assert sessions.find(key) is None  # twelve hours after its beginning
+        key = sessions.begin("owner", "decide")
+        now[0] += 60.0 * 61
+        assert sessions.find(key) is None  # an hour without a request
+    finally:
+        sessions._clock = clock
+
+
+def test_roles_limit_what_users_do(shared):
+    forms = {
+        "report": [f"{shared.place}/rounds/1/report"],
+        "decide": [
+            f"{shared.place}/choose",
+            f"{shared.place}/undo",
+            f"{shared.place}/rounds/1/cancel",
+            "/new",
+        ],
+    }
+    for user, allowed in (("rita", ()), ("rob", ("report",)), ("dora", ("report", "decide"))):
+        shared.client.cookies.clear()
+        shared.log_in(user, PASSWORDS[user])
+        shared.get(f"{shared.place}/state")
+        before = files_in(shared.store.root)
+        csrf = re.search(r'name="csrf" value="([^"]*)"', shared.get("/").text).group(1)
+        for role, actions in forms.items():
+            for action in actions:
+                status = shared.client.post(action, data={"csrf": csrf}).status_code
+                assert status in ((400, 409) if role in allowed else (403,)), (user, action)
+        assert files_in(shared.store.root) == before
+    shared.client.cookies.clear()
+
+
+def test_passwords_cannot_be_guessed_for_long(shared):
+    assert shared.client.get(f"{shared.place}/state").headers["location"] == "/login"
+    answers = [shared.log_in("rita", f"wrong {at}").status_code for at in range(7)]
+    assert answers == [403] * 5 + [429] * 2
+    assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 429
+    known, unknown = shared.log_in("rob", "wrong"), shared.log_in("nobody", "wrong")
+    assert known.text == unknown.text and known.status_code == unknown.status_code
+    shared.access._of_users.succeed("rita")
+
+
+def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
+    from instances.serve.users import add_user, read_users
+
+    add_user(shared.access.users.path, "gus", "gus has a password", "decide")
+    shared.client.cookies.clear()
+    shared.log_in("gus", "gus has a password")
+    shared.get("/new")
+    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    shared.get("/new", 403)
+    text = shared.access.users.path.read_text()
+    start = text.index('[users."gus"]')
+    shared.access.users.path.write_text(text[:start])
+    assert "gus" not in read_users(shared.access.users.path)
+    assert shared.client.get("/").headers["location"] == "/login"
+
+
+def test_logging_out_ends_the_session_on_the_server(shared):
+    shared.client.cookies.clear()
+    shared.log_in("rob", PASSWORDS["rob"])
+    kept = dict(shared.client.cookies)
+    shared.send("/", "/logout")
+    shared.client.cookies.update(kept)
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.client.cookies.clear()
+
+
+def test_large_requests_are_refused(page, spring):
+    small = Page(page.store.root, most_bytes=20_000).enter()
+    before = files_in(page.store.root)
+    files = {"network": ("x.csv", b"Ann,Bob\n" * 10_000, "text/csv")}
+    small.send("/new", "/new", 413, files=files, title="Large", kind="network", k="1")
+
+    def chunks():  # no header tells the length
+        for _ in range(100):
+            yield b"x" * 1_000
+
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert small.client.post(f"{spring}/choose", content=chunks(), headers=headers).status_code == 413
+    assert files_in(page.store.root) == before
+
+
+def test_names_with_markup_are_text(tmp_path):
+    page = Page(tmp_path).enter()
+    evil = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "]]><svg/onload=x>"]
+    rows = "".join(
+        '"{}","{}"\n'.format(a.replace('"', '""'), b.replace('"', '""')) for a in evil for b in evil if a != b
+    )
+    place = page.create(title="<b>Bold</b>{{ 1 }}", network=rows, k="4")
+    page.choose(place)
+    page.report(place, 1, nobody="1")
+    page.choose(place)
+    page.report(place, 2, 400, others="<script>2</script>")
+    for path in (
+        "",
+        "/state",
+        "/estimates?search=<script>",
+        "/history",
+        "/export",
+        "/print",
+        "/rounds/2/report",
+    ):
+        text = page.get(f"{place}{path}").text
+        assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
+    assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
+    assert "<script" not in page.get("/c/<script>", 404).text
+
+
+def test_formulas_in_names_are_inert_in_exports(tmp_path):
+    page = Page(tmp_path).enter()
+    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\t=1", " =1"]
+    place = page.create(network="".join(f'"{a}","{b}"\n' for a in names for b in names if a < b), k="3")
+    page.choose(place, without="")
+    page.report(place, 1, nobody="1")
+    for name in ("rounds", "people", "estimates", "history", "weeks"):
+        text = page.get(f"{place}/export/{name}.csv").content.decode("utf-8-sig")
+        assert not re.search(r'(?:^|,)"?[=+@\t -]*[=+@][A-Z0-9]', text, re.MULTILINE), text
+    assert "'=HYPERLINK" in page.get(f"{place}/export/estimates.csv").text
+
+
+def hostile(rng, place):
+    """Return a request that an attacker may send, with or without a session."""
+    up = rng.choice(
+        ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
+    ) * rng.randint(1, 6)
+    goal = rng.choice(
+        ["etc/passwd", "campaign.toml", "events.sqlite", "users.toml", "page.css", ".new-x/folder"]
+    )
+    number = rng.choice(["0", "-1", "99999999", "1e9", "1%00", "٣", "9" * 40])
+    kind = rng.randrange(10)
+    if kind == 0:
+        return (
+            "GET",
+            rng.choice(["/c/", "/static/", "/api/v1/campaigns/", f"{place}/export/", "/"]) + up + goal,
+            {},
+        )
+    if kind == 1:
+        return "GET", f"{place}/export/{up}{goal}.{rng.choice(['csv', 'json', 'toml', 'sqlite'])}", {}
+    if kind == 2:
+        action = rng.choice(["report", "cancel", "leave-out"])
+        return "POST", f"{place}/rounds/{number}/{action}", {"data": {"csrf": "CSRF", "mark": number}}
+    if kind == 3:
+        body = rng.randbytes(rng.randint(0, 400))
+        boundary = rng.choice(["x", "", "x" * 300, "\x01"])
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        if rng.random() < 0.5:
+            body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
+        return (
+            "POST",
+            rng.choice(["/new", f"{place}/upload", f"{place}/choose"]),
+            {"content": body, "headers": headers},
+        )
+    if kind == 4:
+        data = {
+            "csrf": "CSRF",
+            "version": rng.choice(["0", "1", "", "999", "1 OR 1=1", "null"]),
+            "without": "x" * rng.randint(0, 9_000),
+        }
+        return "POST", f"{place}/{rng.choice(['choose', 'undo'])}", {"data": data}
+    if kind == 5:
+        name = rng.choice(
+            ["../../evil.csv", "/etc/cron.d/x", "x\x00.csv", "a" * 5_000, "C:\\x.csv", ".bashrc"]
+        )
+        content = rng.choice(
+            [
+                b"",
+                b"\x1f\x8b\x08junk",
+                b"\x00" * 500,
+                b"a,b\n" * 3 + b"\xff\xfe",
+                b"[" * 50_000,
+                b"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><graphml>&e;</graphml>",
+            ]
+        )
+        files = {"network": (name, content, "text/csv")}
+        return (
+            "POST",
+            "/new",
+            {
+                "data": {"csrf": "CSRF", "title": rng.choice(["", "x" * 5_000, "\x00"]), "k": number},
+                "files": files,
+            },
+        )
+    if kind == 6:
+        body = rng.choice(
+            [
+                "[" * 100_000,
+                "{",
+                '{"version": {"$gt": 0}}',
+                '{"version": 1e999}',
+                "\ud800".encode("utf-8", "surrogatepass"),
+            ]
+        )
+        headers = {"Content-Type": "application/json", "X-CSRF-Token": "CSRF"}
+        return (
+            "POST",
+            f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds",
+            {"content": body, "headers": headers},
+        )
+    if kind == 7:
+        headers = rng.choice(
+            [
+                {"Content-Length": "-1"},
+                {"Content-Length": "9" * 30},
+                {"Authorization": "Bearer " + "x" * 9_000},
+                {"Cookie": "cmab-8765=" + "x" * 4_000},
+                {"Host": "evil"},
+                {"X-HTTP-Method-Override": "DELETE"},
+            ]
+        )
+        return "GET", place, {"headers": headers}
+    if kind == 8:
+        return rng.choice(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
+    query = rng.choice(
+        [
+            "sort=__class__",
+            "page=-9",
+            "page=" + "9" * 30,
+            "search=%27%3B--",
+            "out=999999999",
+            "done=__init__&round=7*7",
+            "round=%00",
+        ]
+    )
+    return "GET", f"{place}{rng.choice(['', '/estimates', '/template.csv'])}?{query}", {}
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_session):
+    import httpx
+
+    rng, statuses = random.Random(30 + has_session), {}
+    client = page.client if has_session else stranger
+    csrf = page.fields(spring, f"{spring}/choose")["csrf"]
+    before = files_in(page.store.root)
+    for _ in range(REQUESTS // 2):
+        method, address, parts = hostile(rng, spring)
+        if "data" in parts:
+            parts["data"] = {
+                name: csrf if value == "CSRF" else value for name, value in parts["data"].items()
+            }
+        if "headers" in parts:
+            parts["headers"] = {
+                name: csrf if value == "CSRF" else value for name, value in parts["headers"].items()
+            }
+        if isinstance(parts.get("content"), bytes):
+            parts["content"] = parts["content"].replace(b"CSRF", csrf.encode())
+        try:
+            answer = client.request(method, address, **parts)
+        except (httpx.InvalidURL, UnicodeError):  # the client refuses to send it
+            continue
+        statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+        assert answer.status_code < 500, (method, address, parts, answer.text)
+        assert "root:" not in answer.text and "Traceback" not in answer.text, (method, address)
+        assert str(page.store.root) not in answer.text, (method, address, answer.text)
+        if not has_session:
+            assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
+    assert files_in(page.store.root) == before
+    assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
+
+
+def test_replays_and_forged_tickets_change_nothing(page, spring):
+    data = page.fields(spring, f"{spring}/choose")
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
+    number = len(page.rounds(spring))
+    address = f"{spring}/rounds/{number}/report"
+    report = page.fields(address, address) | {"nobody": "1"}
+    assert page.client.post(address, data=report).status_code == 303
+    before = files_in(page.store.root)
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 409
+    assert page.client.post(address, data=report).status_code == 409
+    for forged in (0, number + 1, 10**8):
+        answer = page.client.post(f"{spring}/rounds/{forged}/report", data=report)
+        assert answer.status_code in (400, 404, 409)
+    assert files_in(page.store.root) == before
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path):
+    page = Page(tmp_path / "served").enter()
+    outside = Page(tmp_path / "outside").enter()
+    outside.create(title="Private")
+    (page.store.root / "private").symlink_to(outside.store.root / "private")
+    assert "Private" not in page.get("/").text
+    page.get("/c/private", 404)
+    page.get("/c/.new-x", 404)
+
+
+def test_gzipped_bombs_are_refused(page):
+    import gzip
+
+    bomb = gzip.compress(b"Ann,Bob\n" * 3_000_000)
+    assert len(bomb) < 100_000
+    before = page.store.slugs()
+    files = {"network": ("bomb.csv.gz", bomb, "application/gzip")}
+    answer = page.send("/new", "/new", 400, files=files, title="Bomb", kind="network", ties="both", k="1")
+    assert "larger than" in answer.text
+    assert page.store.slugs() == before
+
+
+def test_other_computers_need_users_and_a_certificate(tmp_path, capsys):
+    from cmab.cli import main
+
+    assert main(["serve", str(tmp_path), "--host", "0.0.0.0", "--port", "0"]) == 1
+    assert "needs --users, --certificate and --key" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), "--host", "localhost.evil"]) == 1
+
+
+def test_error_pages_tell_nothing_of_the_machine(page, spring, monkeypatch):
+    from instances.serve import views
+
+    def broken(*_):
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(views, "state_of", broken)
+    text = page.get(f"{spring}/state", 500).text
+    assert "secret" not in text and "Nothing was changed" in text
+    assert json.loads(page.client.get(f"/api/v1{spring.replace('/c/', '/campaigns/')}").text) == {
+        "error": "The page has an error."
+    }

@@ -1,0 +1,103 @@
+"""A served folder within the process of a test, and what a browser does with it."""
+
+import re
+from html import unescape
+
+import pytest
+
+NETWORK = """name_1,name_2
+Ann,Bob
+Ann,Carl
+Bob,Dora
+Carl,Dora
+Dora,Emil
+Emil,Fay
+Fay,Gus
+Gus,Ann
+"Meyer, Zoé",Emil
+"""
+HOST = "127.0.0.1:8765"
+
+
+class Page:
+    """A browser without JavaScript: it follows addresses and sends the forms of a page."""
+
+    def __init__(self, folder, users=None, **settings):
+        pytest.importorskip("starlette.testclient", reason="cmab[serve] and httpx serve the page")
+        pytest.importorskip("argon2")
+        from starlette.testclient import TestClient
+
+        from instances.serve.access import Access
+        from instances.serve.app import application
+        from instances.serve.store import Store
+
+        self.store = Store(folder)
+        self.access = Access(users, owner="owner", port=8765)
+        self.app = application(self.store, self.access, hosts={HOST}, **settings)
+        self.client = TestClient(
+            self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
+        )
+
+    def enter(self):
+        assert self.client.get(f"/?token={self.access.token}").status_code == 200
+        return self
+
+    def log_in(self, user, password):
+        return self.client.post("/login", data={"user": user, "password": password})
+
+    def get(self, address, status=200):
+        answer = self.client.get(address)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def fields(self, address, action):
+        """Return the hidden fields of the form with this action on a page."""
+        text = self.get(address).text
+        forms = re.findall(r"<form[^>]*>.*?</form>", text, re.DOTALL)
+        form = next(form for form in forms if f'action="{action}"' in form)
+        hidden = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
+        return {name: unescape(value) for name, value in hidden}
+
+    def send(self, address, action, status=303, files=None, **fields):
+        """Send the form of a page with some fields, and return the answer."""
+        data = self.fields(address, action) | fields
+        answer = self.client.post(action, data=data, files=files)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def create(self, title="Spring", network=NETWORK, **fields):
+        files = {"network": ("friends.csv", network.encode(), "text/csv")}
+        given = {"title": title, "kind": "network", "ties": "both", "k": "2", **fields}
+        answer = self.send("/new", "/new", files=files, **given)
+        return answer.headers["location"].split("?")[0]
+
+    def choose(self, place, **fields):
+        return self.send(place, f"{place}/choose", **fields)
+
+    def report(self, place, number, status=303, **fields):
+        address = f"{place}/rounds/{number}/report"
+        return self.send(address, address, status, **fields)
+
+    def rounds(self, place):
+        with self.store.held(place.rsplit("/", 1)[1]) as opened:
+            return opened.folder.rounds()
+
+    def known(self, place, number):
+        """Return the people that those who were asked know, as the form of the report lists them."""
+        text = self.get(f"{place}/rounds/{number}/report").text
+        return [unescape(name) for name in re.findall(r'name="joined" value="([^"]*)"', text)]
+
+
+def files_in(folder):
+    """Return the contents of all files, but of databases their events."""
+    import sqlite3
+
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".sqlite":
+            connection = sqlite3.connect(path)
+            found[str(path)] = list(connection.iterdump())
+            connection.close()
+        elif path.is_file() and not path.name.endswith(("-wal", "-shm")):
+            found[str(path)] = path.read_bytes()
+    return found
