@@ -63,7 +63,7 @@ class GapE(FixedBudgetRule):
 
     Examples
     --------
-    >>> from cmab import GapE
+    >>> from cmab.exploration.gap_based import GapE
     >>> GapE(arms_per_bandit=(3, 4), budget=100, a=2.0).n_arms
     7
 

@@ -121,7 +121,8 @@ class SuccessiveRejects(_BestK):
 
     Examples
     --------
-    >>> from cmab import Session, SuccessiveRejects
+    >>> from cmab import Session
+    >>> from cmab.exploration.rejects import SuccessiveRejects
     >>> Session(SuccessiveRejects(n_arms=20, budget=2000), rng=0).ask().pulls
     32
 

@@ -176,7 +176,8 @@ class UGapEcV(UGapERule):
 
     Examples
     --------
-    >>> from cmab import UGapEcV, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.ugape import UGapEcV
     >>> from instances import BernoulliArms
     >>> identify(UGapEcV(3, k=1, delta=0.1), BernoulliArms([0.9, 0.01, 0.01]), rng=0).arms
     [array([0])]

@@ -237,7 +237,8 @@ class OLSUCB(JointlyOptimistic):
 
     Examples
     --------
-    >>> from cmab import OLSUCB, simulate
+    >>> from cmab import simulate
+    >>> from cmab.policies.escb import OLSUCB
     >>> from instances import GaussianArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=3, k=2)
