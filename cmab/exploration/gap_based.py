@@ -96,6 +96,9 @@ class GapE(FixedBudgetRule):
 class UCBE(FixedBudgetRule):
     """UCB-E (Audibert et al. 2010): the best arm, with a fixed budget.
 
+    Use this explorer if the number of samples is fixed and the hardness of the problem is known or can be
+    estimated. Without such knowledge, use `SequentialHalving`.
+
     The explorer samples the arm with the largest ``mean + sqrt(a / T)``, where T is the number of its
     samples, and returns the arm with the largest mean. No answer is certified. The analysis assumes outcomes
     in [0, 1]. For other outcomes, which the explorer accepts as well, multiply `a` by the square of the
