@@ -45,6 +45,9 @@ _TIE = 1e-9
 class ModelPolicy(Policy[ModelState]):
     """A policy that predicts the mean of each base arm by a model of the user, and explores.
 
+    Use this policy if means depend on features in a way that a model of yours predicts and a linear model
+    does not. For linear means, use `CombLinTS`.
+
     The model is any estimator of the scikit-learn convention. Each row of its data is one observed base arm
     in one round: the features of the arm in this round, and its outcome. The oracle receives one prediction
     for each base arm.
