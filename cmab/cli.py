@@ -36,6 +36,7 @@ _EXAMPLES = """examples:
   cmab list oracles                                   list the oracles and their parameters
   cmab run study.toml --out results --jobs -1         run a study, or its missing pieces
   cmab arena --policy mypackage:MyPolicy              compare a policy of your own with all others
+  cmab graph convert edges.csv graph                  convert a file of edges to a graph store
   cmab report results                                 write the results of a study as a page"""
 
 
@@ -76,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status: int = options.command(options)
             sys.stdout.flush()
             return status
-        except KeyboardInterrupt:
-            return _fail("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            return _fail(str(stopped) or "interrupted", INTERRUPTED)
         except Exception as error:
             return _end(error, debug=debug)
 
@@ -163,6 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--band", choices=get_args(Band), default="t", help="kind of the intervals (t)")
     reporting.add_argument("--level", type=float, default=0.95, metavar="X", help="confidence level (0.95)")
     reporting.set_defaults(command=_report)
+    for name, add_arguments in _registry.commands():
+        if name not in commands.choices:
+            text = (inspect.getdoc(add_arguments) or name).partition("\n")[0]
+            add_arguments(commands.add_parser(name, help=text[:1].lower() + text[1:].rstrip(".")))
     return parser
 
 

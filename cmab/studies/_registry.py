@@ -10,6 +10,7 @@ The plug-ins are imported and scanned once per process, and again if an unknown 
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import tomllib
@@ -48,6 +49,19 @@ def entries(group: str) -> dict[str, metadata.EntryPoint]:
 def plugins() -> list[metadata.EntryPoint]:
     """Return the entry points of the plug-ins, with those of cmab first."""
     return [entry for _, entry in _rows("plugins")]
+
+
+def commands() -> list[tuple[str, Any]]:
+    """Return the names of further commands of `cmab` with the functions that add their arguments.
+
+    A package registers a command by an entry point in the group ``cmab.commands``. Commands that cannot be
+    imported are left out.
+    """
+    found: dict[str, Any] = {}
+    for _, entry in _rows("commands"):
+        with contextlib.suppress(Exception):  # modules of plug-ins may raise anything during import
+            found.setdefault(entry.name, entry.load())
+    return sorted(found.items())
 
 
 def refresh() -> None:
