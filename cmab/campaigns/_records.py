@@ -105,7 +105,8 @@ class Records:
     def keep_checkpoint(self) -> None:
         """Write a checkpoint if possible; without one, the campaign replays more events."""
         with suppress(OSError, ValueError, TypeError):
-            if self._is_whole:
+            # A checkpoint does not contain the drawn outcomes of cascades: their rounds are replayed.
+            if self._is_whole and self.fold.current._cascades is None:
                 self.store.keep_checkpoint(written(self.fold, self.store))
                 self._n_kept = self.store.n_read
 
