@@ -3,9 +3,9 @@
 Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_stores.py [PART ...] [--scale S]
 [--folder FOLDER]. The parts are rates, features, contention and opening. All numbers are by the clock: they
 depend on the disk and on other load, so compare the rows of one run. `contention` lets 8 processes write
-10,000 events to each store, kills them at random, restarts the server of PostgreSQL midway, and checks that no
-event is lost, doubled or reordered. `opening` writes 100,000 rounds to SQLite and opens them again. The scale
-multiplies the numbers of rounds and events.
+10,000 events to each store, kills them at random, restarts the server of PostgreSQL midway, and checks that
+no event is lost, doubled or reordered. `opening` writes 100,000 rounds to SQLite and opens them again. The
+scale multiplies the numbers of rounds and events.
 """
 
 from __future__ import annotations
