@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cmab.campaigns._cascades import cascade_by_name
 from cmab.campaigns._fold import Fold
 
 
@@ -19,6 +20,8 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
         told["outcomes"] = dict(zip(names, event["outcomes"], strict=True))
         if "costs" in event:
             told["costs"] = dict(zip(names, event["costs"], strict=True))
+    if "cascade" in event:
+        told |= cascade_by_name(event["cascade"], fold.choices.listed, fold.arms.listed)
     if event["event"] in ("correct", "undo"):
         told["of_line"] = event["line"]
     return told
