@@ -187,6 +187,8 @@ class Chain:
     def _pass(self, first: int, last: int, inner: int, rng: np.random.Generator) -> None:
         from cmab.cascades._kernels_passes import pass_over
 
+        if first == last:
+            return
         laid = self._lay()
         counts = self.alpha, self.beta, self.won, self.lost
         drawn = laid.chances, laid.coins, laid.tried

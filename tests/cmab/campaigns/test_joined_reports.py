@@ -13,7 +13,7 @@ from oracles import DegreeHeuristic, InfluenceMaximization
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
 TIES = list(FRIENDS.edges)
-LEARNERS = (AdaptiveCTS, CTS, HierarchicalCTS)
+LEARNERS = [CTS, *(pytest.param(one, marks=pytest.mark.slow) for one in (AdaptiveCTS, HierarchicalCTS))]
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_the_summary_says_how_much_each_kind_has_told(path):
     assert [found[kind].rounds for kind in found] == [1, 1, 1, 1, 1]
     assert (found["ties"].worth, found["number"].worth, found["nothing"].outcomes) == (1, 0, 0)
     assert found["steps"].outcomes == found["steps"].worth == 3  # both ties of ann, and that of bob to dan
-    assert found["people"].outcomes == 5
+    assert found["people"].outcomes == pytest.approx(5)
     assert 3 < found["people"].worth < 5
     assert "who joined  " in str(running.summary(delta=None))
 
