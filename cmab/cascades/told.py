@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,13 @@ class Cascades:
         twin.__dict__.update(self.__dict__, reports=self.reports.copy(), _since=self._since.copy())
         twin.won, twin.tried = self.won.copy(), self.tried.copy()
         twin._chain = None if self._chain is None else self._chain.copy()
+        return twin
+
+    def with_prior(self, prior: BetaPrior) -> Cascades:
+        """Return a copy with another prior, whose chain starts again."""
+        self.chain()  # so that all observed outcomes are counted
+        twin = copy(self)
+        twin.prior, twin._chain, twin._started = prior, None, len(self.reports)
         return twin
 
     def tell(self, feedback: Feedback) -> None:
