@@ -1,4 +1,4 @@
-"""Who may do what: the token in the address, or users with roles."""
+"""Access to the page: the token in the address, or users with roles."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Access:
         return session
 
     def refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request without a session, which does not depend on what exists."""
+        """Return the answer to a request without a session, which is the same for all addresses."""
         if request.state.session is not None or request.url.path in STATIC:
             return None
         if request.url.path == "/" and self.users is None and "token" in request.query_params:

@@ -61,7 +61,7 @@ def application(
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     hosts : collection of str
         The accepted values of the header ``Host``, such as ``"127.0.0.1:8765"``.
     most_bytes : int

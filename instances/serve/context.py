@@ -38,7 +38,7 @@ class File:
 
 @dataclass
 class Context:
-    """A request with what its handler needs.
+    """A request with the objects that its handler needs.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Context:
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     templates : Environment
         The templates, which escape all text.
     form : dict
@@ -123,7 +123,7 @@ class Web:
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     """
 
     def __init__(self, store: Store, access: Access) -> None:

@@ -46,7 +46,7 @@ class Guard:
     app : callable
         The application behind the guard.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     hosts : collection of str
         The values of the header ``Host`` that are accepted. Others are refused, so that a foreign name that
         resolves to this machine (DNS rebinding) reaches nothing.
@@ -116,7 +116,7 @@ class Guard:
         return PlainTextResponse(f"The request must have at most {self._most:,} bytes.", 413)
 
     def _limited(self, receive: Receive) -> Receive:
-        """Return a function that stops a body that is longer than allowed, whatever its headers say."""
+        """Return a function that stops a body longer than allowed, also if its headers are wrong."""
         total = 0
 
         async def limited() -> Any:
