@@ -83,8 +83,10 @@ class Access:
 
     def open_with_token(self, request: Request) -> Response:
         """Begin a session with the token of the address; the next page has an address without it."""
-        self._check(self._all, "token")
+        # The right token always opens the page, so that a stranger who tries others cannot lock the owner out.
         if not is_same(request.query_params["token"], self.token):
+            if self._all.wait("token"):
+                return PlainTextResponse("Too many failed attempts. Try again later.", 429)
             self._all.fail("token")
             return PlainTextResponse(_CLOSED, 403)
         # A page that leads on, not a redirection: the browser then sends the strict cookie.

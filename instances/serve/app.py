@@ -48,7 +48,11 @@ _PAGES: list[tuple[str, str, Role | None, Handler]] = [
     ("POST", "/c/{slug}/rounds/{number:int}/cancel", "decide", actions.cancel),
     ("POST", "/c/{slug}/rounds/{number:int}/leave-out", "decide", actions.leave_out),
 ]
-_WORDS = {404: "There is no such page.", 405: "This address does not accept this kind of request."}
+_WORDS = {
+    413: "The request is too large.",
+    404: "There is no such page.",
+    405: "This address does not accept this kind of request.",
+}
 
 
 def application(

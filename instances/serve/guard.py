@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -32,10 +33,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
 _LONGEST_ADDRESS = 4_000
-
-
-class TooLarge(Exception):
-    """The body of a request is longer than allowed."""
 
 
 class Guard:
@@ -83,10 +80,7 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, send_with_headers)
             return
-        try:
-            await self._app(scope, self._limited(receive), send_with_headers)
-        except TooLarge:
-            await self._too_large()(scope, receive, send_with_headers)
+        await self._app(scope, self._limited(receive), send_with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the refusal of a request, or None."""
@@ -124,7 +118,7 @@ class Guard:
             message = await receive()
             total += len(message.get("body", b""))
             if total > self._most:
-                raise TooLarge
+                raise HTTPException(413)
             return message
 
         return limited
