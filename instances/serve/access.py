@@ -69,10 +69,10 @@ class Access:
 
     def refusal(self, request: Request) -> Response | None:
         """Return the answer to a request without a session, which is the same for all addresses."""
-        if request.state.session is not None or request.url.path in STATIC:
-            return None
         if request.url.path == "/" and self.users is None and "token" in request.query_params:
             return self.open_with_token(request)
+        if request.state.session is not None or request.url.path in STATIC:
+            return None
         if request.url.path in ("/login", "/api/v1/login") and self.users is not None:
             return None
         if request.url.path.startswith("/api/"):
@@ -83,7 +83,7 @@ class Access:
 
     def open_with_token(self, request: Request) -> Response:
         """Begin a session with the token of the address; the next page has an address without it."""
-        # The right token always opens the page, so that a stranger who tries others cannot lock the owner out.
+        # The right token always opens the page, so that attempts of a stranger do not lock the owner out.
         if not is_same(request.query_params["token"], self.token):
             if self._all.wait("token"):
                 return PlainTextResponse("Too many failed attempts. Try again later.", 429)

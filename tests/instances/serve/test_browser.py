@@ -165,7 +165,7 @@ def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path)
         if files:
             break
         time.sleep(0.1)
-    rows = list(csv.DictReader(files[0].open(encoding="utf-8-sig", newline="")))
+    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
     assert rows and set(rows[0]) == {"round", "name", "result", "step"}
     rows[0]["result"] = "yes"
     lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
@@ -229,7 +229,7 @@ def test_a_reader_plays_four_rounds_with_one_late_and_one_corrected_report(brows
         if files := list(tmp_path.glob("*rounds.csv")):
             break
         time.sleep(0.1)
-    rows = list(csv.DictReader(files[0].open(encoding="utf-8-sig", newline="")))
+    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
     assert [row["state"] for row in rows] == ["reported"] * 4
     assert [row["corrected"] for row in rows] == ["True", "False", "False", "False"]
     assert [float(row["joined"]) for row in rows[1:]] == [3.0] * 3
