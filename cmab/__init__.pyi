@@ -26,6 +26,8 @@ from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
+from cmab.policies.hybrid import HybridFTRL as _HybridFTRL
+from cmab.policies.over_windows import BanditOverBandit as _BanditOverBandit
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.results import *
@@ -40,9 +42,9 @@ from cmab.studies.study import Study as Study
 __version__: str
 
 # Former names.
-BanditOverWindows = BanditOverBandit
+BanditOverWindows = _BanditOverBandit
 Explored = ForcedExploration
-HYBRID = HybridFTRL
+HYBRID = _HybridFTRL
 HybridCUCB = OfflineCUCB
 MixtureGLR = BestKGLR
 OffPolicyValue = OffPolicyEstimate

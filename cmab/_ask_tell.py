@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,18 @@ def check_context(context: Context, policy: Policy[Any]) -> None:
         raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
     n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
     context.check(n_arms, range_of_choices(policy))
+
+
+def only(context: Context | None, available: Any, n_choices: int) -> Context:
+    """Return the context with the flags of the entries that are available by number."""
+    if context is not None and context.available is not None:
+        raise ValueError("available must be given once, by number or in the context, got both")
+    if isinstance(available, str) or not isinstance(available, Collection | np.ndarray):
+        raise ValueError(f"available must be a list of numbers, got {shown(available)}")
+    flags = np.zeros(n_choices, np.bool_)
+    flags[arm_indices("available", list(available), n_choices)] = True
+    rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
+    return Context(available=flags, **rest)
 
 
 def check_budgets(policy: Policy[Any], state: Any) -> None:

@@ -37,6 +37,7 @@ _EXAMPLES = """examples:
   cmab list oracles                                   list the oracles and their parameters
   cmab run study.toml --out results --jobs -1         run a study, or its missing pieces
   cmab arena --policy mypackage:MyPolicy              compare a policy of your own with all others
+  cmab graph convert edges.csv graph                  convert a file of edges to a graph store
   cmab report results                                 write the results of a study as a page"""
 
 
@@ -77,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status: int = options.command(options)
             sys.stdout.flush()
             return status
-        except KeyboardInterrupt:
-            return _fail("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            return _fail(str(stopped) or "interrupted", INTERRUPTED)
         except Exception as error:
             return _end(error, debug=debug)
 

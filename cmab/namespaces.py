@@ -1,13 +1,15 @@
 """Packages that import each name when it is first used. The stub of a package lists its names.
 
 Type checkers and editors read the stub ``__init__.pyi``, and `attach` reads it when the package is imported.
-The stub contains four kinds of lines:
+The stub contains five kinds of lines:
 
 - ``from package.module import Name as Name``: a public name;
 - ``from package.namespace import *``: all names of a namespace, which the package has as well;
 - ``FormerName = Name``: the former name of a class;
 - ``FormerName: type[Name]``: a former class that a parameter of `Name` replaces. The module of `Name` defines
-  the former class.
+  the former class;
+- ``from package.module import Name as _Name`` and ``Name = _Name``: a class that has left the namespace.
+  `INSTEAD` names its replacement.
 
 A new public class is one line there.
 """
@@ -27,6 +29,18 @@ from typing import Any
 FORMER: dict[str, str] = {}
 #: The location of the class whose parameter replaces a former class, keyed by the name of the former class.
 REPLACED: dict[str, str] = {}
+#: The location of each class that has left its namespace, keyed by its name.
+LEFT: dict[str, str] = {}
+#: The replacement of each class that has left its namespace.
+INSTEAD = {
+    "BCUCB": "KLCUCB",
+    "BanditOverBandit": "GLRRestart, DiscountedCUCB or RegretBalancing",
+    "GapE": "UGapEb",
+    "HybridFTRL": "BarrierFTRL",
+    "OLSUCB": "ESCB",
+    "SuccessiveRejects": "SAR",
+    "UGapEcV": "BernsteinLUCB",
+}
 
 
 def attach(
@@ -51,9 +65,10 @@ def attach(
     stub = str(Path(str(module.__file__)).with_suffix(".pyi"))
     loader: Any = module.__spec__ and module.__spec__.loader
     # The loader reads the stub, because the package may be in an archive.
-    places, former, replaced = _read(name, loader.get_data(stub).decode())
+    places, former, replaced, left = _read(name, loader.get_data(stub).decode())
     FORMER.update(former)
     REPLACED.update(replaced)
+    LEFT.update(left)
     exported = [one for one, place in places.items() if ":" in place]
 
     def find(attribute: str) -> Any:
@@ -61,6 +76,8 @@ def attach(
             return renamed(attribute)
         if attribute in replaced:
             return resolve_name(place_of_former(attribute))
+        if attribute in left:
+            return departed(attribute)
         if attribute in places:
             value = resolve_name(places[attribute])
         elif not attribute.startswith("_") and _is_module(module, attribute):
@@ -81,28 +98,49 @@ def renamed(former: str, depth: int = 3) -> Any:
     return resolve_name(FORMER[former])
 
 
+def departed(name: str, depth: int = 3) -> Any:
+    """Return a class that has left its namespace, and warn the caller `depth` frames up."""
+    module = LEFT[name].partition(":")[0]
+    text = (
+        f"{name} has left the namespace; use {INSTEAD[name]}, or import {name} from {module}; the name will"
+    )
+    text += " be removed from the namespace in the next version"
+    warnings.warn(text, DeprecationWarning, stacklevel=depth)
+    return resolve_name(LEFT[name])
+
+
 def place_of_former(name: str) -> str:
     """Return the location of a class of `REPLACED`: that of the class with the replacing parameter."""
     return f"{resolve_name(REPLACED[name]).__module__}:{name}"
 
 
-def _read(package: str, stub: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the locations of the names in the text of a stub, of the former names, and `REPLACED`."""
+def _read(package: str, stub: str) -> tuple[dict[str, str], ...]:
+    """Return the locations of the names in the text of a stub, of the former names, `REPLACED` and `LEFT`."""
     places: dict[str, str] = {}
+    hidden: dict[str, str] = {}
     former: dict[str, str] = {}
     replaced: dict[str, str] = {}
+    left: dict[str, str] = {}
     for statement in ast.parse(stub).body:
         if isinstance(statement, ast.Import):
             places |= {alias.name: alias.name for alias in statement.names}
         elif isinstance(statement, ast.ImportFrom):
-            module, names = str(statement.module), [alias.name for alias in statement.names]
-            names = import_module(module).__all__ if names == ["*"] else names
+            module = str(statement.module)
+            names = [alias.name for alias in statement.names if alias.asname in (None, alias.name)]
+            hidden |= {str(a.asname): f"{module}:{a.name}" for a in statement.names if a.name not in names}
+            if names == ["*"]:
+                names = import_module(module).__all__
+                left |= {one: place for one, place in LEFT.items() if place.startswith(f"{module}.")}
             places |= {name: f"{module}{'.' if module == package else ':'}{name}" for name in names}
         elif isinstance(statement, ast.Assign):
-            former[ast.unparse(statement.targets[0])] = places[ast.unparse(statement.value)]
+            name, value = ast.unparse(statement.targets[0]), ast.unparse(statement.value)
+            if value in hidden and name == value.removeprefix("_"):
+                left[name] = hidden[value]
+            else:
+                former[name] = {**hidden, **places}[value]
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.annotation, ast.Subscript):
             replaced[ast.unparse(statement.target)] = places[ast.unparse(statement.annotation.slice)]
-    return places, former, replaced
+    return places, former, replaced, left
 
 
 def _is_module(package: Any, name: str) -> bool:

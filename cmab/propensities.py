@@ -145,16 +145,18 @@ def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, BoolArray, b
 def uniform_chance(oracle: Oracle, super_arm: IntArray, context: Context | None) -> float | None:
     """Return the probability of a super arm if the oracle receives independent uniform means, or None.
 
-    It is known if the super arms are all sets of k base arms: then all available sets have the same
-    probability.
+    It is known if the oracle states that these super arms are equally probable (`Oracle.uniform_family`).
     """
-    size = getattr(oracle, "uniform_size", None)
-    if size is None or (context is not None and (context.values is not None or context.costs is not None)):
+    if context is not None and (context.values is not None or context.costs is not None):
         return None
     free = available_in(oracle, context)
-    if len(super_arm) != size or not free[super_arm].all():
+    family = oracle.uniform_family(free)
+    if family is None:
+        return None
+    count, size = family
+    if len(super_arm) != size or not free[super_arm].all() or not oracle.is_feasible(super_arm):
         return 0.0
-    return 1.0 / math.comb(int(free.sum()), size)
+    return 1.0 / count
 
 
 def available_in(oracle: Oracle, context: Context | None) -> BoolArray:

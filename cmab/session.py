@@ -6,10 +6,10 @@ import os
 import secrets
 import threading
 import zlib
+from collections.abc import Collection
 from copy import copy, deepcopy
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Generic
+from typing import IO, Any, Generic
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cmab._ask_tell import (
     in_form,
     interval_of,
     names_of,
+    only,
     prior_of,
     range_of_choices,
     support_of,
@@ -232,24 +233,37 @@ class Session(Generic[State]):
             rng=rng,
         )
 
-    def ask(self, context: Context | None = None) -> Ticket:
+    def ask(self, context: Context | None = None, *, available: Collection[int] | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
 
         Parameters
         ----------
         context : Context, optional
             The context of the round.
+        available : collection of int, optional
+            The numbers of the entries that can be chosen in this round. If omitted, those of the context, or
+            all of them. `Context.available` has a flag for each entry instead.
 
         Raises
         ------
         ValueError
             If the oracle of the policy returns a super arm that does not consist of distinct integers in its
-            range, or that contains unavailable entries; or if the policy cannot use the context.
+            range, or that contains unavailable entries; or if the policy cannot use the context; or if
+            `available` repeats a number or contains one that no entry has.
         TypeError
             If `context` is not a `Context`.
+
+        Examples
+        --------
+        >>> from cmab import CUCB, Session
+        >>> from oracles import TopK
+        >>> Session(CUCB(TopK(n_arms=5, k=2)), rng=0).ask(available=[1, 3, 4]).super_arm
+        array([1, 3])
         """
         if context is not None:
             check_context(context, self.policy)
+        if available is not None:
+            context = only(context, available, range_of_choices(self.policy))
         with self._lock:
             before = position_of(self.rng)
             try:
@@ -482,19 +496,45 @@ class Session(Generic[State]):
             )
         return found
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the state, the open tickets and the random generator to `path`, for `load`.
 
         A loaded session makes exactly the same choices as this one. The file is a NumPy archive without
         pickled objects, with a checksum. It is replaced in one step. It does not contain the policy, only a
         description from which `load` detects a different policy.
 
+        Parameters
+        ----------
+        path : str, path-like or binary file object
+            The path of the file, or an object with a method ``write`` that takes bytes.
+
+        Raises
+        ------
+        TypeError
+            If `path` is a file that is open for text.
+        ValueError
+            As in `to_bytes`.
+        OSError
+            If the file cannot be written. An existing file at a path then stays unchanged.
+        """
+        _state.save(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of the file that `save` writes; `load` accepts them as well.
+
         Raises
         ------
         ValueError
             If the generator is not from NumPy, or the state has parts that are not arrays, numbers or text.
-        OSError
-            If the file cannot be written. An existing file then stays unchanged.
+
+        Examples
+        --------
+        >>> from cmab import CUCB, Session
+        >>> from oracles import TopK
+        >>> session = Session(CUCB(TopK(n_arms=5, k=2)), rng=0)
+        >>> ticket = session.ask()
+        >>> Session.load(session.to_bytes(), CUCB(TopK(n_arms=5, k=2))).pending
+        (0,)
         """
         with self._lock:
             said = {
@@ -509,18 +549,23 @@ class Session(Generic[State]):
             state: Any = self.state
             if self._cascades is not None:
                 said["cascades"], state = True, WithCascades(state, kept(self._cascades))
-            _state.save(Path(path), header_of(self.policy, said), state)
+            return _state.packed(header_of(self.policy, said), state)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], policy: Policy[State] | Oracle, *, accept_changes: bool = False
+        cls,
+        path: str | os.PathLike[str] | bytes | IO[bytes],
+        policy: Policy[State] | Oracle,
+        *,
+        accept_changes: bool = False,
     ) -> Session[State]:
         """Return the session saved at `path`, with `policy` as its policy.
 
         Parameters
         ----------
-        path : str or path-like
-            A file that `save` wrote.
+        path : str, path-like, bytes or binary file object
+            The path of a file that `save` wrote, an object with a method ``read`` that returns its contents,
+            or the bytes of `to_bytes`.
         policy : Policy, Explorer or Oracle
             The same policy or oracle, constructed again. Its base arms must be those of the saved session in
             the same order, so a graph must be read in the same order of nodes and edges.
@@ -537,7 +582,7 @@ class Session(Generic[State]):
         """
         if not isinstance(policy, Oracle):
             check_policy_instance(policy)
-        file = _state.read(Path(path))
+        file = _state.read(path)
         try:
             learner: Policy[State] = learner_for(policy, interval_of(file.header["support"]))
             # The seed has no effect, because the generator is replaced by the one in the file.
@@ -546,7 +591,7 @@ class Session(Generic[State]):
             session._restore(file.header)
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
-            raise ValueError(f"{path} must hold a session of this policy: {why}") from None
+            raise ValueError(f"{file.path} must hold a session of this policy: {why}") from None
         if file.header.get("cascades"):
             session._fill_cascades(file)
         else:
@@ -556,8 +601,8 @@ class Session(Generic[State]):
                 check_learned(session.state, session.support, session._closed)
             except ValueError as error:
                 raise ValueError(
-                    f"{path} must hold a session of this policy: {error}. If it was valid for the policy of"
-                    " that time, Session.load(..., accept_changes=True) accepts it unchanged"
+                    f"{file.path} must hold a session of this policy: {error}. If it was valid for the policy"
+                    " of that time, Session.load(..., accept_changes=True) accepts it unchanged"
                 ) from None
         check_budgets(learner, session.state)
         return session

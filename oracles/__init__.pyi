@@ -6,6 +6,7 @@ from oracles import lists as lists
 from oracles import matroids as matroids
 from oracles import packing as packing
 from oracles import programs as programs
+from oracles import stores as stores
 from oracles.brute_force import BruteForce as BruteForce
 from oracles.choices.assortment import Assortment as Assortment
 from oracles.coverage.coverage import MaxCoverage as MaxCoverage
@@ -27,6 +28,7 @@ from oracles.paths.paths import ShortestPath as ShortestPath
 from oracles.programs import *
 from oracles.programs.linear_program import PuLPOracle as PuLPOracle
 from oracles.programs.matching import Matching as Matching
+from oracles.stores import *
 from oracles.submodular.submodular import SubmodularOracle as SubmodularOracle
 from oracles.top_k import TopK as TopK
 from oracles.trees.arborescence import Arborescence as Arborescence

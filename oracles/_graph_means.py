@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.oracle import Oracle
-from cmab.validation import shown
+from cmab.validation import real, shown
 
 Weight = str | Mapping[Any, float] | Callable[..., float]
 
@@ -80,13 +80,13 @@ class GraphOracle(Oracle):
         for arm, label in enumerate(labels):
             value = _weight_of(graph, label, weight, is_node)
             try:
-                values[arm] = value
-            except (TypeError, ValueError):
-                values[arm] = np.nan
-            if not np.isfinite(values[arm]):
+                values[arm] = real("weight", value)
+            except ValueError:
                 kind = "node" if is_node else "edge"
                 got = "none" if value is None else shown(value)
-                raise ValueError(f"weight must give a finite number for {kind} {label!r}, got {got}")
+                raise ValueError(
+                    f"weight must give a finite number for {kind} {label!r}, got {got}"
+                ) from None
         return values
 
 

@@ -64,8 +64,8 @@ def checked_limits(
 class AnytimeOracle(LinearOracle):
     """A linear oracle whose calls may take long: they have limits, and prove a bound on the optimum.
 
-    A subclass calls `_set_limits` in its constructor and defines `solve_certified`, which returns the best
-    super arm found until the limit, with a bound. `solve` follows from it.
+    A subclass calls `_set_limits` in its constructor and defines `_search`, which returns the best super arm
+    found until the limit, with a bound. `solve` and `solve_certified` follow from it.
 
     Attributes
     ----------
@@ -111,8 +111,7 @@ class AnytimeOracle(LinearOracle):
         report_ratio(self, answer.ratio)
         return answer.super_arm
 
-    @abstractmethod
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
         """Return the best super arm found, with a bound on the optimum, whatever `on_limit` is.
 
         Parameters
@@ -125,7 +124,28 @@ class AnytimeOracle(LinearOracle):
         Returns
         -------
         SolverCertificate
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from oracles import VertexCover
+        >>> oracle = VertexCover(nx.path_graph(4), time_limit=0.0)
+        >>> answer = oracle.solve_certified(np.array([0.5, 0.25, 0.5, 0.75]), np.random.default_rng(0))
+        >>> answer.value, answer.bound, answer.certified
+        (0.75, 0.75, True)
         """
+        values = self._check_means(means, self.least_mean)
+        with np.errstate(over="ignore"):
+            if np.isfinite(np.abs(values).sum()):
+                return self._search(values)
+        # Sums may exceed the largest number: search with smaller means, which have finite sums.
+        exponent = int(self.n_arms).bit_length()
+        return self._search(np.ldexp(values, -exponent)).times_power(exponent)
+
+    @abstractmethod
+    def _search(self, values: FloatArray) -> SolverCertificate:
+        """Return the best super arm found, with a bound on the optimum; the sum of all values is finite."""
 
     def _stopped(self) -> str:
         """Return the text of the error for a search that a limit ended."""

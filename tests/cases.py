@@ -17,8 +17,9 @@ from models import LeastSquares
 
 import cmab
 from cmab import (
-    BCUCB,
     C2UCB,
+    CETC,
+    CMOSS,
     CTS,
     CUCB,
     ESCB,
@@ -29,15 +30,15 @@ from cmab import (
     LLR,
     MNLTS,
     MNLUCB,
-    OLSUCB,
     PBMUCB,
     AdaptiveCTS,
     ArmStatistics,
-    BanditOverBandit,
+    BarrierFTRL,
     BayesUCB,
     Clairvoyant,
     CombLinTS,
     CombLinUCB,
+    ContextualFTRL,
     ContextualMNLTS,
     ContextualMNLUCB,
     DiscountedCUCB,
@@ -50,7 +51,6 @@ from cmab import (
     GLRRestart,
     Greedy,
     HierarchicalCTS,
-    HybridFTRL,
     LogisticTS,
     MemoisedOracle,
     ModelPolicy,
@@ -59,12 +59,20 @@ from cmab import (
     PrimalDualCUCB,
     RandomPolicy,
     RarelySwitchingCUCB,
+    RegretBalancing,
     Safeguarded,
     SlidingWindow,
     TopRank,
 )
 from cmab.confidence.radii import LogRadius
+from cmab.exploration.gap_based import GapE
+from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
+from cmab.policies.bc_ucb import BCUCB
+from cmab.policies.escb import OLSUCB
+from cmab.policies.hybrid import HybridFTRL
+from cmab.policies.over_windows import BanditOverBandit
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -555,6 +563,9 @@ ORACLES = [
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
     OracleCase(
+        "matching_limit", lambda: Matching(FRIENDS, time_limit=0), lambda: edge_sets(FRIENDS), -1.0, 1.0
+    ),
+    OracleCase(
         "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, 1, True), -1.0, 1.0
     ),
     OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
@@ -722,6 +733,11 @@ ORACLES = [
     ),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
     OracleCase(
+        "slate_budget",
+        lambda: Slate(4, 3, costs=[1.0, 2.0, 2.0, 3.0], budget=4.0),
+        lambda: slates(4, 3, lambda items: sum([1, 2, 2, 3][item] for item in items) <= 4),
+    ),
+    OracleCase(
         "slate_quotas",
         lambda: Slate(4, 3, groups=["a", "a", "a", "b"], quotas={"a": 1}),
         lambda: slates(4, 3, lambda items: sum(item < 3 for item in items) <= 1),
@@ -765,7 +781,7 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
 JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
-UNIFORM = {"hybrid", "top_rank"}
+UNIFORM = {"barrierftrl", "barrierftrl_drifting", "contextual_ftrl", "hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
@@ -780,11 +796,14 @@ POLICIES = [
         ),
         slow="runs",
     ),
+    PolicyCase("barrierftrl", BarrierFTRL),
+    PolicyCase("barrierftrl_drifting", lambda oracle: BarrierFTRL(oracle, horizon=5000, step=0.25)),
     PolicyCase("bayesucb", BayesUCB, slow="runs"),
     PolicyCase("bcucb", BCUCB),
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
+    PolicyCase("cmoss", lambda oracle: CMOSS(oracle, 5000)),
     PolicyCase(
         "comblinucb",
         lambda oracle: CombLinUCB(
@@ -792,6 +811,7 @@ POLICIES = [
         ),
         slow="runs",
     ),
+    PolicyCase("contextual_ftrl", lambda oracle: ContextualFTRL(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase(
         "contextual_mnl_ts",
         lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
@@ -864,13 +884,23 @@ POLICIES = [
     PolicyCase(
         "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
     ),
+    PolicyCase(
+        "regretbalancing",
+        lambda oracle: RegretBalancing(
+            [CTS(oracle), CUCB(oracle)], reward_range=None if oracle.is_linear else (0.0, 7.0)
+        ),
+        slow="runs",
+    ),
     PolicyCase("safeguarded", lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=0.1, scale=1.0), slow="runs"),
     PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
-GROWING = [PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",))]
+GROWING = [
+    PolicyCase("cetc", lambda oracle: CETC(oracle, 60), UpToK, ("max",)),
+    PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",)),
+]
 
 ENVIRONMENTS = [
     EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
@@ -1015,7 +1045,7 @@ EXPLORERS = [
         "clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1, slow="errors places"
     ),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),
-    ExplorerCase("ugapec_v", lambda: cmab.UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1, slow="places"),
+    ExplorerCase("ugapec_v", lambda: UGapEcV(4, 2, delta=0.1, epsilon=0.3), 0.1, slow="places"),
     ExplorerCase("ugapec_bandits", lambda: cmab.UGapEc((2, 2), 1, delta=0.1, epsilon=0.1), 0.1),
     ExplorerCase("mixture", lambda: cmab.BestKGLR(4, 2, delta=0.1), 0.1),
     ExplorerCase(
@@ -1043,12 +1073,12 @@ EXPLORERS = [
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
     ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
-    ExplorerCase("successive_rejects", lambda: cmab.SuccessiveRejects(4, budget=200)),
+    ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),
     ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
     ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
-    ExplorerCase("gape", lambda: cmab.GapE((2, 2), budget=200, a=2.0)),
+    ExplorerCase("gape", lambda: GapE((2, 2), budget=200, a=2.0)),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),

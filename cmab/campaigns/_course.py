@@ -55,9 +55,7 @@ class Course:
         self._events.append(event)
         line, kind = len(self._events), event["event"]
         if kind in ("campaign", "changed"):
-            self._first = self._first or event
-            for key in _LISTS:
-                self._names[key].update(dict.fromkeys(map(read, event[key])))
+            self.add_names(event)
             return
         if kind == "array":
             self._rows[event["digest"]] = event["shape"][0]
@@ -76,6 +74,12 @@ class Course:
                 self._closed[number] = line
         elif self._events[self._standing.pop() - 1]["event"] != "correct":
             self._closed[number] = _PENDING
+
+    def add_names(self, event: Event) -> None:
+        """Add the names of a description of the campaign."""
+        self._first = self._first or event
+        for key in _LISTS:
+            self._names[key].update(dict.fromkeys(map(read, event[key])))
 
     def earliest(self, event: Event) -> str:
         """Return the earliest valid time of an event: the time of the last event of its ticket."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Generic
 
 import numpy as np
@@ -37,12 +37,14 @@ _MOST_FLAGS = 2**24
 _MOST_CONTEXTS = 16
 
 
-def rewritten(events: Sequence[Event]) -> tuple[set[int], dict[int, Event]]:
-    """Return the undone lines, and the valid correction of each corrected line."""
-    undone = {event["line"] for event in events if event["event"] == "undo"}
-    lines = [line for line, event in enumerate(events, 1) if event["event"] == "correct"]
-    standing = [events[line - 1] for line in lines if line not in undone]
-    return undone, {event["line"]: event for event in standing}
+def rewritten(events: Mapping[int, Event]) -> tuple[set[int], dict[int, Event]]:
+    """Return the undone lines, and the valid correction of each corrected line.
+
+    `events` are corrections and undos, and possibly other events, by their lines in increasing order.
+    """
+    undone = {event["line"] for event in events.values() if event["event"] == "undo"}
+    corrections = {line: event for line, event in events.items() if event["event"] == "correct"}
+    return undone, {event["line"]: event for line, event in corrections.items() if line not in undone}
 
 
 class Fold(Generic[State]):
@@ -87,6 +89,9 @@ class Fold(Generic[State]):
         self.told: dict[int, int] = {}
         #: The last description of the campaign in the journal.
         self.described: dict[str, Any] = {}
+        #: The lines of these descriptions, and those of corrections and undos.
+        self.descriptions: list[int] = []
+        self.rewrites: list[int] = []
         self.undone: set[int] = set()
         self._drawn: Any = None
         #: Whether this policy wrote the whole journal. Only then can its oracle check the reports.
@@ -109,8 +114,15 @@ class Fold(Generic[State]):
             self._take(len(self.events) - len(new) + 1)
             return
         self._begin()
-        self.undone, self._corrected = rewritten(self.events)
+        self.set_rewrites(
+            [line for line, event in enumerate(self.events, 1) if event["event"] in ("correct", "undo")]
+        )
         self._take(1)
+
+    def set_rewrites(self, lines: list[int]) -> None:
+        """Set the lines of all corrections and undos."""
+        self.rewrites = lines
+        self.undone, self._corrected = rewritten({line: self.events[line - 1] for line in lines})
 
     def note(self, events: Iterable[Event]) -> None:
         """Add events whose effect on the session has taken place."""
@@ -149,16 +161,17 @@ class Fold(Generic[State]):
                 ) from error
         self._catch_up()
 
-    def _campaign(self, _: int, event: Event) -> None:
+    def _campaign(self, line: int, event: Event) -> None:
         support = event["support"]
         rng = generator_from(event["rng"])
         support = support if support is None else interval_of(support)
         #: The current session.
         self.current = Session(self.policy, rng, support=support)
         self.current._id = event["session"]
-        self._changed(0, event)
+        self._changed(line, event)
 
-    def _changed(self, _: int, event: Event) -> None:
+    def _changed(self, line: int, event: Event) -> None:
+        self.descriptions.append(line)
         self.described = {name: event.get(name) for name in ("arms", "policy", "versions", "gone")}
         self._is_own = self._is_own and all(event[key] == part for key, part in self.present.items())
         self.choices.grow(event["choices"])

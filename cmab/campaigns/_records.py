@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, TypeVar, cast
 
+from cmab.campaigns._checkpoints import EVERY, line_of, resumed, written
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns.stores._store import Overtaken, Store
@@ -39,6 +40,8 @@ class Records:
         self.fold = Fold(policy, store.where, is_same=is_same)
         self._is_whole = True
         self._author: str | None = None
+        #: The number of events in the last checkpoint that this object knows.
+        self._n_kept = 0
         #: The events of the present batch, which are written together; None outside of batches.
         self._batch: list[Event] | None = None
         self.lock = threading.RLock()
@@ -46,11 +49,15 @@ class Records:
     @contextmanager
     def up_to_date(self, author: str | None = None) -> Iterator[Fold[Any]]:
         """Lock the store, process the events that others have added, and yield the state."""
-        with self.lock, self.store.held(waiting=self._catch_up):
-            self._catch_up()
-            self._check_begun()
-            self._author = author
-            yield self.fold
+        with self.lock:
+            with self.store.held(waiting=self._catch_up):
+                self._catch_up()
+                self._check_begun()
+                self._author, before = author, self.store.n_read
+                yield self.fold
+            # The process that writes the event with a round number writes the checkpoint.
+            if self.store.n_read // EVERY > before // EVERY:
+                self.keep_checkpoint()
 
     @contextmanager
     def readable(self) -> Iterator[Fold[Any]]:
@@ -82,12 +89,39 @@ class Records:
         finally:
             self._batch = None
 
+    def resume(self) -> None:
+        """Take over the state of the checkpoint, if it fits and no event was read."""
+        data = self.store.checkpoint()
+        found = None if data is None else line_of(data)
+        if found is None:
+            return
+        lines = self.store.first_lines(found[1])
+        state = resumed(self.fold, found[0], lines)
+        if state is not None:
+            self.fold, course = state
+            self.store.resume(lines, course)
+        self._n_kept = self.store.n_read
+
+    def keep_checkpoint(self) -> None:
+        """Write a checkpoint if possible; without one, the campaign replays more events."""
+        with suppress(OSError, ValueError, TypeError):
+            # A checkpoint does not contain the drawn outcomes of cascades: their rounds are replayed.
+            if self._is_whole and self.fold.current._cascades is None:
+                self.store.keep_checkpoint(written(self.fold, self.store))
+                self._n_kept = self.store.n_read
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a checkpoint would save the replay of many events."""
+        return self.store.n_read - self._n_kept >= EVERY
+
     def _catch_up(self) -> None:
         """Process the events that others have added."""
         if not self._is_whole:
             # A call was interrupted between the change in memory and in the store: the store is valid.
             self.store.rewind()
             self.fold = self._fold()
+            self.resume()
         self._is_whole = False
         if new := self.store.read():
             self.fold.extend(new)

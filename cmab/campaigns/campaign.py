@@ -137,9 +137,11 @@ class Campaign:
         is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
         with store.held(create=True):
-            fold = self._records.fold
-            if events := store.read():
-                admit(fold, events, support, accept_changes)
+            self._records.resume()
+            fold, events = self._records.fold, store.read()
+            if events or fold.events:
+                known = [fold.events[line - 1] for line in fold.descriptions]
+                admit(fold, [*known, *events], support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
             else:
@@ -148,6 +150,8 @@ class Campaign:
             is_new = any(now.get(key) != of for key, of in fold.described.items())
             if now["choices"] or now["names"] or is_new:
                 self._records.append(now, self._author)
+        if self._records.is_long:
+            self._records.keep_checkpoint()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same file.

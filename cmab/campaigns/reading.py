@@ -56,7 +56,7 @@ def read_journal(where: str | os.PathLike[str]) -> Log:
     cancelled = set()
     arrays: dict[str, AnyArray] = {}
     lines = events(where)
-    undone, corrected = rewritten(lines)
+    undone, corrected = rewritten(dict(enumerate(lines, 1)))
     for line, event in enumerate(lines, 1):
         kind = event["event"]
         if line in undone or kind in ("correct", "undo"):

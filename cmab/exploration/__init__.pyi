@@ -3,7 +3,7 @@ from cmab.exploration.aggregate import OptMAI as OptMAI
 from cmab.exploration.clucb import CLUCB as CLUCB
 from cmab.exploration.clucb import LilCLUCB as LilCLUCB
 from cmab.exploration.gap_based import UCBE as UCBE
-from cmab.exploration.gap_based import GapE as GapE
+from cmab.exploration.gap_based import GapE as _GapE
 from cmab.exploration.halving import Halving as Halving
 from cmab.exploration.halving import SequentialHalving as SequentialHalving
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
@@ -22,7 +22,7 @@ from cmab.exploration.races import BernsteinRace as BernsteinRace
 from cmab.exploration.races import HoeffdingRace as HoeffdingRace
 from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
-from cmab.exploration.rejects import SuccessiveRejects as SuccessiveRejects
+from cmab.exploration.rejects import SuccessiveRejects as _SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
 from cmab.exploration.super_arm_glr import SuperArmGLR as SuperArmGLR
 from cmab.exploration.top_two import EBTCI as EBTCI
@@ -30,7 +30,12 @@ from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
 from cmab.exploration.ugape import UGapEb as UGapEb
 from cmab.exploration.ugape import UGapEc as UGapEc
-from cmab.exploration.ugape import UGapEcV as UGapEcV
+from cmab.exploration.ugape import UGapEcV as _UGapEcV
 from cmab.exploration.variance_lucb import BernsteinLUCB as BernsteinLUCB
 from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
 from cmab.goals import Goal as Goal
+
+# Classes that have left the namespace.
+GapE = _GapE
+SuccessiveRejects = _SuccessiveRejects
+UGapEcV = _UGapEcV

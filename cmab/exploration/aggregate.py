@@ -30,6 +30,9 @@ _DECAY = math.exp(0.2) * 0.75  # in OptMAI, each round gets this multiple of the
 class AdaptiveTopK(PhasedExplorer):
     """AdaptiveTopK: k arms with an average mean within `epsilon` of the best, with probability 1 - delta.
 
+    Use this explorer if the average of the returned means matters and samples come in large batches. If each
+    returned arm must be among the best, use `BestKGLR`.
+
     The guarantee holds for independent outcomes in [0, 1] and ``pulls_factor >= 1``. Means include the
     outcomes of all rounds.
 
@@ -160,6 +163,8 @@ class AdaptiveTopKBudget(AdaptiveTopK, metaclass=Former):
 @dataclass(frozen=True, eq=False)
 class OptMAI(BudgetExplorer):
     """OptMAI (Zhou et al. 2014): a fixed budget, and each round decides a quarter of the arms.
+
+    Use this explorer to compare with its paper. `AdaptiveTopK(budget=...)` maximises the same average.
 
     As long as at least 4k arms are left, a round drops the worst quarter. Later rounds accept or reject the
     quarter that is farthest from the border between the k best and the others. Means include the outcomes of

@@ -63,7 +63,7 @@ class GapE(FixedBudgetRule):
 
     Examples
     --------
-    >>> from cmab import GapE
+    >>> from cmab.exploration.gap_based import GapE
     >>> GapE(arms_per_bandit=(3, 4), budget=100, a=2.0).n_arms
     7
 
@@ -95,6 +95,9 @@ class GapE(FixedBudgetRule):
 @dataclass(frozen=True, eq=False)
 class UCBE(FixedBudgetRule):
     """UCB-E (Audibert et al. 2010): the best arm, with a fixed budget.
+
+    Use this explorer if the number of samples is fixed and the hardness of the problem is known or can be
+    estimated. Without such knowledge, use `SequentialHalving`.
 
     The explorer samples the arm with the largest ``mean + sqrt(a / T)``, where T is the number of its
     samples, and returns the arm with the largest mean. No answer is certified. The analysis assumes outcomes

@@ -24,6 +24,9 @@ def _keep_half(state: Phases, k: int) -> None:
 class Halving(PhasedExplorer):
     """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
 
+    Use this explorer if the samples of a phase must be planned in advance and the worst case matters. On most
+    problems, `LUCB1` and `BestKGLR` need far fewer samples.
+
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
     (`cmab.theory.hardness.halving_samples`). Each round uses only its own outcomes.
@@ -84,6 +87,9 @@ class Halving(PhasedExplorer):
 class SequentialHalving(BudgetExplorer):
     """Sequential Halving (Karnin et al. 2013): the best arm, with a fixed budget.
 
+    Use this explorer for the best arm if the number of samples is fixed and samples come in few large
+    batches.
+
     The rounds have equal budgets, and each round divides its budget equally among the arms that are left.
     Each round uses only its own outcomes, as in the paper. No answer is certified.
 
@@ -128,6 +134,8 @@ class SequentialHalving(BudgetExplorer):
 @dataclass(frozen=True, eq=False)
 class UniformAllocation(BudgetExplorer):
     """Uniform allocation, a baseline: sample every arm equally often and return the k largest means.
+
+    Use this explorer only as the baseline of a comparison.
 
     The remainder of `budget` divided by `n_arms` is not used. No answer is certified.
 

@@ -18,6 +18,9 @@ from cmab.statistics import ArmStatistics
 class KLLUCB(RuledExplorer, BestK):
     """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
 
+    Use this explorer for outcomes in the unit interval with means near 0 or 1, if a tolerance is accepted.
+    `BestKGLR` needs fewer samples, but more time per choice.
+
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`. This holds for all outcomes in [0, 1], because by convexity the bounds for Bernoulli
     outcomes hold for every distribution on [0, 1] with the same mean.

@@ -25,6 +25,9 @@ LilUCBMode = Literal["proven", "faithful", "heuristic"]
 class LilUCB(RuledExplorer, BestK):
     """lil'UCB (Jamieson et al. 2014): sample the largest upper bound, and return the most sampled arm.
 
+    Use this explorer only to compare with its paper. For the best arm, `EBTCI` and `TTUCB` need fewer
+    samples.
+
     The run stops when one arm has been sampled far more often than all others together. This stopping rule is
     valid only for samples that the explorer selected itself, one at a time.
 

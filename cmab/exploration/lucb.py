@@ -122,6 +122,9 @@ class RadiusRule(LUCBRule):
 class LUCB1(RuledExplorer, BestK):
     """LUCB1 (Kalyanakrishnan et al. 2012): the k best arms, with radii that grow with the round.
 
+    Use this explorer if a proof of the number of samples is required and a tolerance is accepted.
+    `LUCBPlusPlus` and `BestKGLR` need fewer samples.
+
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`. Each round samples the two critical arms: the arm of the k best with the least lower
     bound, and the arm of the others with the largest upper bound.
@@ -169,6 +172,8 @@ class LUCB1(RuledExplorer, BestK):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilLUCB(RuledExplorer, BestK):
     """lil'LUCB (Jamieson and Nowak 2014): LUCB with radii by the law of the iterated logarithm (lil).
+
+    Use this explorer to compare with its paper. `LUCBPlusPlus` has smaller radii.
 
     All arms have the same formula of the radius, and each round samples both critical arms.
 
@@ -246,6 +251,9 @@ class LilLUCB(RuledExplorer, BestK):
 class LUCBPlusPlus(LilLUCB):
     """LUCB++ (Simchowitz et al. 2017): lil'LUCB with smaller radii.
 
+    Use this explorer for the k best arms if a choice may take little time, and a deterministic rule is
+    preferred. `LilRandLUCB` needs slightly fewer samples, and `BestKGLR` far fewer.
+
     The union bound for an arm counts only the arms on the *other* side: the n - k others for one of the k
     best, and the k best for one of the others. Each round samples both critical arms.
 
@@ -278,6 +286,9 @@ class LUCBPlusPlus(LilLUCB):
 @dataclass(frozen=True, eq=False)
 class LilRandLUCB(LUCBPlusPlus):
     """lil'RandLUCB: the radii of LUCB++ and one critical arm at random in each round.
+
+    Use this explorer for the k best of very many arms, because a choice takes O(log n) time. `BestKGLR` needs
+    fewer samples, but compares all pairs of arms.
 
     The explorer draws each critical arm with probability proportional to the number of samples of the other
     arm, so it prefers the less sampled arm.

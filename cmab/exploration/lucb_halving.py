@@ -43,6 +43,9 @@ class Restart:
 class LUCB1Halving(Explorer[Restart]):
     """LUCB1, replaced by Halving if LUCB1 takes as many samples as Halving needs.
 
+    Use this explorer if a bound on the largest number of samples is required. It rarely differs from `LUCB1`
+    otherwise.
+
     Halving then starts from the beginning, without the outcomes of LUCB1. Each of the two rules uses half of
     `delta`. With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th
     largest mean minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is at most twice

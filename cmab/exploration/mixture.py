@@ -13,6 +13,9 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 class BestKGLR(LikelihoodStop):
     """The k best arms, with a stopping rule on the likelihood ratios of all pairs of arms.
 
+    Use this explorer first for the k best arms. It needs the fewest samples unless variances are small, where
+    `BernsteinLUCB` needs fewer. Set a maximum number of samples, because it is not proven to stop.
+
     Let ``m_i`` be the empirical mean of arm i and ``T_i`` its number of samples. The explorer computes, for
     each of the k best arms i and each other arm j, the evidence that i is better than j less `epsilon`. For
     Gaussian arms, the evidence is ``(m_i - m_j + epsilon)^2 / (2 sigma^2 (1 / T_i + 1 / T_j))``. The run

@@ -93,6 +93,9 @@ class _Race(PhasedExplorer):
 class HoeffdingRace(_Race):
     """Hoeffding race (Maron and Moore 1994) for the k best arms.
 
+    Use this explorer if all arms must be sampled in equal batches and outcomes use the whole support.
+    Otherwise, `LUCBPlusPlus` needs fewer samples.
+
     The race accepts an arm if its lower bound exceeds the upper bounds of all but k - 1 other arms. It
     rejects an arm if the lower bounds of k other arms exceed its upper bound. With probability at least ``1 -
     delta``, all these decisions are right. If arms are still undecided after `max_pulls` samples of each, the
@@ -140,6 +143,9 @@ class HoeffdingRace(_Race):
 @dataclass(frozen=True, eq=False)
 class BernsteinRace(_Race):
     """Bernstein race (Mnih et al. 2008): a race with empirical-Bernstein intervals, for small variances.
+
+    Use this explorer if all arms must be sampled in equal batches and outcomes vary little. Otherwise,
+    `BernsteinLUCB` needs fewer samples.
 
     Parameters
     ----------

@@ -71,6 +71,8 @@ class _BestK(_OneAPhase):
 class SAR(_BestK):
     """Successive Accepts and Rejects (Bubeck et al. 2013): the k best arms with a fixed budget.
 
+    Use this explorer for the k best arms if the number of samples is fixed and no parameter is known.
+
     No answer is certified. For a known instance, `cmab.theory.hardness.rejects_error` bounds the probability
     of error.
 
@@ -121,7 +123,8 @@ class SuccessiveRejects(_BestK):
 
     Examples
     --------
-    >>> from cmab import Session, SuccessiveRejects
+    >>> from cmab import Session
+    >>> from cmab.exploration.rejects import SuccessiveRejects
     >>> Session(SuccessiveRejects(n_arms=20, budget=2000), rng=0).ask().pulls
     32
 
@@ -146,6 +149,8 @@ class SuccessiveRejects(_BestK):
 @dataclass(frozen=True, eq=False)
 class CSAR(_OneAPhase):
     """Combinatorial Successive Accepts and Rejects (Chen et al. 2014): the best super arm, fixed budget.
+
+    Use this explorer for the best super arm if the number of samples is fixed.
 
     In each phase, the oracle finds the best super arm. For each undecided arm, it also finds the best super
     arm with the opposite decision: without the arm if the best super arm contains it, and with the arm

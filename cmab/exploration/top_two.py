@@ -21,6 +21,9 @@ class _TopTwo(LikelihoodStop):
 class EBTCI(_TopTwo):
     """EB-TCI (Jourdan et al. 2022): a top-two rule with the arm of the best mean as leader.
 
+    Use this explorer for the best arm if choices may be random. `TTUCB` is its deterministic form, with about
+    the same number of samples.
+
     Let ``m_j`` be the empirical mean of arm j and ``T_j`` its number of samples. The leader b has the largest
     mean. The challenger is the arm j with the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln
     T_j``. The explorer samples the leader with probability `beta`, and the challenger otherwise. `BestKGLR`
@@ -74,6 +77,8 @@ class EBTCI(_TopTwo):
 @dataclass(frozen=True, eq=False)
 class TTUCB(_TopTwo):
     """TTUCB (Jourdan and Degenne 2023): a top-two rule with an optimistic leader and no randomness.
+
+    Use this explorer for the best arm if choices must be deterministic. `EBTCI` needs about as many samples.
 
     After n samples, the leader is the arm with the largest ``m_i + sigma sqrt(5.28 ln n / T_i)``. The
     challenger is the arm with the least evidence that the leader is better. For each arm, the explorer counts

@@ -13,6 +13,9 @@ from cmab.exploration.parameters import GROWTH, K
 class TrackAndStop(LikelihoodStop):
     """Lazy Track-and-Stop (Garivier and Kaufmann 2016) for the best arm or the k best, with D-tracking.
 
+    Use this explorer if the error probability is tiny, because its number of samples is then the least
+    possible. For usual probabilities, `BestKGLR` needs about as many.
+
     The explorer computes the optimal proportions of samples for the empirical means
     (`cmab.theory.characteristic_time`, and for k > 1 `cmab.theory.best_k_time`, within 2 %). It recomputes
     these proportions, the plan, whenever the number of samples t has grown by the share `growth` (Jedra and

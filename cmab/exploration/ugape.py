@@ -111,6 +111,9 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 class UGapEc(UGapERule):
     """UGapEc (Gabillon et al. 2012): the k best arms of one bandit or of several, with fixed confidence.
 
+    Use this explorer if several bandits share one error probability. For one bandit, `BestKGLR` and
+    `LUCBPlusPlus` need fewer samples.
+
     The gap index of an arm is the k-th largest upper bound of the other arms minus the lower bound of the
     arm. The answer is the set of the k arms with the least gap indices. The critical arms are the arm in the
     answer with the least lower bound and the other arm with the largest upper bound. The explorer samples the
@@ -176,7 +179,8 @@ class UGapEcV(UGapERule):
 
     Examples
     --------
-    >>> from cmab import UGapEcV, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.ugape import UGapEcV
     >>> from instances import BernoulliArms
     >>> identify(UGapEcV(3, k=1, delta=0.1), BernoulliArms([0.9, 0.01, 0.01]), rng=0).arms
     [array([0])]
@@ -198,6 +202,9 @@ class UGapEcV(UGapERule):
 @dataclass(frozen=True, eq=False)
 class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
+
+    Use this explorer for several bandits that share a number of samples, or if the hardness is known.
+    Otherwise, use `SAR`.
 
     The explorer selects the bandit with the least certain answer, and samples the critical arm with the
     larger radius (see `UGapEc`). For each bandit, it returns the answer of the step with the smallest bound

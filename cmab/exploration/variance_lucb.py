@@ -55,6 +55,8 @@ class VarianceLUCB(RuledExplorer, BestK):
 class BernsteinLUCB(VarianceLUCB):
     """LUCB with empirical-Bernstein intervals that hold at all times, for outcomes in a known interval.
 
+    Use this explorer if outcomes have a known interval and vary much less than the interval allows.
+
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`. This holds with all distributions on `support`. The radius is about ``sqrt(2 V l / T)``,
     where V is the empirical variance, and l is at least about ``ln(2 n / delta)`` and grows very slowly with
@@ -112,6 +114,9 @@ class BernsteinLUCB(VarianceLUCB):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudentLUCB(VarianceLUCB):
     """LUCB with Student's intervals that hold at all times, for Gaussian arms with unknown variances.
+
+    Use this explorer if outcomes are certainly Gaussian with unknown variances. Otherwise, use
+    `BernsteinLUCB`, whose intervals are valid for all outcomes in an interval.
 
     If the outcomes of each arm are Gaussian, then with probability at least ``1 - delta`` the mean of every
     returned arm is at least the k-th largest mean minus `epsilon`, with any variances. **For other outcomes

@@ -38,6 +38,13 @@ def check_estimator(name: str, estimator: object) -> None:
             f"{name} must have fit(X, y), and predict(X) or predict_proba(X), as estimators of scikit-learn"
             f" have, got {shown(estimator)}"
         )
+    try:
+        copy.deepcopy(estimator)
+    except Exception as error:
+        raise TypeError(
+            f"{name} must be copiable by copy.deepcopy, got {shown(estimator)}, whose copy raised"
+            f" {type(error).__name__}: {error}; exclude the part that cannot be copied by __getstate__"
+        ) from error
 
 
 def is_classifier(estimator: Any) -> bool:
@@ -46,12 +53,19 @@ def is_classifier(estimator: Any) -> bool:
 
 
 def check_labels(estimator: Any, outcomes: FloatArray) -> None:
-    """Raise ``ValueError`` if the estimator is a classifier and an outcome is neither 0 nor 1."""
-    if is_classifier(estimator) and (wrong := outcomes[(outcomes != 0.0) & (outcomes != 1.0)]).size:
+    """Raise ``ValueError`` if the estimator is a classifier and an outcome is outside [0, 1]."""
+    if is_classifier(estimator) and (wrong := outcomes[(outcomes < 0.0) | (outcomes > 1.0)]).size:
         raise ValueError(
-            f"outcomes must be 0 or 1 for the classifier {_named(estimator)}, got {float(wrong[0]):g}; pass a"
-            " regressor for other outcomes"
+            f"outcomes must lie between 0 and 1 for the classifier {named(estimator)}, got"
+            f" {float(wrong[0]):g}; pass a regressor for other outcomes"
         )
+
+
+def _as_labels(estimator: Any, outcomes: FloatArray, seed: int) -> FloatArray:
+    """Return labels 0 and 1 for a classifier: an outcome y is the label 1 with probability y."""
+    if not is_classifier(estimator) or ((outcomes == 0.0) | (outcomes == 1.0)).all():
+        return outcomes
+    return (np.random.default_rng(seed).random(len(outcomes)) < outcomes).astype(np.float64)
 
 
 def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int) -> Any:
@@ -68,7 +82,7 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
     weights : IntArray, shape (n,)
         How often each row counts. Rows are repeated if ``fit`` has no `sample_weight`.
     seed : int
-        Replaces every parameter `random_state` of the estimator.
+        Replaces every parameter `random_state` of the estimator. Labels between 0 and 1 are drawn from it.
 
     Raises
     ------
@@ -79,14 +93,23 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
     rows, outcomes, weights = rows[used], outcomes[used], weights[used]
     if not len(rows) or (outcomes == outcomes[0]).all():
         return Constant(float(outcomes[0]) if len(rows) else np.nan)
-    model = seeded(copy.deepcopy(estimator), seed)
+    mean, outcomes = float(np.average(outcomes, weights=weights)), _as_labels(estimator, outcomes, seed)
+    if (outcomes == outcomes[0]).all():
+        return Constant(mean)
+    try:
+        model = seeded(copy.deepcopy(estimator), seed)
+    except Exception as error:
+        raise ModelError(
+            f"{named(estimator)} must be copiable, with get_params and set_params as in scikit-learn, but"
+            f" raised {type(error).__name__}: {error}"
+        ) from error
     _call(model, "fit", rows, outcomes, weights)
     predict(model, rows[:2])
     return model
 
 
-def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> Any:
-    """Return a copy of `model` that was also fitted to new rows by ``partial_fit``.
+def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int) -> Any:
+    """Return a copy of `model` that was also fitted to new rows by ``partial_fit``; see `fit`.
 
     Raises
     ------
@@ -97,7 +120,7 @@ def fit_more(model: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArr
     if isinstance(model, Constant) or not used.any():
         return model
     model = copy.deepcopy(model)
-    _call(model, "partial_fit", rows[used], outcomes[used], weights[used])
+    _call(model, "partial_fit", rows[used], _as_labels(model, outcomes, seed)[used], weights[used])
     predict(model, rows[:2])
     return model
 
@@ -132,7 +155,7 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
     classes = getattr(model, "classes_", np.arange(2))
     if table.ndim != 2 or table.shape[1] != len(classes):
         raise ModelError(
-            f"{_named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
+            f"{named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
             f" {table.shape}"
         )
     return _checked(model, "predict_proba", table[:, np.asarray(classes) == 1].sum(axis=1), len(rows))
@@ -145,10 +168,17 @@ def predict_with_deviation(model: Any, rows: FloatArray) -> tuple[FloatArray, Fl
     pair = _predicted(model, "predict", rows, return_std=True)
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise ModelError(
-            f"{_named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
+            f"{named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
         )
     means, deviations = (_checked(model, "predict", part, len(rows)) for part in pair)
     return means, np.abs(deviations)
+
+
+def sample(model: Any, rows: FloatArray, seed: int) -> FloatArray:
+    """Return one draw of all means together, by ``sample_y(X, random_state=seed)``."""
+    if isinstance(model, Constant):
+        return np.full(len(rows), model.value)
+    return _checked(model, "sample_y", _predicted(model, "sample_y", rows, random_state=seed), len(rows))
 
 
 def takes(method: Any, argument: str) -> bool:
@@ -171,17 +201,17 @@ def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights
             method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
     except Exception as error:
         raise ModelError(
-            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
             f" {type(error).__name__}: {error}"
         ) from error
 
 
-def _predicted(model: Any, verb: str, rows: FloatArray, **named: Any) -> Any:
+def _predicted(model: Any, verb: str, rows: FloatArray, **options: Any) -> Any:
     try:
-        return getattr(model, verb)(rows, **named)
+        return getattr(model, verb)(rows, **options)
     except Exception as error:
         raise ModelError(
-            f"{_named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
+            f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
             f" {type(error).__name__}: {error}"
         ) from error
 
@@ -195,17 +225,18 @@ def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
         array = array[:, 0]
     if array.shape != (n,):
         raise ModelError(
-            f"{_named(model)}.{verb} must return one number for each of {n} rows, got {shown(values)}"
+            f"{named(model)}.{verb} must return one number for each of {n} rows, got {shown(values)}"
         )
     if not np.isfinite(array).all():
         raise ModelError(
-            f"{_named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
+            f"{named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
         )
     return array
 
 
-def _named(estimator: object) -> str:
-    return type(estimator).__name__
+def named(estimator: object) -> str:
+    """Return the name of an estimator in messages."""
+    return str(getattr(estimator, "shown_as", type(estimator).__name__))
 
 
 def warn(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class History(NamedTuple):
         The two outcomes; None for the smallest and the largest observed outcome.
     first : int
         The number of the first member that has artificial rows.
+    together : int
+        The number of last columns that are copied together from one row, such as indicators of positions.
 
     References
     ----------
@@ -33,13 +35,17 @@ class History(NamedTuple):
     size: int
     ends: tuple[float, float] | None
     first: int = 0
+    together: int = 0
 
     def added(
         self, rows: FloatArray, outcomes: FloatArray, weights: IntArray, seed: int
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return rows, outcomes and weights with the artificial rows of this seed added."""
         rng, (n, d) = np.random.default_rng(seed), rows.shape
-        drawn = rows[rng.integers(n, size=(self.size, d)), np.arange(d)]
+        sources = rng.integers(n, size=(self.size, d))
+        if self.together:
+            sources[:, -self.together :] = sources[:, -1:]
+        drawn = rows[sources, np.arange(d)]
         low, high = self.ends or (float(outcomes.min()), float(outcomes.max()))
         ends = np.where(rng.random(self.size) < 0.5, low, high)
         return (
@@ -47,3 +53,7 @@ class History(NamedTuple):
             np.concatenate([outcomes, ends]),
             np.concatenate([weights, np.ones(self.size, np.int64)]),
         )
+
+    def around(self, estimator: Any, seed: int) -> Any:  # noqa: ARG002
+        """Return the estimator as it is."""
+        return estimator

@@ -15,18 +15,27 @@ from cmab.feedback import Feedback, check_arrays
 from cmab.guards import Takes, generator, unguarded, verb
 from cmab.linear.features import checked_features
 from cmab.models import estimators
-from cmab.models.estimators import ModelError
+from cmab.models._refits import learn_more, refit
 from cmab.models.history import History
-from cmab.models.state import ModelState
+from cmab.models.priors import Priors
+from cmab.models.rules import (
+    ARTIFICIAL,
+    DRAWN,
+    ENSEMBLES,
+    EXPLORATIONS,
+    UNCUT,
+    Exploration,
+    check_exploration,
+    drawn_values,
+    gap_chances,
+)
+from cmab.models.state import Added, ModelState
 from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, fits, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
-_EXPLORATIONS = ("mixture", "history", "bootstrap", "deviation", "epsilon", "none")
-_ENSEMBLES = ("mixture", "history", "bootstrap")
-_ARTIFICIAL = ("mixture", "history")
 _KNOWN = ("available", "features", "values", "costs")
 #: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
 _TIE = 1e-9
@@ -35,6 +44,9 @@ _TIE = 1e-9
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelPolicy(Policy[ModelState]):
     """A policy that predicts the mean of each base arm by a model of the user, and explores.
+
+    Use this policy if means depend on features in a way that a model of yours predicts and a linear model
+    does not. For linear means, use `CombLinTS`.
 
     The model is any estimator of the scikit-learn convention. Each row of its data is one observed base arm
     in one round: the features of the arm in this round, and its outcome. The oracle receives one prediction
@@ -52,17 +64,23 @@ class ModelPolicy(Policy[ModelState]):
         The family of super arms.
     estimator : object
         An estimator with ``fit(X, y)``, and ``predict(X)`` or ``predict_proba(X)``. With ``predict_proba``,
-        outcomes must be 0 or 1, and the mean is the probability of class 1. If ``fit`` has an argument
-        `sample_weight`, the policy uses it. The estimator is copied and never changed. Each parameter named
-        `random_state` is replaced by a seed of the policy's own randomness.
+        the mean is the probability of class 1, and outcomes must lie between 0 and 1. An outcome y
+        is the label 1 with probability y in each fit (as in Agrawal and Goyal 2012). If ``fit`` has an
+        argument `sample_weight`, the policy uses it. The estimator is copied and never changed. Each
+        parameter named `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
         Features of the arms, for all rounds whose context has no features.
-    exploration : {"mixture", "history", "bootstrap", "deviation", "epsilon", "none"}
+    exploration : {"mixture", "history", "bootstrap", "priors", "deviation", "joint", "optimism", "gap", \
+"epsilon", "none"}
         How the policy explores; see Notes. The default was chosen by measurement.
     members : int
-        The number of models of the ensemble (``"mixture"``, ``"history"`` and ``"bootstrap"``).
+        The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``, ``"priors"``).
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
+    deviation_factor : float
+        For ``"deviation"`` and ``"optimism"``: the factor of the standard deviations, at least 0.
+    draws : int
+        For ``"deviation"``: the number of normal draws of each arm, of which the best is used.
     max_rows : int
         The largest number of rows that a fit uses.
     forget : {"oldest", "random"}
@@ -70,17 +88,22 @@ class ModelPolicy(Policy[ModelState]):
         (a reservoir).
     growth : float
         The relative growth of the number of observed rows before the next fit, above 0.
+    background : bool
+        Whether a worker process fits the models. The policy plays the last models until half of the rows
+        before the next fit were observed, and then waits for the new models if they are not ready. The
+        choices therefore do not depend on the speed of the machine.
     support : tuple of float or None
-        Interval to which predictions are clipped. With None, outcomes may be any numbers.
+        Interval to which predictions are clipped. For ``"deviation"``, ``"joint"`` and ``"optimism"``, the
+        numbers of arms are clipped only if the oracle needs it. With None, outcomes may be any numbers.
 
     Raises
     ------
     TypeError
-        If the estimator has no ``fit`` or no ``predict``, or has no ``predict(X, return_std=True)`` although
-        the exploration needs it.
+        If the estimator has no ``fit`` or no ``predict``, or lacks a method that the exploration needs.
     ValueError
-        If a parameter is out of its range, or features have a wrong shape or are not finite. In `select`, if
-        predictions have a wrong shape or are not finite.
+        If a parameter is out of its range, the oracle of ``"gap"`` does not choose single arms, or features
+        have a wrong shape or are not finite. In `select`, if predictions have a wrong shape or are not
+        finite.
 
     Warns
     -----
@@ -100,8 +123,18 @@ class ModelPolicy(Policy[ModelState]):
       or if it is None, the extremes of the observed outcomes.
     - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
       they are, and otherwise ``"history"`` (ours).
-    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and standard
-      deviations of ``predict(X, return_std=True)``, for example of a Gaussian process.
+    - ``"priors"``: each member also adds a fixed random function to its predictions, and is fitted to the
+      remaining differences (Osband, Aslanides and Cassirer 2018). It needs a regressor.
+    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
+      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
+      Gaussian process. With several `draws` of each arm, it receives the best of them. With
+      `NetworkRegressor` and ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
+    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these
+      deviations. With `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
+    - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
+      example of a Gaussian process. With `NetworkRegressor` this is neural-linear (Riquelme et al. 2018).
+    - ``"gap"``: one model, and for oracles of single arms. An arm whose prediction is worse by a gap g has
+      the probability ``1 / (n + gamma g)`` (SquareCB, Foster and Rakhlin 2020).
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
     - ``"none"``: one model without exploration.
 
@@ -125,25 +158,32 @@ class ModelPolicy(Policy[ModelState]):
 
     References
     ----------
+    S. Agrawal, N. Goyal: Analysis of Thompson sampling for the multi-armed bandit problem, COLT 2012.
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
+    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
+    2020. T. Hwang, K. Chai, M.-H. Oh: Combinatorial Neural Bandits, ICML 2023.
+    I. Osband, J. Aslanides, A. Cassirer: Randomized prior functions for deep reinforcement learning, NeurIPS
+    2018.
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
-    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001.
+    C. Riquelme, G. Tucker, J. Snoek: Deep Bayesian Bandits Showdown, ICLR 2018. All from memory.
     """
 
     oracle: Oracle
     estimator: Any
     features: ArrayLike | None = None
     _: KW_ONLY
-    exploration: Literal["mixture", "history", "bootstrap", "deviation", "epsilon", "none"] = field(
-        default="mixture", metadata=declared.one_of(*_EXPLORATIONS)
-    )
+    exploration: Exploration = field(default="mixture", metadata=declared.one_of(*EXPLORATIONS))
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
+    deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
+    draws: int = field(default=1, metadata=declared.integer(1))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
     forget: Literal["oldest", "random"] = field(
         default="oldest", metadata=declared.one_of("oldest", "random")
     )
     growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
+    background: bool = field(default=False, metadata=declared.flag())
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
     _takes: ClassVar[Takes] = {"indices": (fits, generator, None)}
     #: The number of artificial rows of each member of ``"history"``.
@@ -152,11 +192,7 @@ class ModelPolicy(Policy[ModelState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         estimators.check_estimator("estimator", self.estimator)
-        if self.exploration == "deviation" and not estimators.takes(self.estimator.predict, "return_std"):
-            raise TypeError(
-                "estimator must have predict(X, return_std=True) for exploration='deviation', got"
-                f" {shown(self.estimator)}; use exploration='mixture'"
-            )
+        check_exploration(self.exploration, self.estimator, self.oracle)
         if self.features is not None:
             own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
             own.setflags(write=False)
@@ -172,7 +208,7 @@ class ModelPolicy(Policy[ModelState]):
         """The number of fitted models."""
         if self.exploration == "mixture":
             return 1 + self.members
-        return self.members if self.exploration in _ENSEMBLES else 1
+        return self.members if self.exploration in ENSEMBLES else 1
 
     @property
     def _shares(self) -> FloatArray:
@@ -182,10 +218,13 @@ class ModelPolicy(Policy[ModelState]):
         return np.full(self._models, 1.0 / self._models)
 
     @property
-    def _history(self) -> History | None:
-        if self.exploration not in _ARTIFICIAL:
+    def _added(self) -> Added:
+        if self.exploration == "priors":
+            return Priors(self.support)
+        if self.exploration not in ARTIFICIAL:
             return None
-        return History(self._artificial, self.support, first=int(self.exploration == "mixture"))
+        together = getattr(self.estimator, "joint_columns", 0)
+        return History(self._artificial, self.support, int(self.exploration == "mixture"), together)
 
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
@@ -212,7 +251,8 @@ class ModelPolicy(Policy[ModelState]):
             wrong shape or are not finite; if no super arm is available; or if the context has values or costs
             but rewards are not sums.
         """
-        refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
+        is_sum = self.oracle.is_linear and self.exploration != "gap"
+        refuse_parts(self, context, _KNOWN if is_sum else _KNOWN[:2])
         return best_within(self.oracle, unguarded(self.indices)(state, rng, context), context, rng)
 
     def indices(
@@ -230,13 +270,26 @@ class ModelPolicy(Policy[ModelState]):
             The context of the round.
         """
         rows = self._features_in(state, context)
-        models = state.models(self.estimator, self._history)
+        models = state.models(self.estimator, self._added)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
             return low + (high - low) * rng.random(len(rows))
         model = models[int(rng.choice(len(models), p=self._shares))] if len(models) > 1 else models[0]
-        return self._without_ties(self._drawn(model, rows, context, rng), rng)
+        values = self._drawn(model, rows, context, rng)
+        if self.exploration == "gap":
+            chances = self._gap_chances(state, values, context)
+            return (np.arange(len(rows)) == rng.choice(len(rows), p=chances)) * self.oracle.sign
+        return self._without_ties(values, rng)
+
+    def _gap_chances(self, state: ModelState, values: FloatArray, context: Context | None) -> FloatArray:
+        """Return the probability of each arm; 0 if it is not available."""
+        low, high = self.support or (float(values.min()), float(values.max()))
+        free = available_in(self.oracle, context)
+        chances = np.zeros(len(values))
+        scaled = self._clipped(values) * (self.oracle.sign / max(high - low, 1e-300))
+        chances[free] = gap_chances(scaled[free], state.fitted)
+        return chances
 
     def _drawn(
         self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
@@ -249,11 +302,8 @@ class ModelPolicy(Policy[ModelState]):
         found = np.full(len(rows), 0.0 if self.support is None else self.support[0])
         if not len(rows[free]):
             return found
-        if self.exploration == "deviation":
-            means, deviations = estimators.predict_with_deviation(model, rows[free])
-            found[free] = means + deviations * rng.standard_normal(len(means))
-        else:
-            found[free] = estimators.predict(model, rows[free])
+        factor = self.deviation_factor * self.oracle.sign
+        found[free] = drawn_values(self.exploration, model, rows[free], rng, factor, self.draws)
         return found
 
     def _without_ties(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -275,8 +325,14 @@ class ModelPolicy(Policy[ModelState]):
             np.rint(values, out=values)
             values *= tie
         if self.support is not None:
-            np.clip(values, low, high - tie, out=values)
+            np.clip(values, *self._limits(low, high - tie), out=values)
         return values
+
+    def _limits(self, low: float, high: float) -> tuple[float, float]:
+        """Return the limits of the numbers of base arms. Cutting optimistic numbers would make them equal."""
+        if self.exploration in UNCUT and self.oracle.is_linear:
+            return min(low, float(getattr(self.oracle, "least_mean", low))), math.inf
+        return low, high
 
     def _tie(self, values: FloatArray) -> float:
         if self.support is None:
@@ -286,17 +342,23 @@ class ModelPolicy(Policy[ModelState]):
     def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms, the exploration is not ``"deviation"``, and
-        the context has neither values nor costs. It needs the predictions of all members.
+        It is known if the super arms are all sets of k base arms, the exploration is neither ``"deviation"``
+        nor ``"joint"``, and the context has neither values nor costs. It needs the predictions of all
+        members.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
-        models = state.models(self.estimator, self._history)
+        models = state.models(self.estimator, self._added)
         if uniform is None or not models:
             return uniform
-        if self.exploration == "deviation":
+        if getattr(self.oracle, "uniform_size", None) is None:  # ties would need all orders
+            return None
+        if self.exploration in DRAWN:
             return None
         rows, free = self._features_in(state, context), available_in(self.oracle, context)
         unused = np.random.default_rng(0)
+        if self.exploration == "gap":
+            values = self._drawn(models[0], rows, context, unused)
+            return float(self._gap_chances(state, values, context)[super_arm].sum())
         chances = [
             chance_within(
                 self._clipped(self._drawn(model, rows, context, unused)),
@@ -341,70 +403,8 @@ class ModelPolicy(Policy[ModelState]):
         if self.exploration == "mixture":
             counts[:, 0] = 1
         state.append(rows, feedback.outcomes, counts.astype(np.int64), rng.random(len(rows)))
-        if state.seen >= state.due:
-            self._refit(state, rng)
-        elif state.fitted and estimators.can_fit_more(self.estimator) and len(state.rows) < 2 * self.max_rows:
-            self._learn_more(state)
-
-    def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
-        seeds = rng.integers(2**31 - 1, size=self._models)
-        kept = self._kept(state)
-        trial = ModelState(
-            state.rows[kept],
-            state.outcomes[kept],
-            state.weights[kept],
-            state.keys[kept],
-            seeds,
-            len(kept),
-            np.zeros(0, np.int64),
-            state.seen,
-            state.due,
-        )
-        step = self.growth * min(state.seen, self.max_rows)
-        state.due = state.seen + max(1, math.ceil(step))
-        try:
-            models = trial.fit(self.estimator, self._history, seeds)
-        except ModelError as error:
-            self._keep_last(state, error)
-            return
-        state.rows, state.outcomes, state.weights, state.keys = (
-            trial.rows,
-            trial.outcomes,
-            trial.weights,
-            trial.keys,
-        )
-        state.seeds, state.fitted, state.ends = seeds, len(kept), trial.ends
-        state.set_models(models)
-
-    def _kept(self, state: ModelState) -> IntArray:
-        """Return the indices of the rows to keep, in increasing order."""
-        n = len(state.rows)
-        if n <= self.max_rows:
-            return np.arange(n)
-        if self.forget == "oldest":
-            return np.arange(n - self.max_rows, n)
-        return np.sort(np.argpartition(state.keys, self.max_rows)[: self.max_rows])
-
-    def _learn_more(self, state: ModelState) -> None:
-        models = state.models(self.estimator, self._history)
-        start, end = int(state.ends[-1]) if len(state.ends) else state.fitted, len(state.rows)
-        try:
-            state.set_models(state.fit_more(models, start, end))
-        except ModelError as error:
-            self._keep_last(state, error)
-            return
-        state.ends = np.append(state.ends, end)
-
-    def _keep_last(self, state: ModelState, error: ModelError) -> None:
-        """Warn, and bound the memory although no rows were dropped by a successful fit."""
-        used = int(state.ends[-1]) if len(state.ends) else state.fitted
-        if len(state.rows) > used + self.max_rows:
-            state.keep(np.r_[:used, len(state.rows) - self.max_rows : len(state.rows)])
-        last = f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
-        estimators.warn(
-            f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed rows."
-            " The observations are kept"
-        )
+        if not refit(self, state, rng) and state.fitted and estimators.can_fit_more(self.estimator):
+            learn_more(self, state)
 
     def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:
         told = None if context is None else context.features

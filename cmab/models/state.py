@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.models.estimators import fit, fit_more
+from cmab.models.background import Later, Task, fit_all
+from cmab.models.estimators import fit_more
 from cmab.models.history import History
+from cmab.models.priors import Priors
 from cmab.statistics import count
 from cmab.validation import shown
+
+#: What the members of an ensemble have in addition to the data.
+Added = History | Priors | None
 
 
 class Fitted:
@@ -57,6 +62,12 @@ class ModelState:
         The value of `seen` from which the models are fitted again.
     rounds : int
         The number of rounds with feedback.
+    begun : int
+        The number of rows of a fit that was begun and is not used yet, which are the first rows; 0 for none.
+    use_from : int
+        The value of `seen` from which the models of this fit are used.
+    next_seeds : IntArray, shape (members,)
+        The seeds of this fit.
     """
 
     rows: FloatArray
@@ -69,9 +80,14 @@ class ModelState:
     seen: int
     due: int
     rounds: int = 0
+    begun: int = 0
+    use_from: int = 0
+    next_seeds: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
-        self._fitted = Fitted([])
+        self._fitted, self._later = Fitted([]), Later()
+        if not len(self.next_seeds):
+            self.next_seeds = np.zeros_like(self.seeds)
 
     @classmethod
     def empty(cls, members: int, first: int, dimension: int = 0) -> Self:
@@ -109,46 +125,54 @@ class ModelState:
         self.rows, self.outcomes = self.rows[kept], self.outcomes[kept]
         self.weights, self.keys = self.weights[kept], self.keys[kept]
 
-    def models(self, estimator: Any, history: History | None = None) -> list[Any]:
+    def models(self, estimator: Any, added: Added = None) -> list[Any]:
         """Return the models of the last fit; after loading, fit them again to the same rows.
 
         Parameters
         ----------
         estimator : object
             The estimator.
-        history : History, optional
-            The artificial outcomes that are added to the rows of each member.
+        added : History or Priors, optional
+            The artificial outcomes or the prior functions of the members.
         """
         if self._fitted.models is None:
-            self._fitted.models = self._fit_again(estimator, history)
+            self._fitted.models = self._fit_again(estimator, added)
         return self._fitted.models
 
     def set_models(self, models: list[Any]) -> None:
         """Replace the models."""
         self._fitted = Fitted(models)
 
-    def fit(self, estimator: Any, history: History | None, seeds: IntArray) -> list[Any]:
-        """Return models that are fitted to all rows, one for each seed."""
-        return self._fitted_to(len(self.rows), estimator, history, seeds)
+    def fits(self, estimator: Any, added: Added, kept: Any, seeds: IntArray) -> list[Task]:
+        """Return the arguments of the fits of all members to the rows `kept`, an index."""
+        tasks = []
+        for j, seed in enumerate(seeds.tolist()):
+            parts, member = (self.rows[kept], self.outcomes[kept], self.weights[kept, j]), estimator
+            if added is not None and j >= added.first:
+                parts, member = added.added(*parts, seed), added.around(estimator, seed)
+            tasks.append((member, *parts, seed))
+        return tasks
+
+    def set_later(self, later: Later) -> None:
+        """Set the models that a worker process fits."""
+        self._later = later
+
+    def take_later(self) -> list[Any] | None:
+        """Return the models of the worker process, and wait for it; None if there is none."""
+        later, self._later = self._later, Later()
+        return later.models()
 
     def fit_more(self, models: list[Any], start: int, end: int) -> list[Any]:
         """Return models that were also fitted to the rows from `start` to `end` by ``partial_fit``."""
         rows, outcomes, weights = self.rows[start:end], self.outcomes[start:end], self.weights[start:end]
-        return [fit_more(model, rows, outcomes, weights[:, j]) for j, model in enumerate(models)]
+        # The seed is that of the last fit plus the number of the row, also after loading.
+        seeds = (self.seeds + start).tolist()
+        return [fit_more(model, rows, outcomes, weights[:, j], seeds[j]) for j, model in enumerate(models)]
 
-    def _fitted_to(self, n: int, estimator: Any, history: History | None, seeds: IntArray) -> list[Any]:
-        models = []
-        for j, seed in enumerate(seeds.tolist()):
-            rows, outcomes, weights = self.rows[:n], self.outcomes[:n], self.weights[:n, j]
-            if history is not None and j >= history.first:
-                rows, outcomes, weights = history.added(rows, outcomes, weights, seed)
-            models.append(fit(estimator, rows, outcomes, weights, seed))
-        return models
-
-    def _fit_again(self, estimator: Any, history: History | None) -> list[Any]:
+    def _fit_again(self, estimator: Any, added: Added) -> list[Any]:
         if not self.fitted:
             return []
-        models = self._fitted_to(self.fitted, estimator, history, self.seeds)
+        models = fit_all(self.fits(estimator, added, np.arange(self.fitted), self.seeds))
         for start, end in zip([self.fitted, *self.ends.tolist()], self.ends.tolist(), strict=False):
             models = self.fit_more(models, start, end)
         return models
@@ -157,18 +181,22 @@ class ModelState:
         """Raise ``ValueError`` if no feedback leads to this state. Prepare it for use after loading."""
         n, members = len(self.rows), fresh.weights.shape[1]
         shapes = {"outcomes": (n,), "weights": (n, members), "keys": (n,), "seeds": (members,)}
+        shapes["next_seeds"] = (members,)
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {getattr(self, name).shape}")
-        for name in ("fitted", "seen", "due", "rounds"):
+        for name in ("fitted", "seen", "due", "rounds", "begun", "use_from"):
             count(name, getattr(self, name))
         if not (np.isfinite(self.rows).all() and np.isfinite(self.outcomes).all()):
             raise ValueError("rows and outcomes must be finite")
         if (self.weights < 0).any() or (self.weights > 2**20).any():
             raise ValueError("weights must be in [0, 2^20]")
         ends = [self.fitted, *self.ends.tolist()]
-        if ends != sorted(ends) or ends[-1] > n or (self.seeds < 0).any():
-            raise ValueError(f"fitted and ends must increase up to {n}, got {shown(ends)}")
+        if ends != sorted(ends) or ends[-1] > n or (self.seeds < 0).any() or self.begun > n:
+            raise ValueError(
+                f"fitted and ends must increase up to {n}, and begun be at most {n}, got {shown(ends)},"
+                f" {self.begun}"
+            )
         if n > self.seen or self.rounds > self.seen + 2**40:
             raise ValueError(f"seen must be at least {n} (the number of kept rows), got {self.seen}")
-        self._fitted = Fitted()
+        self._fitted, self._later = Fitted(), Later()

@@ -371,6 +371,20 @@ class Oracle(ABC):
         """
         return True
 
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:  # noqa: ARG002
+        """Return the number and the size of the super arms within `available`, if random means are fair.
+
+        Independent uniform means are fair if they make each of these super arms the answer of `solve_within`
+        with the same probability, as for all sets of k arms. `RandomPolicy` then knows its propensities. The
+        default returns None.
+
+        Parameters
+        ----------
+        available : BoolArray, shape (n_choices,)
+            Whether each entry is available.
+        """
+        return None
+
     def triggered_arms(self, super_arm: IntArray) -> IntArray:  # noqa: ARG002
         """Return the base arms that `super_arm` triggers with positive probability for some means.
 

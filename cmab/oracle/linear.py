@@ -247,6 +247,11 @@ class LinearOracle(Oracle):
         """The number k if the super arms are all sets of k base arms, otherwise None."""
         return None
 
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        """Return the number and the size of the sets of k available arms, or None for other families."""
+        k = self.uniform_size
+        return None if k is None else (math.comb(int(available.sum()), k), k)
+
     def gaps(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:

@@ -183,6 +183,10 @@ class MemoisedOracle(Oracle):
         """Return the result of the wrapped oracle."""
         return self.oracle.is_feasible(super_arm)
 
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        """Return the result of the wrapped oracle."""
+        return self.oracle.uniform_family(available)
+
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the result of the wrapped oracle."""
         return self.oracle.triggered_arms(super_arm)

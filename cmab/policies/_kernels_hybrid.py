@@ -78,6 +78,24 @@ def marginals(losses, k, gamma, t, multiplier, out):
     return multiplier
 
 
+@lean_kernel
+def systematic_draw(rng, k, sign, out):
+    """Replace marginals with sum k by `sign` for k drawn arms and 0 for the others.
+
+    The marginals are intervals side by side, beginning with a random arm, and k marks at unit distance have a
+    random offset. Arm i contains at most one mark, with probability x_i.
+    """
+    m = out.shape[0]
+    offset, first = rng.random(), int(rng.random() * m)
+    reached, marks = 0.0, 0.0
+    for j in range(m):
+        i = (first + j) % m
+        reached = k if j == m - 1 else reached + out[i]
+        passed = math.ceil(reached - offset)
+        out[i] = sign if passed > marks else 0.0
+        marks = passed
+
+
 @index_kernel
 def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Draw k arms with these marginals. Write the best index for the drawn arms and 0 for the others."""
@@ -85,16 +103,7 @@ def drawn_indices(counts, means, deviations, memory, t, reals, rng, out):
     for i in range(m):
         out[i] = memory[m + i]
     marginals(memory[:m], k, reals[GAMMA], t, memory[2 * m], out)
-    # Systematic sampling: the marginals are intervals side by side, beginning with a random arm, and k marks
-    # at unit distance have a random offset. Arm i contains at most one mark, with probability x_i.
-    offset, first = rng.random(), int(rng.random() * m)
-    reached, marks = 0.0, 0.0
-    for j in range(m):
-        i = (first + j) % m
-        reached = k if j == m - 1 else reached + out[i]
-        passed = math.ceil(reached - offset)
-        out[i] = reals[SIGN] if passed > marks else 0.0
-        marks = passed
+    systematic_draw(rng, k, reals[SIGN], out)
 
 
 @learn_kernel

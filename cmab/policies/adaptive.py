@@ -23,6 +23,9 @@ _LEAST = 1e-150
 class AdaptiveCTS(CompiledIndexPolicy):
     """Thompson sampling that learns its prior and its scale, and explores neglected arms only.
 
+    Use this policy first. Use another one only if a bound for fixed means is required, the means change, or
+    features of the arms are known.
+
     This is the learner to begin with, also under the name `Learner`. It needs no parameter, horizon or scale.
     In each round it takes four steps:
 

@@ -24,6 +24,9 @@ from cmab.validation import vector
 class Greedy(OptimisticPolicy):
     """The empirical means; for unobserved arms, the best end of `support`.
 
+    Use this policy as a baseline. With a few hopeful pseudo-outcomes, its regret is small on average, but it
+    stays with a bad super arm on some problems.
+
     This is `CUCB` without its radius. It may play a bad super arm forever. It draws no random numbers. The
     oracle's order decides between unobserved arms (see `IndexPolicy`).
 
@@ -58,6 +61,9 @@ class Greedy(OptimisticPolicy):
 @dataclass(frozen=True, eq=False)
 class EpsilonGreedy(CompiledIndexPolicy):
     """A random super arm with probability epsilon, and the greedy super arm otherwise.
+
+    Use this policy if the propensities of super arms must be known, for example to evaluate other policies on
+    the log. Otherwise, `AdaptiveCTS` has less regret.
 
     The random super arm is the oracle's answer to uniformly random means, as in `RandomPolicy`. The greedy
     super arm is that of `Greedy`, which gives unobserved arms the best index. Ties between unobserved arms
@@ -104,8 +110,8 @@ class EpsilonGreedy(CompiledIndexPolicy):
     def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms, every arm has been observed, and the
-        context has neither values nor costs.
+        It is known if every arm has been observed, the context has neither values nor costs, and random
+        means are fair for the oracle (`Oracle.uniform_family`).
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
         if uniform is None or (state.counts == 0).any():
@@ -113,12 +119,16 @@ class EpsilonGreedy(CompiledIndexPolicy):
         epsilon = min(1.0, self.epsilon / (state.rounds + 1)) if self.decay else self.epsilon
         greedy = Greedy(self.oracle, support=self.support)
         best = greedy.select(state, np.random.default_rng(0), context)
-        return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(np.sort(best), np.sort(super_arm)))
+        if getattr(self.oracle, "uniform_size", None) is not None:  # sets, in any order
+            best, super_arm = np.sort(best), np.sort(super_arm)
+        return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(best, super_arm))
 
 
 @dataclass(frozen=True, eq=False)
 class RandomPolicy(CompiledIndexPolicy):
     """The oracle's answer to uniformly random means. It does not learn.
+
+    Use this policy as a baseline, or to collect a log with known propensities.
 
     The choice is uniform over the family if the family is symmetric in the arms, as in `TopK`. In other
     families, every super arm that is optimal for some means has a positive probability, and the probabilities
@@ -155,8 +165,8 @@ class RandomPolicy(CompiledIndexPolicy):
     def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms and the context has neither values nor
-        costs.
+        It is known if the context has neither values nor costs, and random means are fair for the oracle
+        (`Oracle.uniform_family`).
         """
         return uniform_chance(self.oracle, super_arm, context)
 
@@ -164,6 +174,8 @@ class RandomPolicy(CompiledIndexPolicy):
 @dataclass(frozen=True, eq=False)
 class ExploreThenCommit(IndexPolicy):
     """Random super arms for a fixed number of rounds, and then the greedy super arm.
+
+    Use this policy if exploration must end at a fixed time, or as a baseline.
 
     Feedback after the exploration is ignored. Arms that are still unobserved get the worst end of `support`,
     because a commitment should be based on observations.
@@ -212,6 +224,8 @@ class ExploreThenCommit(IndexPolicy):
 @dataclass(frozen=True, eq=False)
 class Clairvoyant(CompiledIndexPolicy):
     """The oracle's answer to known means. With the true means, it is the benchmark of learners.
+
+    Use this policy only as the benchmark of a comparison.
 
     Its average regret is not positive, because the regret is measured against the oracle's guarantee, and
     the oracle's answer is at least as good.

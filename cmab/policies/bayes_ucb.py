@@ -17,6 +17,9 @@ from cmab.policies.thompson import pack_beta
 class BayesUCB(CompiledIndexPolicy):
     """The quantile of each arm's Beta posterior at level ``1 - 1/t``, or at a fixed level.
 
+    Use this policy if choices must be deterministic and outcomes lie in the unit interval. `KLCUCB` is
+    similar and needs no prior.
+
     Prior and posterior are those of `CTS`, but nothing is random. For costs, the index is the quantile at
     ``1/t``, or at one minus `level`. The index keeps the meaning of the prior, unlike an upper confidence
     bound: given the past, a mean is above its index with probability 1/t if the prior is correct. On a large

@@ -31,7 +31,8 @@ class BCUCB(CompiledIndexPolicy):
 
     Examples
     --------
-    >>> from cmab import BCUCB, ArmStatistics, Feedback
+    >>> from cmab import ArmStatistics, Feedback
+    >>> from cmab.policies.bc_ucb import BCUCB
     >>> from oracles import TopK
     >>> stats = ArmStatistics.empty(2)
     >>> for _ in range(99):

@@ -75,6 +75,8 @@ class BudgetState:
 class PrimalDualCUCB(Policy[BudgetState]):
     """CUCB for semi-bandits with knapsacks: resources have prices, and budgets are never exceeded.
 
+    Use this policy if arms use up resources with budgets for all rounds together.
+
     Each base arm uses between 0 and 1 of each resource when it is played, as `Feedback.costs` reports. The
     oracle receives ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)`` for each base arm,
     with CUCB's radius. After each round, a price rises if the round used more than its share of the budget,

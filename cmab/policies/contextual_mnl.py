@@ -111,6 +111,8 @@ def _with_the_rest(feedback: Feedback, offered: IntArray) -> Feedback:
 class ContextualMNLUCB(ContextualMNL):
     """UCB-MNL: optimism for multinomial logit choice with utilities that are linear in features of the items.
 
+    Use this policy for choices from an assortment if items have features and choices must be deterministic.
+
     In round t the oracle receives the attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
     ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the posterior mode. V is the
     posterior precision: `ridge` plus the covariance of the features of the choice of each customer, where
@@ -181,6 +183,8 @@ class ContextualMNLUCB(ContextualMNL):
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLTS(ContextualMNL):
     """TS-MNL: Thompson sampling for multinomial logit choice with utilities that are linear in features.
+
+    Use this policy for choices from an assortment if items have features and choices may be random.
 
     In each round theta is drawn from ``N(m, deviation_factor^2 V^-1)``, where m is the posterior mode and V
     the posterior precision as in `ContextualMNLUCB`. The oracle receives the attractions

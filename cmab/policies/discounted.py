@@ -16,6 +16,8 @@ from cmab.policies._compiled import CompiledIndexPolicy
 class DiscountedCUCB(CompiledIndexPolicy):
     """CUCB with discounted counts and means: an outcome from s rounds ago has the weight ``discount**s``.
 
+    Use this policy if means drift slowly, or change often at unknown times.
+
     In every round the counts of all arms are multiplied by the discount. The radius of an arm that is not
     observed therefore grows, and the policy plays the arm again. The index is
     ``min(mean + sqrt(3 ln n / 2 N), 1)`` with the discounted mean and count N of the arm and the discounted

@@ -65,6 +65,9 @@ class GreedyTrials:
 class ETCG(Policy[GreedyTrials]):
     """Explore-then-commit greedy for submodular rewards, without observed base arms (full-bandit feedback).
 
+    Use this policy if only rewards are observed, all sets of k entries are allowed, and smaller sets may be
+    played. For other algorithms and constraints, use `CETC`.
+
     The set starts empty. In each step, every entry outside the set is tried with it `trials` times, and the
     entry with the largest mean reward is added for good. After k steps the policy plays the set forever. It
     uses only rewards, on any scale. Suppose that adding an entry never lowers the expected reward, and adds

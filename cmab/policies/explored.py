@@ -19,6 +19,9 @@ from cmab.renamed import find as __getattr__  # noqa: F401
 class ForcedExploration(WrappedPolicy[Any]):
     """Another policy, plus an exploring round with probability ``min(1, c t^(-1/3))`` in round t.
 
+    Use this wrapper if a policy that explores little needs a guarantee for fixed means. `Safeguarded` gives a
+    stronger bound, but calls the oracle more often.
+
     In all other rounds, it plays the wrapped policy. Policies with an informative prior and policies that
     only exploit learn fast, but they may never again play an arm that looked bad, so their regret has no
     bound that holds for every vector of means. The exploring rounds add such a bound.

@@ -60,6 +60,8 @@ def fair_queues(
 class LFG(CompiledIndexPolicy):
     """Learning with fairness guarantees: in the long run, each arm is played in its share of the rounds.
 
+    Use this policy if each arm must be played in at least a given share of the rounds.
+
     Each arm has a queue. It grows by the share of the arm in every round, and shrinks by 1 when the arm is
     played. A long queue means that the arm was played too rarely. The oracle receives ``queue + eta *
     value * bound`` for each arm, with CUCB's bound ``min(mean + sqrt(3 ln t / 2T), 1)``. If some policy can

@@ -24,6 +24,9 @@ from cmab.validation import arm_indices, shown
 class FTPL(IndexPolicy):
     """Follow the perturbed leader with geometric resampling, for any exact linear oracle.
 
+    Use this policy if outcomes may change in any way and the super arms are not all sets of k arms. For sets
+    of k arms, `BarrierFTRL` has far less regret.
+
     The policy plays the best super arm for the estimated cumulative losses plus exponential noise. An
     observed loss is divided by the probability that its arm is played. One over this probability is estimated
     by the number of new draws of a super arm until the arm is part of it, at most `cap`. For any losses that

@@ -24,6 +24,8 @@ _HUGE = 1e8
 class GaussianCTS(CompiledIndexPolicy):
     """Thompson sampling with Gaussian posteriors, for arms of any scale and for correlated outcomes.
 
+    Use this policy if outcomes have no bounded support, or are correlated within a round.
+
     Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, and L for
     `max_size` of the oracle. The index of an arm is its mean plus a random term:
 

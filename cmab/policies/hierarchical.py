@@ -29,6 +29,9 @@ _LEAST = 1e-6
 class HierarchicalCTS(CompiledIndexPolicy):
     """Thompson sampling that learns the prior of each group of arms from the outcomes of the group.
 
+    Use this policy if single runs must not stay with a worse super arm for long, or if arms form groups with
+    similar means.
+
     All arms of a group have the same Beta prior, which is an unknown point of the grid ``means x weights``.
     All points of the grid have the same initial probability. In each round, a point is drawn for each group
     from its posterior over the grid. Then a mean is drawn for each arm from its Beta posterior under this

@@ -44,7 +44,8 @@ class HybridFTRL(CompiledIndexPolicy):
 
     Examples
     --------
-    >>> from cmab import HybridFTRL, simulate
+    >>> from cmab import simulate
+    >>> from cmab.policies.hybrid import HybridFTRL
     >>> from instances import BernoulliArms, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=2)

@@ -53,6 +53,9 @@ def hybrid_bounds(
 class OfflineCUCB(CompiledIndexPolicy):
     """CUCB that also uses a log from other circumstances, with means that differ by at most a known bias.
 
+    Use this policy if a log exists whose means may differ from the present ones by a known bias. If the bias
+    is 0, merge the log into the statistics instead.
+
     In round t the oracle receives the smaller of two bounds for each base arm. The first is CUCB's bound
     ``min(mean + sqrt(3 ln t / 2T), 1)`` for the T outcomes of this campaign. The second is the bound ``mean +
     sqrt(3 ln t / 2(T + N)) + bias N / (T + N)`` for these outcomes and the N outcomes of the log. A log with

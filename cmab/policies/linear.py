@@ -206,8 +206,12 @@ class LinearPolicy(Policy[LinearStatistics]):
         source: Any = self.features if told is None else told
         if source is None:
             raise ValueError(f"context must have features for {type(self).__name__}, got none")
-        shape = self.oracle.n_arms, self.dimension
-        # Features of the policy are already checked. A context knows the norm of its longest row.
-        if told is not None and (told.shape != shape or not context._longest <= self.norm):  # type: ignore
-            checked_features("context.features", told, *shape, float(self.norm))
-        return source if arms is None else source[arms].astype(np.float64)  # type: ignore[no-any-return]
+        n, d = self.oracle.n_arms, self.dimension
+        if told is not None and told.shape != (n, d):
+            raise ValueError(f"context.features must have shape ({n}, {d}), got {told.shape}")
+        rows: FloatArray = source if arms is None else source[arms].astype(np.float64)
+        # Features of the policy are already checked. A context knows the norm of its longest row. When a
+        # journal is opened, it may have rows beyond `norm` of arms that were not observed.
+        if told is not None and not context._longest <= self.norm:  # type: ignore
+            checked_features("context.features", rows, len(rows), d, float(self.norm))
+        return rows

@@ -18,6 +18,9 @@ from cmab.renamed import former_parameters
 class CombLinTS(LinearPolicy):
     """CombLinTS: Thompson sampling of the coefficients of linear means.
 
+    Use this policy if means are linear in features and choices may be random. `C2UCB` is the deterministic
+    alternative.
+
     In each round theta is drawn from ``N(V^-1 b, (deviation_factor sigma)^2 V^-1)``, and the oracle receives
     ``x . theta`` for each arm with features x, clipped to `support`. With a factor of 1, this is the
     posterior for Gaussian outcomes of scale sigma and the prior ``N(0, sigma^2 / ridge)`` of each

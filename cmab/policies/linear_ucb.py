@@ -74,6 +74,9 @@ class LinearUCB(LinearPolicy):
 class C2UCB(LinearUCB):
     """C2UCB: optimism for means that are linear in the features of the arms, which may change each round.
 
+    Use this policy if means are linear in features and choices must be deterministic. `CombLinTS` is the
+    random alternative.
+
     In round t the oracle receives ``x . theta + alpha_t sqrt(x . V^-1 x)`` for each arm with features x,
     clipped to `support`. V and theta are the precision and the estimate of `LinearStatistics`, and ``alpha_t
     = sigma sqrt(d ln((1 + t K norm^2 / ridge) / delta)) + sqrt(ridge) bound``, where K is the largest number
@@ -142,6 +145,9 @@ class C2UCB(LinearUCB):
 @dataclass(frozen=True, eq=False, repr=False)
 class CombLinUCB(LinearUCB):
     """CombLinUCB: `C2UCB` with the radius of its own theorem, which bounds the expected regret.
+
+    Use this policy if the theorem of its paper must hold for the expected regret. Otherwise, use `C2UCB` with
+    a constant `radius`.
 
     The factor of ``sqrt(x . V^-1 x)`` is ``sigma sqrt(d ln(1 + T K norm^2 / (d ridge)) + 2 ln(T K)) +
     sqrt(ridge) bound``, where T is `horizon`, or the current round if `horizon` is omitted. For the edges of

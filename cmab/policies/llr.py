@@ -17,6 +17,8 @@ from cmab.validation import shown
 class LLR(CompiledIndexPolicy):
     """Learning with linear rewards: ``mean + sqrt((L + 1) ln t / T)`` for an arm observed T times by round t.
 
+    Use this policy only to compare with its paper. `CUCB` has a smaller radius and less regret.
+
     Indices are not clipped, so the policy is for linear oracles only. The paper first plays every arm once,
     in any super arm that contains it. Here an unobserved arm gets a finite index that is larger than the
     value of any super arm without unobserved arms. As long as a super arm contains unobserved arms, an exact

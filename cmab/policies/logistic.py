@@ -21,6 +21,8 @@ from cmab.validation import frozen, per_arm
 class LogisticTS(LinearPolicy):
     """Logistic Thompson sampling: coefficients are drawn from the Laplace approximation of their posterior.
 
+    Use this policy if outcomes are 0 or 1 and features predict their log-odds, as for clicks.
+
     The policy is for outcomes 0 and 1 with means ``1 / (1 + exp(-x . theta))``. In each round theta is drawn
     from ``N(m, deviation_factor^2 V^-1)``, and the oracle receives the means of all arms under this theta. An
     update uses this Gaussian as the prior: m becomes the posterior mode, and V increases by

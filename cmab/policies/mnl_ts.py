@@ -21,6 +21,9 @@ SHARE = 2.0**-40
 class MNLTS(Epochs):
     """Thompson sampling for multinomial logit choice in epochs, for `oracles.Assortment`.
 
+    Use this policy for choices from an assortment if choices may be random. With the constants of the papers,
+    its regret is about that of `MNLUCB`.
+
     As in `MNLUCB`, an epoch offers one assortment until a customer buys nothing, and contexts are treated as
     there. Let T_i be the number of completed epochs with item i, and v the mean number of its purchases in
     these epochs. For the next epoch, one number z is drawn: the largest of k standard normal

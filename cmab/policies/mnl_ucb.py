@@ -18,6 +18,8 @@ from cmab.renamed import former_parameters
 class MNLUCB(Epochs):
     """Optimism for multinomial logit choice in epochs, for `oracles.Assortment`.
 
+    Use this policy for choices from an assortment if choices must be deterministic.
+
     An epoch offers one assortment until a customer buys nothing. In an epoch with item i, the item is bought
     ``v_i`` times in expectation. This number is geometric and independent of the other offered items. Let l
     be the number of completed epochs, T_i the number of those with the item, and v its mean number of

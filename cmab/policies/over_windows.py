@@ -85,7 +85,8 @@ class BlockState:
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverBandit
+    >>> from cmab import CUCB
+    >>> from cmab.policies.over_windows import BanditOverBandit
     >>> from oracles import TopK
     >>> BanditOverBandit(CUCB(TopK(4, k=1)), 1000).initial_state().blocks
     array([0, 0, 0, 1])
@@ -157,7 +158,8 @@ class BanditOverBandit(WrappedPolicy[BlockState]):
 
     Examples
     --------
-    >>> from cmab import CUCB, BanditOverBandit, simulate
+    >>> from cmab import CUCB, simulate
+    >>> from cmab.policies.over_windows import BanditOverBandit
     >>> from instances import BernoulliArms, PiecewiseStationary, SemiBandit
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=4, k=1)

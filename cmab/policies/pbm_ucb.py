@@ -60,6 +60,8 @@ def position_based_indices(
 class PBMUCB(CompiledIndexPolicy):
     """Optimism in the position-based model: a click needs an examined position and an attractive item.
 
+    Use this policy for lists if the probabilities that positions are examined are known.
+
     Base arms are pairs of an item and a position, with mean ``examination * attraction``. The examination
     probabilities of positions are known. The attraction of an item is learned from all positions together.
     For an item with N displays, S clicks and the sum N' of the examination probabilities of its displays, the

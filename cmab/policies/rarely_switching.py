@@ -67,6 +67,8 @@ class SwitchingStatistics(InPlayStatistics):
 class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     """CUCB that calls its oracle again only when the count of a base arm, or the time, has grown by a factor.
 
+    Use this policy if the oracle is slower than an answer may be.
+
     The policy is for slow oracles, such as solvers and influence maximisation. It keeps playing a super arm
     until some count exceeds ``1 + growth`` times its value at the time of the choice. If every arm of a super
     arm is observed, the policy makes at most ``m log(T) / log(1 + growth) + m + 1`` calls in T rounds.

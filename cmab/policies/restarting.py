@@ -119,6 +119,8 @@ class RestartState:
 class GLRRestart(WrappedPolicy[RestartState]):
     """Another policy, which restarts when a test finds that the mean of a base arm has changed.
 
+    Use this wrapper if means jump rarely and at unknown times. If they drift, use `DiscountedCUCB`.
+
     ``GLRRestart(CUCB(oracle))`` is GLR-CUCB. The test is the generalised likelihood ratio test for Bernoulli
     outcomes. It is valid for all outcomes in the support; other outcomes are clipped for the test. After
     every `every`-th of its outcomes, an arm is tested for a change at any multiple of `every` of its

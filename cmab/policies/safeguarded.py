@@ -75,6 +75,8 @@ class SafeguardState:
 class Safeguarded(WrappedPolicy[SafeguardState]):
     """Another policy, replaced by `CUCB` in the rounds in which it would exceed a budget of regret.
 
+    Use this wrapper if a policy with small regret in practice needs a bound on the regret for fixed means.
+
     Policies that explore little learn fast on most problems, and have no guarantee for fixed means. This
     wrapper adds one. Let U be CUCB's upper confidence bounds, which lower bounds replace for costs. A round
     spends the value of CUCB's super arm for U minus the value of the played super arm for U. If the total

@@ -25,6 +25,9 @@ _LEAST = 1e-100
 class CTS(CompiledIndexPolicy):
     """Combinatorial Thompson sampling: the oracle receives one draw from the posterior of every base arm.
 
+    Use this policy if the prior of the means is known, or if the theorems of Thompson sampling must apply.
+    Otherwise, `AdaptiveCTS` learns the prior.
+
     Priors and posteriors are independent Beta distributions, rescaled to `support`. An outcome x in [0, 1]
     counts as x successes and 1 - x failures. The posterior is therefore exact for outcomes 0 and 1. For other
     outcomes, Agrawal and Goyal draw a Bernoulli variable with mean x; the fractional count replaces the draw,

@@ -27,6 +27,8 @@ _C = 3.43
 class TopRank(Policy[Comparisons]):
     """Lists that learn from clicks which items are better, without a model of the clicks.
 
+    Use this policy for lists if the model of the clicks is unknown.
+
     Items are grouped into ordered blocks. In each round, each block is shuffled, and the list consists of the
     first k items of all blocks in order. Two items of one block therefore get the same positions equally
     often, so their clicks can be compared, independently of the effect of a position. For a round, U is the

@@ -185,6 +185,8 @@ class WindowStatistics:
 class SlidingWindow(WrappedPolicy[WindowStatistics]):
     """Another policy, which uses only the outcomes of the last `window` rounds.
 
+    Use this wrapper if means jump at a roughly known rate. If they drift, use `DiscountedCUCB`.
+
     ``SlidingWindow(CUCB(oracle), window=w)`` is sliding-window CUCB. An arm without outcomes in the window
     counts as unobserved. The round number t of the wrapped policy is the number of rounds in the window,
     including the current one. Until the window is full, the choices equal those of the wrapped policy bit for

@@ -60,8 +60,8 @@ class View:
     @property
     def against(self) -> str:
         """The benchmark of the regret, as text."""
-        # If the best known super arm is not optimal, the regret is too small and may be negative.
+        # The estimate is the best known super arm, whose regret may be too small, or a proved bound.
         about = self.finished.about(self.instance)
         is_exact = all(about[name].optimum_is_exact for name in self.played)
         changes = any(result.optima is not None for result in self.played.values())
-        return ("the optimum" if is_exact else "the best known super arm") + " of each round" * changes
+        return ("the optimum" if is_exact else "an estimate of the optimum") + " of each round" * changes

@@ -30,16 +30,28 @@ _WIDEST = 1100
 _ATOMS = (type(None), bool, int, float, str)
 
 
-def save(path: Path, header: dict[str, Any], state: Any) -> None:
-    """Write `header` (JSON) and the dataclass `state` to `path`, completely or not at all."""
+def packed(header: dict[str, Any], state: Any, *, compressed: bool = True) -> bytes:
+    """Return the contents of a file with `header` (JSON) and the dataclass `state`."""
     arrays: dict[str, AnyArray] = {}
     document = {"header": header, "state": _flatten(state, "state", arrays)}
     text = json.dumps(document, default=np.ndarray.tolist)  # some bit generators keep arrays
     buffer = io.BytesIO()
     # The archive can only hold arrays, so the text is stored as an array of bytes.
     letters = np.frombuffer(text.encode(), np.uint8)
-    np.savez_compressed(buffer, allow_pickle=False, document=letters, **arrays)
-    write_bytes(path, seal(buffer.getvalue()))
+    write = np.savez_compressed if compressed else np.savez
+    write(buffer, allow_pickle=False, document=letters, **arrays)
+    return seal(buffer.getvalue())
+
+
+def save(to: Any, data: bytes) -> None:
+    """Write data to a path, completely or not at all, or to a binary file object."""
+    write = getattr(to, "write", None)
+    if write is None:
+        write_bytes(Path(to), data)
+    elif isinstance(to, io.TextIOBase):
+        raise TypeError(f"path must be a path or a file that is open for bytes, got {shown(to)}")
+    else:
+        write(data)
 
 
 def seal(archive: bytes) -> bytes:
@@ -50,26 +62,39 @@ def seal(archive: bytes) -> bytes:
 
 
 class File(NamedTuple):
-    """The contents of a file: its path, the header, and the parts of a state."""
+    """The contents of a file: its path or another name, the header, and the parts of a state."""
 
-    path: Path
+    path: Any
     header: dict[str, Any]
     state: Any
     arrays: dict[str, AnyArray]
 
 
-def read(path: Path) -> File:
-    """Return the contents of a file that `save` wrote.
+def read(source: Any) -> File:
+    """Return the contents of a path, a binary file object or bytes that `save` wrote.
 
     Raises
     ------
     ValueError
-        If `save` did not write the file.
+        If `save` did not write them.
     """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return unpacked("the bytes", bytes(source))
+    if hasattr(source, "read"):
+        data = source.read()
+        if not isinstance(data, bytes):
+            raise TypeError(f"path must be a path or a file that is open for bytes, got {shown(source)}")
+        return unpacked("the file object", data)
+    path = Path(source)
     if path.exists() and not path.is_file():  # reading a pipe may block
         raise ValueError(f"{path} must be a file that Session.save wrote, got a folder, pipe or device")
     with told(path):
         data = path.read_bytes()
+    return unpacked(path, data)
+
+
+def unpacked(path: Any, data: bytes) -> File:
+    """Return the contents of a file that `packed` returned; `path` is its name in messages."""
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} must be a file that Session.save wrote, got another format")
     # Check the checksum before unpacking, so that no part of a damaged file is used.
@@ -95,7 +120,7 @@ def fill(file: File, template: Any) -> Any:
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _refusing(path: Any) -> Iterator[None]:
     """Raise ``ValueError`` with the path for invalid contents of a file with a valid checksum."""
     try:
         yield

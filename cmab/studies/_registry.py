@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.namespaces import FORMER, REPLACED, place_of_former, renamed
+from cmab.namespaces import FORMER, LEFT, REPLACED, departed, place_of_former, renamed
 from cmab.renamed import present_name
 from cmab.spelling import nearest
 from cmab.validation import shown
@@ -75,6 +75,8 @@ def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint 
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
+    if present_name(name) in LEFT:
+        return metadata.EntryPoint(name, LEFT[present_name(name)], "cmab.own")
     if name in REPLACED:
         return metadata.EntryPoint(name, place_of_former(name), "cmab.own")
     known = _found.get((name, *groups))
@@ -142,6 +144,8 @@ def class_of(name: str, where: str) -> Any:
         )
     if name in FORMER:
         renamed(name)
+    elif name in LEFT:
+        departed(name)
     try:
         return entry.load()
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import perf_counter, process_time
 
 import numpy as np
@@ -10,6 +11,8 @@ from cmab.arrays import AnyArray
 
 LEVEL = 1e-7  # false-alarm probability of one statistical check
 POWER = 0.99
+#: Seconds between two readings of the delay of this thread.
+_INTERVAL = 0.02
 
 
 def require(condition: object, fault: str, message: str, *values: object) -> None:
@@ -35,10 +38,24 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
-        self._work, self._clock = process_time(), perf_counter()
+        self._work, self._clock, self._delay = process_time(), perf_counter(), _delay()
+        self._lost, self._read = 0.0, self._clock
 
     def seconds(self) -> float:
-        """Return the larger of the processor seconds and a quarter of the wall-clock seconds."""
-        # Other work on the machine does not count as processor time, so that it does not cut checks short. A
-        # call that waits for another process, such as a solver, uses none, hence the wall clock.
-        return max(process_time() - self._work, (perf_counter() - self._clock) / 4)
+        """Return the larger of the processor seconds and a quarter of the other seconds of this thread.
+
+        The time in which this thread was ready but other work had the processor does not count.
+        """
+        # A call that waits for another process, such as a solver, uses no processor time, hence the clock.
+        now, work = perf_counter(), process_time() - self._work
+        # Reading the delay takes longer than many calls. It matters only if the clock decides.
+        if now - self._clock > 4 * work and now - self._read > _INTERVAL:
+            self._lost, self._read = _delay() - self._delay, now
+        return max(work, (now - self._clock - self._lost) / 4)
+
+
+def _delay() -> float:
+    """Return the seconds in which this thread was ready to run but did not; 0 if the system does not say."""
+    with suppress(OSError, ValueError, IndexError), open("/proc/thread-self/schedstat", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * 1e-9
+    return 0.0

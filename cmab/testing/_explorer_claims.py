@@ -96,7 +96,7 @@ def _runs(subject: Subject, look: Callable[[Run], bool]) -> tuple[int, int]:
 
     The runs are repeated while time is left, and longer if some of them show a fault.
     """
-    watch, bad, runs = Stopwatch(), 0, 0
+    watch, bad, runs, spent = Stopwatch(), 0, 0, 0.0
     while runs < _RUNS:
         place, session = hard(subject, runs), Session[Any](subject.explorer, rng=runs)
         coins = np.random.default_rng((subject.rng, 42, runs))
@@ -107,12 +107,13 @@ def _runs(subject: Subject, look: Callable[[Run], bool]) -> tuple[int, int]:
             if ticket.pulls > _MOST_PULLS:
                 break
             session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
+            spent = watch.seconds()
             if look(Run(session.state, place)):
                 bad += 1
                 break
         runs += 1
         share = 0.15 if bad == 0 else 3.0
-        if runs >= _AT_LEAST and watch.seconds() > share * subject.seconds:
+        if runs >= _AT_LEAST and spent > share * subject.seconds:
             break
     return bad, runs
 

@@ -1,6 +1,7 @@
 """Checks of generated sequences of calls and of generated means, whose counterexamples are shrunk.
 
-Hypothesis generates and shrinks. If it is not installed, sequences and means are drawn at random.
+Thorough checks use Hypothesis. Quick checks, and all checks if Hypothesis is not installed, draw sequences
+and means at random and shrink by omitting calls and by simplifying numbers.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _CALLS = (
 _EVENTS = ("ask", "ask", "tell the oldest", "tell the newest", "cancel", "correct", "undo", "reopen")
 _LONGEST, _MOST_OPEN, _MOST_ARMS = 30, 4, 40
 _EXAMPLES = 40
+#: Seconds from which on the checks are thorough.
+_THOROUGH = 10.0
 #: Calls after which the session must be as if they had not been made.
 _SILENT = ("save and load", "pickle", "look")
 
@@ -72,7 +75,7 @@ class _learner:
         self.place = subject.environment if self.is_explorer else subject.place
         self.seed = subject.rng
         # A campaign needs names and takes time, so that only thorough checks keep journals.
-        self.kept_in_journals = subject.seconds >= 10.0 and self.place.context is None
+        self.kept_in_journals = subject.seconds >= _THOROUGH and self.place.context is None
 
     def feedback(self, ticket: Any, times: int = 0) -> Any:
         rng = np.random.default_rng((self.seed, 51, ticket.number, times))
@@ -208,7 +211,8 @@ def _generate(
 ) -> int:
     """Call `examine` with generated lists until the time is over, and return their number."""
     tried, least = 0, 30 if getattr(subject, "cost", 0.0) < 0.003 else 8
-    examples = examples if subject.seconds < 10.0 else 10 * examples
+    is_thorough = subject.seconds >= _THOROUGH
+    examples = 10 * examples if is_thorough else examples
 
     def timed(items: list[Any]) -> None:
         nonlocal tried
@@ -224,11 +228,14 @@ def _generate(
 
     failed: list[Any] = []
     watch = Stopwatch()
-    if find_spec("hypothesis") is None:
-        rng = np.random.default_rng((subject.rng, 52))
-        for _ in range(examples):
-            length = size or int(rng.integers(1, _LONGEST))
-            timed([values[i] for i in rng.integers(len(values), size=length)])
+    # The import of Hypothesis takes longer than a quick check.
+    if not is_thorough or find_spec("hypothesis") is None:
+        for items in _drawn(subject, values, examples, size, between):
+            try:
+                timed(items)
+            except AssertionError:
+                timed(_shrunk(subject, items, values, timed, size))
+                raise  # the shorter list did not fail again
         return tried
     from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
     from hypothesis import strategies as st
@@ -248,3 +255,49 @@ def _generate(
     watch = Stopwatch()  # without the time of the import
     seed(subject.rng)(chosen(given(lists)(timed)))()
     return tried
+
+
+def _drawn(
+    subject: Any,
+    values: tuple[Any, ...],
+    examples: int,
+    size: int | None,
+    between: tuple[float, float] | None,
+) -> Iterator[list[Any]]:
+    """Yield random lists of the values, or of the values and of numbers between two ends."""
+    rng = np.random.default_rng((subject.rng, 52))
+    for number in range(examples):
+        length = size or int(rng.integers(1, _LONGEST + 1))
+        items = [values[i] for i in rng.integers(len(values), size=length)]
+        if between is not None and number % 2:
+            others = rng.uniform(*between, length).tolist()
+            items = [one if rng.random() < 0.5 else other for one, other in zip(items, others, strict=True)]
+        yield items
+
+
+def _shrunk(
+    subject: Any,
+    items: list[Any],
+    values: tuple[Any, ...],
+    examine: Callable[[Any], None],
+    size: int | None,
+) -> list[Any]:
+    """Return a list that fails as well, with fewer items or, if the size is fixed, with simpler ones."""
+    watch, position = Stopwatch(), 0
+    while position < len(items) and watch.seconds() < subject.seconds:
+        others = [items[:position] + items[position + 1 :]] if size is None and len(items) > 1 else []
+        if items[position] not in values:
+            others += [[*items[:position], value, *items[position + 1 :]] for value in values]
+        failing = next((other for other in others if _fails(examine, other)), None)
+        if failing is None or len(failing) == len(items):
+            position += 1
+        items = items if failing is None else failing
+    return items
+
+
+def _fails(examine: Callable[[Any], None], items: list[Any]) -> bool:
+    try:
+        examine(items)
+    except AssertionError:
+        return True
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import linecache
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._process_state import kept_settings
-from cmab.testing._trials import prepared
+from cmab.testing._trials import Trial, prepared
 
 _LINES = 60
 _SHARE = 0.1
@@ -23,12 +24,12 @@ Place = tuple[str, int, str]
 def check_interrupts(subject: Any) -> Finding:
     """Check that a ``KeyboardInterrupt`` at any line of the class leaves the call."""
     trial = prepared(subject)
-    if trial.copy() is None:
+    if _copy(trial) is None:
         return Finding("not tried: the object cannot be copied")
     files = _files(trial.thing)
     places: dict[Place, None] = {}
     with kept_settings():
-        _traced(files, lambda place: places.setdefault(place), lambda: trial.run(trial.copy()))
+        _traced(files, lambda place: places.setdefault(place), lambda: trial.run(_copy(trial)))
     guarded = {file: _guarded_lines(file) for file in files}
     watch, tried = Stopwatch(), 0
     for place in [place for place in places if place[1] in guarded[place[0]]][:_LINES]:
@@ -37,9 +38,9 @@ def check_interrupts(subject: Any) -> Finding:
         if tried >= 3 and watch.seconds() > _SHARE * subject.seconds:
             break
         line = linecache.getline(place[0], place[1]).strip()
-        copy = trial.copy()
+        thing = _copy(trial)
         with kept_settings():
-            outcome = _interrupted(files, place, lambda copy=copy: trial.run(copy))  # type: ignore[misc]
+            outcome = _interrupted(files, place, lambda thing=thing: trial.run(thing))  # type: ignore[misc]
         text = (
             "a KeyboardInterrupt in {}, line {} ({!r}), did not leave the call, {}; catch Exception or a"
             " narrower class, not BaseException"
@@ -49,6 +50,14 @@ def check_interrupts(subject: Any) -> Finding:
     return Finding(
         f"{len(places)} lines, {tried} of them in blocks that catch exceptions, where an interrupt came"
     )
+
+
+def _copy(trial: Trial) -> Any:
+    """Return a copy whose code names its source file, which code that is pickled by value does not."""
+    try:
+        return copy.deepcopy(trial.thing)
+    except Exception:  # a deep copy is not required
+        return trial.copy()
 
 
 def _files(thing: Any) -> set[str]:

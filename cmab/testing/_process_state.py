@@ -18,8 +18,9 @@ import threading
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,11 @@ def restore(before: dict[str, Any]) -> None:
     logging.root.handlers[:] = before["the root logger"][1]
     logging.disable(before["the root logger"][2])
     decimal.getcontext().prec, decimal.getcontext().rounding = before["the decimal context"]
-    for (module, name), value in before["functions of shared modules"].items():
-        if getattr(module, name, None) is not value:
-            setattr(module, name, value)
-    for (cls, name), value in before["classes of this package"].items():
-        if vars(cls).get(name) is not value:
-            setattr(cls, name, value)
+    for part in ("functions of shared modules", "classes of this package"):
+        if now[part] != before[part]:
+            for (owner, name), value in before[part].items():
+                if vars(owner).get(name) is not value:
+                    setattr(owner, name, value)
     sys.meta_path[:], sys.path_hooks[:], sys.dont_write_bytecode = before["the import system"]
     socket.setdefaulttimeout(before["other limits"][0])
     if tracemalloc.is_tracing() and not before["tracing of memory and profiling"][0]:
@@ -205,7 +205,8 @@ def _limits() -> list[tuple[int, int]]:
     return [resource.getrlimit(name) for name in names]
 
 
-def _classes() -> dict[Any, Any]:
+@cache
+def _bases() -> tuple[type, ...]:
     from cmab.environment import Environment
     from cmab.explorer import Explorer
     from cmab.feedback import Feedback
@@ -213,12 +214,15 @@ def _classes() -> dict[Any, Any]:
     from cmab.policy import IndexPolicy, Policy
     from cmab.statistics import ArmStatistics
 
-    classes = (Oracle, LinearOracle, Policy, IndexPolicy, Explorer, Environment, Feedback, ArmStatistics)
+    return Oracle, LinearOracle, Policy, IndexPolicy, Explorer, Environment, Feedback, ArmStatistics
+
+
+def _classes() -> dict[Any, Any]:
     return {
         (cls, name): value
-        for cls in classes
+        for cls in _bases()
         for name, value in vars(cls).items()
-        if not name.startswith(("__", "_abc"))
+        if name[0] != "_" or not name.startswith(("__", "_abc"))
     }
 
 
@@ -236,11 +240,18 @@ def _mask() -> int:
 
 
 def _handlers() -> dict[int, Any]:
-    found: dict[int, Any] = {}
+    return {number: signal.getsignal(number) for number in _signals()}
+
+
+@cache
+def _signals() -> tuple[int, ...]:
+    """Return the numbers of the signals whose handlers can be read."""
+    found = []
     for number in signal.valid_signals():
         with suppress(OSError, ValueError):
-            found[int(number)] = signal.getsignal(number)
-    return found
+            signal.getsignal(number)
+            found.append(int(number))
+    return tuple(found)
 
 
 def _locale() -> str:
@@ -250,13 +261,19 @@ def _locale() -> str:
         return ""
 
 
-def _functions() -> dict[Any, Callable[..., Any]]:
-    return {
-        (module, name): value
+def _functions() -> dict[Any, Any]:
+    return {owner: vars(owner[0]).get(owner[1]) for owner in _shared_names()}
+
+
+@cache
+def _shared_names() -> tuple[tuple[Any, str], ...]:
+    """Return the modules and names of the shared functions, which are listed once because they are many."""
+    return tuple(
+        (module, name)
         for module in _SHARED
         for name, value in vars(module).items()
         if callable(value) and not name.startswith("_")
-    }
+    )
 
 
 def _processors() -> tuple[Any, int]:

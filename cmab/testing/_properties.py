@@ -83,6 +83,8 @@ def properties(kind: str | None = None) -> list[Property]:
         told = {row[0]: row[1:] for row in (*rows.SHARED, *own)}
         for check in checks.checks:
             title = check.__name__.removeprefix("check_").replace("_", " ")
+            # "Check that A, and that B." becomes "A, and B."
             statement = str(check.__doc__).partition("\n")[0].removeprefix("Check that ")
+            statement = statement.replace(", and that ", ", and ")
             found.append(Property(name, title, statement[:1].upper() + statement[1:], *told[title]))
     return found

@@ -47,11 +47,33 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spre
     )
 
 
+def same_law(first: FloatArray, second: FloatArray) -> float:
+    """Return the asymptotic p-value of the two-sample test of Kolmogorov and Smirnov.
+
+    It is a function of its own because the import of ``scipy.stats`` takes as long as all checks of a class.
+    """
+    from scipy.special import kolmogorov
+
+    values = np.union1d(first, second)
+    laws = [
+        np.searchsorted(np.sort(sample), values, side="right") / len(sample) for sample in (first, second)
+    ]
+    distance = float(np.abs(laws[0] - laws[1]).max())
+    return float(kolmogorov(math.sqrt(len(first) * len(second) / (len(first) + len(second))) * distance))
+
+
 def binomial_tail(failures: int, trials: int, probability: float) -> float:
     """Return the probability of at least `failures` failures in `trials` trials of this probability."""
     from scipy.special import bdtrc
 
     return float(bdtrc(failures - 1, trials, probability)) if failures > 0 else 1.0
+
+
+def same_rate(count: int, trials: int, probability: float) -> float:
+    """Return twice the smaller tail of the binomial law at `count`, at most 1: a p-value of the rate."""
+    upper = binomial_tail(count, trials, probability)
+    lower = binomial_tail(trials - count, trials, 1.0 - probability)
+    return min(1.0, 2.0 * min(upper, lower))
 
 
 def seen_rate(calls: int) -> float:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from cmab import (
-    BCUCB,
     C2UCB,
     CTS,
     CUCB,
@@ -17,10 +16,8 @@ from cmab import (
     LLR,
     MNLTS,
     MNLUCB,
-    OLSUCB,
     PBMUCB,
     AdaptiveCTS,
-    BanditOverBandit,
     BayesUCB,
     CombLinTS,
     DiscountedCUCB,
@@ -30,7 +27,6 @@ from cmab import (
     GLRRestart,
     Greedy,
     HierarchicalCTS,
-    HybridFTRL,
     Oracle,
     Policy,
     RandomPolicy,
@@ -38,6 +34,10 @@ from cmab import (
     SlidingWindow,
 )
 from cmab.arena import Entry, Facts
+from cmab.policies.bc_ucb import BCUCB
+from cmab.policies.escb import OLSUCB
+from cmab.policies.hybrid import HybridFTRL
+from cmab.policies.over_windows import BanditOverBandit
 
 AnyPolicy = Policy[Any]
 _LINEAR = frozenset({"top-k", "matching", "path", "tree", "knapsack", "sets"})

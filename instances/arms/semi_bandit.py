@@ -29,6 +29,7 @@ class SemiBandit(Environment):
         Distributions of the base arms.
     oracle : LinearOracle
         The family of super arms. If the oracle is exact, its solution for the true means gives the optimum.
+        If it certifies its calls, the bound of a call takes the place of the optimum.
 
     Raises
     ------
@@ -62,14 +63,27 @@ class SemiBandit(Environment):
     def sigma(self) -> float:
         return self.arms.sigma
 
+    @property
+    def optimum_is_exact(self) -> bool:
+        """Whether `optimum` is not merely a bound."""
+        return self.oracle.is_exact or not self.oracle.certifies_calls
+
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """Expected reward of the best available super arm; ``nan`` if the oracle cannot compute it."""
-        if not self.oracle.is_exact:
-            return float("nan")
+        """Expected reward of the best available super arm, or a bound; ``nan`` if the oracle has neither.
+
+        If the oracle is not exact but certifies its calls, this is the bound that a call for the true means
+        proved. Regret against a bound is an upper bound on the regret.
+        """
         # A copy, because numba would compile a kernel again for read-only arrays.
         worth, rng = np.array(self._worth(self.means)), np.random.default_rng(0)
-        if self.context is None or self.context.available is None:
+        is_whole = self.context is None or self.context.available is None
+        if not self.oracle.is_exact:
+            if not (is_whole and self.oracle.certifies_calls):
+                return float("nan")
+            bound = getattr(self.oracle.solve_certified(worth, rng), "bound", np.nan)
+            return float(bound) if np.isfinite(bound) else float("nan")
+        if is_whole:
             best = self.oracle.solve(worth, rng)
         else:
             try:

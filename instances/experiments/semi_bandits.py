@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab import BCUCB, CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
+from cmab import CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
 from cmab.arrays import FloatArray, IntArray
+from cmab.policies.bc_ucb import BCUCB
 from cmab.policy import AnyPolicy
 from cmab.rules import compiled_rule
 from cmab.validation import real

@@ -1,4 +1,4 @@
-"""HYBRID, Thompson sampling and CUCB with constant means, and with means that an adversary shifts."""
+"""Rules for adversaries, Thompson sampling and CUCB with constant means, and with shifted means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from cmab import CTS, CUCB, FTPL, HybridFTRL, LinearOracle
+from cmab import CTS, CUCB, FTPL, BarrierFTRL, LinearOracle
+from cmab.policies.hybrid import HybridFTRL
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
 from instances.arms.arms import BernoulliArms
@@ -41,6 +42,7 @@ class ShiftingMeans(SemiBandit):
 def learners(oracle: LinearOracle, horizon: int) -> dict[str, AnyPolicy]:
     """Return the learners."""
     rules: dict[str, AnyPolicy] = {"HYBRID": HybridFTRL(oracle), "CTS": CTS(oracle), "CUCB": CUCB(oracle)}
+    rules["LBINFV"] = BarrierFTRL(oracle, horizon=horizon)
     return rules | {"FTPL": FTPL(oracle, horizon=horizon)}
 
 
@@ -67,15 +69,19 @@ def play(cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]
 
 
 def claims(rows: list[Row]) -> Verdicts:
-    """Return whether HYBRID is far better than CUCB if means shift, and close to CTS if they do not."""
+    """Return whether HYBRID and LBINFV are far better than CUCB if means shift, and close to CTS if not."""
     tables = by_name(rows, "world", name="learner")
     steady, shifting = tables["steady",], tables["shifting",]
     tenth, twice = _times(shifting["CUCB"], 0.1), _times(steady["CTS"], 2.0)
+    double, triple = _times(shifting["HYBRID"], 2.0), _times(steady["CTS"], 3.0)
     return [
         ("shifting: HYBRID has a tenth of CUCB's regret", is_lower(shifting["HYBRID"], tenth)),
         ("shifting: HYBRID has less regret than CTS", is_lower(shifting["HYBRID"], shifting["CTS"])),
         ("steady: HYBRID has at most twice CTS's regret", is_lower(steady["HYBRID"], twice)),
         ("steady: HYBRID has less regret than CUCB", is_lower(steady["HYBRID"], steady["CUCB"])),
+        ("shifting: LBINFV has a tenth of CUCB's regret", is_lower(shifting["LBINFV"], tenth)),
+        ("shifting: LBINFV has at most twice HYBRID's regret", is_lower(shifting["LBINFV"], double)),
+        ("steady: LBINFV has at most three times CTS's regret", is_lower(steady["LBINFV"], triple)),
     ]
 
 
@@ -85,8 +91,8 @@ def _times(row: Row, factor: float) -> Row:
 
 SHIFTING_MEANS = Experiment(
     name="shifting-means",
-    title="HYBRID with constant means, and with means that an adversary shifts",
-    about="HYBRID, Thompson sampling, CUCB and FTPL with constant means, and with an adversary's shifts.",
+    title="HYBRID and LBINFV with constant means, and with means that an adversary shifts",
+    about="HYBRID, LBINFV, CTS, CUCB and FTPL with constant means, and with an adversary's shifts.",
     sizes="3,000 rounds and 3 runs instead of 20,000 and 4",
     minutes={True: 0.5, False: 3},
     replications={True: 3, False: 4},

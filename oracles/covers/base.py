@@ -14,7 +14,7 @@ from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import one_of
 from oracles._watch import Watch, watched
 from oracles.anytime import Clock, Limits
-from oracles.programs._mixed_integer import FeasibleSet, Outcome, scaled
+from oracles.programs._mixed_integer import FeasibleSet, Outcome, scaled, unscaled
 from oracles.programs.linear_program import PuLPOracle, value_of
 
 if TYPE_CHECKING:
@@ -90,20 +90,16 @@ class Cover(PuLPOracle):
             is_covered[elements[starts[arm] : starts[arm + 1]]] = True
         return bool(is_covered.all())
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
-        """Return the best cover found, with a lower bound on the cost of every cover.
-
-        The bound of the greedy answer is the value of a dual solution.
-        """
+    def _search(self, values: FloatArray) -> SolverCertificate:
+        """Return the best cover found; the bound of the greedy answer is the value of a dual solution."""
         is_greedy = self.method == "greedy"
-        values = self._check_means(means, 0.0) if is_greedy else self._check_means(means)
         clock, (costs, exponent) = Clock(self.time_limit), scaled(values)
         chosen, bound = self._greedily(costs)
         if not (is_greedy or self.time_limit == 0.0 or bound >= _least(costs, chosen)):
             with watched(type(self).__name__) as watch:
                 chosen, bound = self._searched_cover(costs, chosen, bound, clock, watch)
         arms = np.flatnonzero(chosen)
-        answer = self._certificate(arms, value_of(values[arms]), float(np.ldexp(bound, -exponent)))
+        answer = self._certificate(arms, value_of(values[arms]), unscaled(bound, exponent))
         if bound >= _least(costs, chosen) or is_greedy:
             bound = answer.bound if is_greedy else answer.value
             return SolverCertificate(arms, answer.value, bound, True)

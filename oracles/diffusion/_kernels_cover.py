@@ -7,6 +7,7 @@ import numpy as np
 from cmab.arrays import AnyArray, IntArray
 from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel
 from oracles.diffusion._kernels_graph import group_offsets
+from oracles.diffusion._tables import STRIPE
 
 
 class Index(NamedTuple):
@@ -33,6 +34,26 @@ def invert(ends, pool, n):
             sets[place[pool[at]]] = i
             place[pool[at]] += 1
     return offsets, sets
+
+
+@kernel
+def count_stripes(ends, pool, part, parts, counts):
+    """Count the sets that contain each node of some stripes: those with numbers `part` modulo `parts`."""
+    for at in range(ends[ends.shape[0] - 1]):
+        v = pool[at]
+        if (v // STRIPE) % parts == part:
+            counts[v] += 1
+
+
+@kernel
+def fill_stripes(ends, pool, part, parts, place, sets):
+    """Write the sets that contain each node of some stripes from ``place[v]`` on, in order."""
+    for i in range(ends.shape[0] - 1):
+        for at in range(ends[i], ends[i + 1]):
+            v = pool[at]
+            if (v // STRIPE) % parts == part:
+                sets[place[v]] = i
+                place[v] += 1
 
 
 @lean_kernel

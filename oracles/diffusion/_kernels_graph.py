@@ -53,30 +53,26 @@ def order_by(keys, n):
 
 
 @kernel
-def limits_of(means):
-    """Return the first 31 bits of every probability, how many probabilities are 1, and how many are 0."""
-    limits = np.empty(means.shape[0], np.uint32)
+def count_extremes(chances):
+    """Return how many probabilities are 1, and how many are 0."""
     certain, impossible = 0, 0
-    for i in range(means.shape[0]):
+    for i in range(chances.shape[0]):
+        certain += chances[i] == 1.0
+        impossible += chances[i] == 0.0
+    return certain, impossible
+
+
+@kernel
+def write_limits(chances, arms, first, last, limits):
+    """Write to `limits` the first 31 bits of the probabilities of ``arms[first:last]``."""
+    for i in range(first, last):
         # This is exact: a power of two moves the binary point. The cast drops the bits that `is_below`
         # compares.
-        limits[i] = np.uint32(means[i] * SCALE)
-        certain += limits[i] == CERTAIN
-        impossible += means[i] == 0.0
-    return limits, certain, impossible
+        limits[i] = np.uint32(chances[arms[i]] * SCALE)
 
 
 @kernel
-def in_order(values, order):
-    """Return ``values[order]``."""
-    ordered = np.empty_like(values)
-    for i in range(order.shape[0]):
-        ordered[i] = values[order[i]]
-    return ordered
-
-
-@kernel
-def strong_components(offsets, arms, heads, limits):
+def strong_components(offsets, arms, heads, chances):
     """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative).
 
     Components are numbered in the order of their lowest nodes.
@@ -104,7 +100,7 @@ def strong_components(offsets, arms, heads, limits):
             while position[v] < offsets[v + 1]:
                 at = position[v]
                 position[v] += 1
-                if limits[arms[at]] != CERTAIN:
+                if chances[arms[at]] != 1.0:
                     continue
                 w = heads[arms[at]]
                 if number[w] == 0:
@@ -146,10 +142,10 @@ def _renumbered(component, found):
 
 
 @kernel
-def certain_owners(offsets, heads, arms, limits, component, chosen):
+def certain_owners(offsets, heads, arms, chances, component, chosen):
     """Return for each component one of the `chosen` that reaches it by certain arcs, or -1.
 
-    `heads` are in the order of the tails of arcs, `limits` in the order of the arms.
+    `heads` are in the order of the tails of arcs, `chances` in the order of the arms.
     """
     n, found = component.shape[0], 0
     for v in range(n):
@@ -170,7 +166,7 @@ def certain_owners(offsets, heads, arms, limits, component, chosen):
         at += 1
         for i in range(offsets[v], offsets[v + 1]):
             w = heads[i]
-            if not queued[w] and limits[arms[i]] == CERTAIN:
+            if not queued[w] and chances[arms[i]] == 1.0:
                 queue[end], queued[w] = w, True
                 end += 1
                 if owners[component[w]] < 0:
@@ -179,7 +175,7 @@ def certain_owners(offsets, heads, arms, limits, component, chosen):
 
 
 @kernel
-def reverse_arcs(tails, heads, means, limits, component, n):
+def reverse_arcs(tails, heads, means, component, n):
     """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
     into = np.empty(tails.shape[0], np.int32)
     for i in range(tails.shape[0]):
@@ -188,6 +184,7 @@ def reverse_arcs(tails, heads, means, limits, component, n):
     offsets, order = order_by(into, n + 1)
     arms = order[: offsets[n]]
     in_tails, in_limits = np.empty(arms.shape[0], np.int32), np.empty(arms.shape[0], np.uint32)
+    write_limits(means, arms, 0, arms.shape[0], in_limits)
     for j in range(arms.shape[0]):
-        in_tails[j], in_limits[j] = component[tails[arms[j]]], limits[arms[j]]
+        in_tails[j] = component[tails[arms[j]]]
     return offsets[:-1], in_tails, in_limits, arms

@@ -14,29 +14,26 @@ _LEAST_DEGREE, _COST_OF_SKIP = 15, 4.5
 
 
 @kernel
-def live_chances(offsets, arms, chances, masses, most):
-    """Return the probability that each node has a live arc into it, and the total mass of such nodes.
+def write_live_chances(offsets, arms, chances, masses, first, last, gammas):
+    """Write to `gammas` the probability that each of some nodes has a live arc into it.
 
-    Stop if the mass exceeds `most`; the remaining probabilities are then 0.
+    Return the mass of the nodes ``first..last - 1``, each times its probability.
     """
-    gammas, mass = np.zeros(offsets.shape[0] - 1), 0.0
-    for v in range(gammas.shape[0]):
+    mass = 0.0
+    for v in range(first, last):
         gamma = 0.0
         for i in range(offsets[v], offsets[v + 1]):
             gamma += (1.0 - gamma) * chances[arms[i]]  # accurate even for small probabilities
         gammas[v] = min(gamma, 1.0)
         mass += gammas[v] * masses[v]
-        if mass > most:
-            break
-    return gammas, mass
+    return mass
 
 
 @kernel
-def skip_rates(offsets, limits, arms, chances):
-    """Return 1 / ln(1 - p) and p for each node's largest probability p; 0 if single coins are faster."""
-    n = offsets.shape[0] - 1
-    rates, tops = np.zeros(n), np.zeros(n)
-    for v in range(n):
+def write_skip_rates(offsets, limits, arms, chances, first, last, rates, tops):
+    """Write 1 / ln(1 - p) and p for the largest probability p of some nodes; 0 if coins are faster."""
+    for v in range(first, last):
+        rates[v], tops[v] = 0.0, 0.0
         degree = offsets[v + 1] - offsets[v]
         if degree < _LEAST_DEGREE:
             continue
@@ -51,7 +48,6 @@ def skip_rates(offsets, limits, arms, chances):
             tops[v] = max(tops[v], chances[arms[i]])
         if tops[v] > _LEAST_CHANCE:
             rates[v] = 1.0 / math.log1p(-tops[v])
-    return rates, tops
 
 
 @kernel

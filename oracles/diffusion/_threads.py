@@ -25,13 +25,22 @@ class _StoppedError(Exception):
     """The calling thread was interrupted, or another part failed."""
 
 
-def in_parts(threads: int, first: int, last: int, work: Callable[[int, int], Result]) -> list[Result]:
+def in_parts(
+    threads: int,
+    first: int,
+    last: int,
+    work: Callable[[int, int], Result],
+    *,
+    worth: int = _WORTH_A_THREAD,
+) -> list[Result]:
     """Return ``work(a, b)`` for consecutive ranges that partition ``range(first, last)``, in order.
+
+    Each thread gets at least `worth` numbers.
 
     If the calling thread is interrupted or a part fails, the other parts end at their next call of
     `short_of`.
     """
-    parts = max(1, min(threads, (last - first) // _WORTH_A_THREAD))
+    parts = max(1, min(threads, (last - first) // worth))
     if parts == 1:
         return [work(first, last)]
     cuts = np.linspace(first, last, parts + 1).astype(np.int64).tolist()

@@ -10,6 +10,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
+from oracles.diffusion._tables import inverted, limits_of, live_chances, plain, skip_rates
 from oracles.diffusion._threads import in_parts, short_of
 from oracles.diffusion.directed_graph import DirectedGraph
 
@@ -44,8 +45,6 @@ class ReverseGraph:
     ----------
     graph : DirectedGraph
         The original graph.
-    limits : AnyArray, shape (n_arcs,)
-        The first 31 bits of the probabilities.
     n_certain : int
         The number of arcs with probability 1.
     component : AnyArray, shape (n_nodes,)
@@ -65,7 +64,6 @@ class ReverseGraph:
     """
 
     graph: DirectedGraph
-    limits: AnyArray
     n_certain: int
     component: AnyArray
     masses: FloatArray
@@ -84,6 +82,7 @@ class ReverseGraph:
         sampler: Sampler = "auto",
         contract: bool | None = None,
         model: Model = "ic",
+        threads: int = 1,
     ) -> ReverseGraph:
         """Return the reverse graph for `means`.
 
@@ -92,32 +91,33 @@ class ReverseGraph:
         """
         from oracles.diffusion import _kernels_graph as kernels
 
-        needed = _BYTES_OF_ARC * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes
-        require_memory(needed, f"the reverse graph of {graph!r}")
+        require_memory(
+            _bytes_of_arc(graph) * graph.n_arcs + _BYTES_OF_NODE * graph.n_nodes,
+            f"the reverse graph of {graph!r}",
+        )
         if model == "lt":
             # By rounding, a sum can exceed 1. The interval of the last arc would then be too short.
             sums = np.bincount(graph.heads, means, graph.n_nodes)
             means = means / np.maximum(sums, 1.0)[graph.heads]
-        # Always pass a writable array, because kernels are compiled separately for read-only arrays.
-        chances = np.require(means, np.float64, ["C", "W"])
-        limits, n_certain, n_impossible = kernels.limits_of(chances)
+        chances = plain(means)
+        n_certain, n_impossible = kernels.count_extremes(chances)
         if contract is None:
             contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
         component = (
-            kernels.strong_components(*graph.out_arcs, graph.heads, limits)
+            kernels.strong_components(*graph.out_arcs, graph.heads, chances)
             if contract
             else np.arange(graph.n_nodes, dtype=np.int32)
         )
         n = int(component.max()) + 1
-        masses = np.bincount(component, node_weights, n).astype(np.float64)
+        masses = np.bincount(component, node_weights, n).astype(np.float64, copy=False)
         if contract or n_impossible > _WORTH_DROPPING * graph.n_arcs:
-            arcs = kernels.reverse_arcs(graph.tails, graph.heads, chances, limits, component, n)
+            arcs = kernels.reverse_arcs(graph.tails, graph.heads, chances, component, n)
         else:
             offsets, arms = graph.in_arcs
-            arcs = offsets, graph.in_tails, kernels.in_order(limits, arms), arms
+            arcs = offsets, graph.in_tails, limits_of(chances, arms, threads), arms
         chosen = sampler if model == "ic" else "coins"
-        drawn_from = _with_sampler(component, masses, arcs, chances, node_weights is None, chosen)
-        return cls(graph, limits, n_certain, component, masses, *drawn_from, model)
+        drawn_from = _with_sampler(component, masses, arcs, chances, node_weights is None, chosen, threads)
+        return cls(graph, n_certain, component, masses, *drawn_from, model)
 
     def draw(
         self,
@@ -163,8 +163,8 @@ class ReverseGraph:
             owners[chosen] = chosen
             return owners
         offsets, arms = self.graph.out_arcs
-        out_heads, limits = self.graph.out_heads, self.limits
-        owned: AnyArray = certain_owners(offsets, out_heads, arms, limits, self.component, chosen)
+        out_heads, chances = self.graph.out_heads, self.world.chances
+        owned: AnyArray = certain_owners(offsets, out_heads, arms, chances, self.component, chosen)
         return owned
 
     @property
@@ -180,6 +180,13 @@ class ReverseGraph:
         return lowest
 
 
+def _bytes_of_arc(graph: DirectedGraph) -> int:
+    """Return the bytes per arc that the reverse graph takes, with the orders that `graph` lacks."""
+    return _BYTES_OF_ARC - sum(
+        4 for name in ("in_arcs", "in_tails", "out_arcs", "out_heads") if name in vars(graph)
+    )
+
+
 def _with_sampler(
     component: AnyArray,
     masses: FloatArray,
@@ -187,9 +194,10 @@ def _with_sampler(
     probabilities: FloatArray,
     uniform: bool,
     sampler: Sampler,
+    threads: int,
 ) -> tuple[World, float, FloatArray]:
     """Return `world`, `total_weight` and `certain`; `uniform` means that every node has weight 1."""
-    from oracles.diffusion._kernels_roots import alias_table, live_chances, skip_rates
+    from oracles.diffusion._kernels_roots import alias_table
     from oracles.diffusion._kernels_sets import World
 
     offsets, _, limits, arms = arcs
@@ -197,11 +205,11 @@ def _with_sampler(
     gammas, total_weight = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
         most = np.inf if sampler == "pairs" else _WORTH_PAIRS * total_weight
-        chances, mass = call_kernel(live_chances, offsets, arms, probabilities, masses, most)
+        chances, mass = live_chances(offsets, arms, probabilities, masses, most, threads)
         if 0.0 < mass <= most:
             gammas, total_weight = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
-        rates, tops = call_kernel(skip_rates, offsets, limits, arms, probabilities)
+        rates, tops = skip_rates(offsets, limits, arms, probabilities, threads)
     else:
         rates, tops = np.zeros(n), np.zeros(n)
     if uniform and len(gammas) == 0:
@@ -276,6 +284,10 @@ class SetCollection:
         self.ends, self.pool = np.concatenate((self.ends[:1], np.cumsum(sizes))), pool
         self.edges_examined += sum(edges for _, _, edges in parts)
 
+    def draw_range(self, first: int, last: int) -> tuple[IntArray, AnyArray, int]:
+        """Return the sets ``first..last - 1`` without storing them: ends, pool, and the examined arcs."""
+        return self._drawn(first, last, None)
+
     def _drawn(self, first: int, last: int, most: int | None) -> tuple[IntArray, AnyArray, int]:
         """Return ends and pool of the sets ``first..last - 1``, and the number of arcs examined for them."""
         n = self.graph.n_components
@@ -309,7 +321,4 @@ class SetCollection:
 
     def index(self) -> tuple[IntArray, AnyArray]:
         """Return the sets that contain each component, as (offsets, sets)."""
-        from oracles.diffusion._kernels_cover import invert
-
-        index: tuple[IntArray, AnyArray] = call_kernel(invert, self.ends, self.pool, self.graph.n_components)
-        return index
+        return inverted(self.ends, self.pool, self.graph.n_components, self.threads)

@@ -168,9 +168,12 @@ class CapacitatedFlow(GraphOracle):
         units : array_like of int, shape (n_arms,)
             The number of units on each arc, at most its capacity.
         """
-        given = vector("units", units, self.n_arms, 0.0).astype(np.int64)
-        if (given > self.capacity).any():
-            raise ValueError(f"units must be at most the capacities, got {shown(given.tolist())}")
+        numbers = vector("units", units, self.n_arms, 0.0)
+        if (numbers > self.capacity).any():
+            raise ValueError(f"units must be at most the capacities, got {shown(numbers.tolist())}")
+        if (numbers != np.rint(numbers)).any():
+            raise ValueError(f"units must contain integers, got {shown(numbers.tolist())}")
+        given = numbers.astype(np.int64)
         used = np.flatnonzero(given)
         entries: IntArray = self.offsets[used] + given[used] - 1
         return entries

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cmab.arrays import BoolArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence._sentinels import hold_back
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oracles.diffusion._kernels_cover import Index
 
 # The k best nodes are nearly always among this many times k nodes.
-_NEAR = 16
+NEAR = 16
 # How many times a bound is computed during the choice of k seeds; each takes one pass over these nodes.
 _LOOKS = 64
 
@@ -51,19 +51,29 @@ def choose_some(
         optimum = upper_bound(bound, n_sets, reverse.total_weight, log_term)
     else:
         chosen, covered = call_kernel(cover_and_gain, index, k, nodes, reverse.certain, per_set)
-        optimum = _bound_with_certain(sets, index, k, nodes, chosen, covered, log_term)
-    chosen = _filled(chosen, k, allowed, reverse)
+        optimum = bound_with_certain(reverse, index, k, nodes, reverse.certain, chosen, covered, log_term)
+    chosen = fill_up(chosen, k, allowed, reverse)
     if is_last:
         found = is_greedy(index, nodes, reverse.certain, per_set, chosen)
         assert found, "the last choice must be greedy"
     return chosen, covered, optimum
 
 
-def _bound_with_certain(
-    sets: SetCollection,
+def first_of_largest(values: FloatArray, k: int) -> IntArray:
+    """Return the `k` largest entries, the largest first; ties go to the lowest number."""
+    from cmab.kernels import top_k
+
+    best = np.empty(k, np.int64)
+    top_k(values, k, best)
+    return best[np.argsort(-values[best], kind="stable")]
+
+
+def bound_with_certain(
+    reverse: ReverseGraph,
     index: Index,
     k: int,
     nodes: IntArray,
+    certain: FloatArray,
     chosen: IntArray,
     covered: int,
     log_term: float,
@@ -76,17 +86,27 @@ def _bound_with_certain(
     """
     from oracles.diffusion._kernels_cover import bound_after
 
-    reverse = sets.graph
-    intercept, steepness = concave_bound(covered, sets.n_sets, log_term)
-    slope = reverse.total_weight / sets.n_sets * steepness
-    worths = reverse.certain[nodes] + slope * np.diff(index.offsets)[nodes]
-    few = min(len(nodes), _NEAR * k)
-    cut = float(np.partition(worths, -few)[-few])
-    worth = bound_after(index, k, nodes, reverse.certain, slope, cut, chosen, _LOOKS)
+    intercept, slope = tangent(reverse, index, covered, log_term)
+    cut = near_cut(index, k, nodes, certain, slope)
+    worth = bound_after(index, k, nodes, certain, slope, cut, chosen, _LOOKS)
     return min(float(reverse.masses.sum()), reverse.total_weight * intercept + float(worth))
 
 
-def _filled(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
+def tangent(reverse: ReverseGraph, index: Index, covered: int, log_term: float) -> tuple[float, float]:
+    """Return the intercept of the tangent of g, and its slope per set."""
+    n_sets = len(index.ends) - 1
+    intercept, steepness = concave_bound(covered, n_sets, log_term)
+    return intercept, reverse.total_weight / n_sets * steepness
+
+
+def near_cut(index: Index, k: int, nodes: IntArray, certain: FloatArray, slope: float) -> float:
+    """Return the least value of the nodes that `bound_after` examines first."""
+    worths = certain[nodes] + slope * np.diff(index.offsets)[nodes]
+    few = min(len(nodes), NEAR * k)
+    return float(np.partition(worths, -few)[-few])
+
+
+def fill_up(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
     """Return `chosen` and the largest other allowed components, `k` in total."""
     if len(chosen) == k:
         return chosen

@@ -105,9 +105,6 @@ class InfluenceOracle(GraphOracle):
         if model not in MODELS:
             raise ValueError(f"model must be one of {MODELS}, got {shown(model)}")
         self.model: Model = model
-        # The regret bounds use clusters. Under linear thresholds, the edges out of a node are not seen
-        # together.
-        self.clusters = None if model == "lt" else self.graph.tails.astype(np.int64)
 
     #: The options of `Search` that this class does not accept, and the values that it uses instead.
     _fixed: ClassVar[Mapping[str, Any]] = {}
@@ -173,6 +170,14 @@ class InfluenceOracle(GraphOracle):
         usual = {"delta": 1 / max(2, self.n_arms), "epsilon": _EPSILON, "search": USUAL}
         hidden = {name: None for name, value in usual.items() if getattr(self, name, None) == value}
         return described(self, **({"search": self.search, "candidates": candidates} | hidden))
+
+    @cached_property
+    def clusters(self) -> IntArray | None:  # type: ignore[override]
+        """The tail of each edge: a round shows all edges out of an active node, which the regret bounds use.
+
+        None for linear thresholds, under which the edges out of a node are not seen together.
+        """
+        return None if self.model == "lt" else self.graph.tails.astype(np.int64)
 
     @property
     def n_choices(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.former_arguments import formerly
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model, ReverseGraph, SetCollection
-from oracles.influence._choosing import choose_some
+from oracles.influence._choosing import choose_some, first_of_largest
+from oracles.influence._cluster import Call, Cluster, RemotePlan, RemoteSets, check_client, until_done
 from oracles.influence._sentinels import place_sentinels
 from oracles.influence._time_limit import sets_until
 from oracles.influence.base import InfluenceOracle
@@ -93,6 +94,11 @@ class InfluenceMaximization(InfluenceOracle):
     search : Search
         The number of reverse-reachable sets, the way they are drawn, and the quality of the seeds: see
         `Search`.
+    backend : distributed.Client, optional
+        A Dask client. The sets are then drawn, stored and counted on the workers of its cluster, to which the
+        graph is sent once, and the probabilities in each call. The seeds and the certificate are those of a
+        call without a cluster, also if workers are lost or added during the call. If the graph is a
+        `StoredGraph`, only its path is sent, so every worker needs a copy of the store at this path.
 
     Raises
     ------
@@ -100,6 +106,8 @@ class InfluenceMaximization(InfluenceOracle):
         If a number is out of range or the graph is invalid.
     MemoryError
         In a call, if the arcs and nodes do not fit into memory (24 bytes per arc and 100 bytes per node).
+    ImportError
+        If `backend` is given and Dask is missing; the extra ``cmab[dask]`` installs it.
 
     Examples
     --------
@@ -130,11 +138,25 @@ class InfluenceMaximization(InfluenceOracle):
         candidates: ArrayLike | None = None,
         model: Model = "ic",
         search: Search = USUAL,
+        backend: Any = None,
     ) -> None:
+        if backend is not None:
+            check_client(backend)
+            self._cluster = Cluster(backend)
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
         self._promise(greedy_ratio(self.k), epsilon, delta, search)
         self.time_limit, self._uses_all_time = search.time_limit, search.quality is None
         self.sampler, self.threads = self._fixed.get("sampler", search.sampler), search.threads
+
+    @cached_property
+    def _cluster(self) -> Cluster:
+        # A cached property is not a parameter of the oracle: a saved session opens with or without a cluster.
+        return Cluster()
+
+    @property
+    def backend(self) -> Any:
+        """The Dask client of the cluster that draws the sets, or None."""
+        return self._cluster.client
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
@@ -163,7 +185,7 @@ class InfluenceMaximization(InfluenceOracle):
         lowest = reverse.representatives(self.candidates)
         allowed = lowest >= 0
         k = min(self.k, int(allowed.sum()))
-        largest = np.argsort(-np.where(allowed, reverse.masses, -1.0), kind="stable")[:k]
+        largest = first_of_largest(np.where(allowed, reverse.masses, -1.0), k)
         by_themselves = float(reverse.masses[largest].sum())
         floor = by_themselves or self._reached(probabilities)
         if len(reverse.world.tails) == 0 or k == reverse.n_components or floor == 0.0:
@@ -174,8 +196,20 @@ class InfluenceMaximization(InfluenceOracle):
             plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
             if self.time_limit is not None:
                 plan = self._within(started + self.time_limit, plan, k, allowed, rng)
-            found = self._search(plan, k, allowed)
+            if self.backend is None:
+                found = self._search(plan, k, allowed)
+            else:
+                found = until_done(
+                    self._cluster,
+                    lambda: self._search(self._on_cluster(plan, probabilities, allowed), k, allowed),
+                )
         return found, self._filled(lowest[found.chosen]), reverse
+
+    def _on_cluster(self, plan: Plan, probabilities: FloatArray, allowed: BoolArray) -> RemotePlan:
+        """Return the plan with its sets on the workers of the cluster."""
+        options = {"node_weights": self.node_weights, "sampler": self.sampler, "model": self.model}
+        call = Call(self._cluster, self.graph, probabilities, options, allowed)
+        return RemotePlan(**vars(plan), call=call)
 
     def _search(self, plan: Plan, k: int, allowed: BoolArray) -> Found:
         """Return `k` of the allowed components."""
@@ -187,13 +221,20 @@ class InfluenceMaximization(InfluenceOracle):
         least_share = self.alpha + 0.75 * self.epsilon
 
         def choose(sets: SetCollection, log_term: float, is_last: bool) -> tuple[IntArray, int, float]:
+            if isinstance(sets, RemoteSets):
+                from oracles.influence._remote_choice import choose_remotely
+
+                return choose_remotely(sets, k, allowed, log_term, is_last, least_share)
             return choose_some(sets, k, allowed, log_term, is_last, least_share)
 
-        return find(
-            plan,
-            choose,
-            partial(place_sentinels, k=k, allowed=allowed, always=forced) if may_stop else None,
-        )
+        def place(sets: SetCollection, n_sets: int) -> None:
+            placing = partial(place_sentinels, k=k, allowed=allowed, always=forced)
+            if isinstance(sets, RemoteSets):
+                sets.placed(placing, n_sets)
+            else:
+                placing(sets, n_sets)
+
+        return find(plan, choose, place if may_stop else None)
 
     def _within(
         self, deadline: float, plan: Plan, k: int, allowed: BoolArray, rng: np.random.Generator
@@ -239,5 +280,10 @@ class InfluenceMaximization(InfluenceOracle):
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         """Return the graph from which the reverse-reachable sets are sampled."""
         return ReverseGraph.of(
-            self.graph, probabilities, node_weights=self.node_weights, sampler=self.sampler, model=self.model
+            self.graph,
+            probabilities,
+            node_weights=self.node_weights,
+            sampler=self.sampler,
+            model=self.model,
+            threads=self.threads,
         )

@@ -12,6 +12,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.former_arguments import formerly
 from cmab.renamed import former_attribute
 from cmab.validation import integer
+from oracles.diffusion._tables import limits_of
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SetCollection
 from oracles.influence._reused_sets import FirstSets, Sample, sample_under, search_with, trimmed
@@ -142,12 +143,11 @@ class RepairedInfluence(InfluenceMaximization):
         reverse = plan.reverse
         if reverse.n_components < self.graph.n_nodes or len(reverse.world.gammas) > 0:
             return super()._search(plan, k, allowed)
-        from oracles.diffusion._kernels_graph import in_order
-
         # Include impossible arcs in this array, because the random numbers belong to positions in it.
         offsets, arms = self.graph.in_arcs
         known = reverse.world.limits
-        limits = known.copy() if len(known) == len(arms) else in_order(reverse.limits, arms)
+        is_whole = len(known) == len(arms)
+        limits = known.copy() if is_whole else limits_of(reverse.world.chances, arms, self.threads)
         world = reverse.world._replace(offsets=offsets, tails=self.graph.in_tails, limits=limits, arms=arms)
         sample, used, examined = self._sample, 0, 0
 

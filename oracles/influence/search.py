@@ -81,6 +81,18 @@ class Plan:
     patient_sets: int = 0
     least_hits: float = 0.0
 
+    def no_sets(self) -> SetCollection:
+        """Return the collection of the choosing sets, without sets."""
+        return SetCollection(self.reverse, self.keys[0], threads=self.threads)
+
+    def counter(self, chosen: IntArray) -> Callable[[int, int], tuple[int, int]]:
+        """Return a function that counts the validating sets of a range that contain one of `chosen`.
+
+        It also returns the number of edges examined for these sets.
+        """
+        owners = self.reverse.owners(chosen)
+        return lambda first, last: count_hits(self.reverse, self.keys[1], first, last, owners, self.threads)
+
     @property
     def max_sets(self) -> int:
         """The largest number of sets in each sample."""
@@ -237,7 +249,7 @@ class _Sample:
         return self._choose(self._sets, schedule.log_term + self._halvings * math.log(2.0), is_last)
 
     def _no_sets(self) -> SetCollection:
-        return SetCollection(self._plan.reverse, self._plan.keys[0], threads=self._plan.threads)
+        return self._plan.no_sets()
 
 
 def _next_size(plan: Plan, chosen: IntArray, covered: int, optimum: float, n_sets: int) -> int:
@@ -293,11 +305,11 @@ def _validated(
     because this would bias the estimate of the spread upward.
     """
     reverse, log_term = plan.reverse, plan.schedule.log_term
-    owners = reverse.owners(chosen)
+    count = plan.counter(chosen)
     hits, arcs, done = 0, 0, 0
     # Most failures are clear, so an eighth of the sets often suffices.
     for last in (n_sets // 8, n_sets // 4, n_sets // 2, n_sets):
-        more, examined = count_hits(reverse, plan.keys[1], done, last, owners, plan.threads)
+        more, examined = count(done, last)
         hits, arcs, done = hits + more, arcs + examined, last
         if done and not is_final:
             share, error = estimate(hits, done, 1.0)

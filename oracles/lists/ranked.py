@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -76,6 +77,10 @@ class RankedTopK(Oracle):
         if len(free) < self.k:
             raise self._none_within(available)
         return free[self._ranked(values[free])]
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int]:
+        """Return the number of lists of k available arms, and k."""
+        return math.perm(int(available.sum()), self.k), self.k
 
     def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
         return self._solve_compiled(means, rng)

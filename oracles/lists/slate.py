@@ -1,7 +1,8 @@
-"""Slates: different items for the positions of a page, with quotas for groups of items."""
+"""Slates: different items for the positions of a page, with quotas for groups of items and a budget."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import LinearOracle
-from cmab.validation import check_name, integer, listed, real_array, shown
+from cmab.validation import check_name, frozen, integer, listed, real_array, shown, vector
+from oracles.lists._budgeted_slates import Budget, best_affordable
 from oracles.programs._mixed_integer import scaled
 
 
@@ -21,6 +23,11 @@ class Slate(LinearOracle):
     different outcomes at different positions. The reward is the sum over the positions. A super arm lists its
     arms from the first position to the last. It fills the positions from the first one without gaps, and it
     fills all positions if enough items are available and allowed by the quotas. Otherwise it is shorter.
+
+    With `costs` and `budget`, the total cost of the items is at most the budget. A slate of few expensive
+    items may then be better than a longer one, and `solve` uses integer programming. Integer costs are
+    respected exactly, other costs up to 1e-6 of the budget. The sum of the means is at most ``1e-12 n_arms``
+    times the largest mean below the best.
 
     The means must not be negative, because only then the longest slate is best.
 
@@ -35,12 +42,16 @@ class Slate(LinearOracle):
     quotas : int or mapping from group to int, optional
         The largest number of items of a group on a slate, at least 0: one number for all groups, or a number
         for each. Groups that are not in the mapping have no quota.
+    costs : array_like, shape (n_items,), optional
+        The cost of each item, at least 0.
+    budget : float, optional
+        The largest total cost of a slate, at least 0.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, `groups` and `quotas` are not given together, or the quotas allow
-        no item.
+        If a parameter is out of its range, `groups` and `quotas` or `costs` and `budget` are not given
+        together, or the quotas and the budget allow no item.
 
     Examples
     --------
@@ -62,6 +73,8 @@ class Slate(LinearOracle):
         *,
         groups: Sequence[Hashable] | None = None,
         quotas: int | Mapping[Any, int] | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
     ) -> None:
         self.items = _names(items)
         self.positions = integer("positions", positions, 1)
@@ -74,9 +87,18 @@ class Slate(LinearOracle):
         self.quotas = quotas
         # Without groups, all items are of one group, whose quota is no constraint.
         self._group, self._quota = _rooms(self.groups, quotas, len(self.items), self.positions)
+        if (costs is None) != (budget is None):
+            raise ValueError(f"costs and budget must be given together, got {shown(costs)}, {shown(budget)}")
+        self.costs = None if costs is None else frozen(vector("costs", costs, len(self.items), 0.0))
+        self.budget = budget
+        self._budget = None if costs is None else Budget.of(costs, budget, len(self.items))
         self._length = self._longest(np.ones(len(self.items), np.bool_))
         if not self._length:
             raise ValueError(f"quotas must allow at least one item, got {shown(quotas)}")
+        if self._budget is not None:
+            self._length = min(self._length, self._budget.longest(self._group, self._quota))
+            if not self._length:
+                raise ValueError(f"budget must allow at least one item, got {shown(budget)}")
 
     def __repr__(self) -> str:
         return described(self, items=len(self.items), groups=None, quotas=self.quotas)
@@ -112,6 +134,18 @@ class Slate(LinearOracle):
         if flags.dtype != np.bool_ or flags.shape != (len(self.items),):
             raise ValueError(f"items must be {len(self.items)} booleans, got {shown(items)}")
         return np.repeat(flags, self.positions)
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        """Return the number and the length of the slates of available items, without quotas and budgets.
+
+        It returns None if there are quotas or a budget, or if only some positions of an item are available.
+        """
+        flags = available.reshape(-1, self.positions)
+        free = flags[:, 0]
+        if self.groups is not None or self._budget is not None or (flags != free[:, None]).any():
+            return None
+        length = min(int(free.sum()), self.positions)
+        return math.perm(int(free.sum()), length), length
 
     def pair_features(self, features: ArrayLike, examination: ArrayLike | None = None) -> FloatArray:
         """Return features of the base arms: those of the item, followed by those of the position.
@@ -150,7 +184,12 @@ class Slate(LinearOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best slate, from the first position to the last."""
-        best = self._best(self._worth(means), self._quota, np.arange(self._length))
+        if self._budget is not None:
+            best = best_affordable(
+                self._worth(means), self._group, self._quota, self._budget, np.empty(0, np.int64)
+            )
+        else:
+            best = self._best(self._worth(means), self._quota, np.arange(self._length))
         assert best is not None, "a slate of this length exists"
         return best
 
@@ -163,6 +202,9 @@ class Slate(LinearOracle):
     ) -> IntArray | None:
         required, banned = self._check_constraints(include, exclude)
         worth = self._worth(means)
+        if self._budget is not None:
+            worth.reshape(-1)[banned] = -np.inf
+            return best_affordable(worth, self._group, self._quota, self._budget, required)
         values = worth.reshape(-1).copy()
         items, places = np.divmod(required, self.positions)
         quota = self._quota - np.bincount(self._group[items], minlength=len(self._quota))
@@ -197,7 +239,10 @@ class Slate(LinearOracle):
         counts = np.bincount(self._group[items], minlength=len(self._quota))
         is_gapless = np.array_equal(np.sort(places), np.arange(len(places)))
         distinct = len(np.unique(items)) == len(items)
-        return bool(len(items) and is_gapless and distinct and (counts <= self._quota).all())
+        is_affordable = self._budget is None or self._budget.allows(items)
+        return bool(
+            len(items) and is_gapless and distinct and is_affordable and (counts <= self._quota).all()
+        )
 
     def _longest(self, free: BoolArray, quota: IntArray | None = None) -> int:
         """Return the largest number of free items on a slate."""

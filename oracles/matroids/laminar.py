@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, IntArray
+from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
 from cmab.oracle import Sense
@@ -180,6 +181,12 @@ class PartitionMatroid(LaminarMatroid):
         rooms = [_capacity(f"capacities[{name!r}]", capacities[name]) for name in members]
         sets = [np.array(arms, np.int64) for arms in members.values()]
         self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int]:
+        """Return the number of sets with as many available arms of each class as possible, and their size."""
+        rooms = [min(len(arms), int(room)) for arms, room in zip(self._members, self._room, strict=True)]
+        free = (int(available[arms].sum()) for arms in self._members)
+        return math.prod(map(math.comb, free, rooms)), sum(rooms)
 
     def __repr__(self) -> str:
         return described(self, rank=self.rank, classes=len(self._members), capacities=self._room)

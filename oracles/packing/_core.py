@@ -9,6 +9,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from oracles._watch import Watch
 from oracles.anytime import Clock
+from oracles.programs._mixed_integer import unscaled
 
 # The number of states at first and at most, and of steps of their histories at most. Together with the copies
 # while they grow, the arrays take up to 1 GB.
@@ -62,16 +63,16 @@ def packed(
         if state == SPENT:
             if is_complete:
                 bound = min(bound, hope_left(used, worth, room, best, core))
-            watch.tell(np.ldexp(best, -exponent), np.ldexp(bound, -exponent))
+            watch.tell(unscaled(best, exponent), unscaled(bound, exponent))
             if bound - best <= gap * best:
                 break
     if is_complete:
         bound = min(bound, hope_left(used, worth, room, best, core))
     mark_best(core, taken)
     arms = np.sort(np.concatenate((free, items[taken])))
+    # The value of the set is summed again, in another order.
+    share = 0.0 if bound <= best else unscaled(bound - best, exponent)
     with np.errstate(over="ignore"):
-        # The value of the set is summed again, in another order.
-        share = 0.0 if bound <= best else float(np.ldexp(bound - best, -exponent))
         return arms, float(values[arms].sum()) + share
 
 

@@ -14,7 +14,7 @@ from cmab.validation import check_flag, one_of, real_array, shown, vector
 from oracles.anytime import OnLimit, checked_limits
 from oracles.packing.knapsack import Knapsack
 from oracles.packing.multidimensional import scaled_row
-from oracles.programs._mixed_integer import rows_of
+from oracles.programs._mixed_integer import rows_of, scaled
 from oracles.programs.linear_program import PuLPOracle, value_of
 
 # Prices of the capacities that the greedy assignment tries, relative to the mean of the means.
@@ -141,14 +141,14 @@ class GeneralizedAssignment(PuLPOracle):
         """Whether calls have their own approximation ratios: true if a limit may end a search."""
         return self.method == "program" and self._may_stop_early
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
+    def _search(self, values: FloatArray) -> SolverCertificate:
         """Return the best assignment found, with a bound on the optimum.
 
         For ``"local_ratio"``, the bound is the smaller of twice the value and the sum of the best agents.
         """
         if self.method == "program":
-            return super().solve_certified(means, rng)
-        worth = self._check_means(means, 0.0).reshape(self.weights.shape)
+            return super()._search(values)
+        worth, rng = values.reshape(self.weights.shape), np.random.default_rng(0)
         jobs = np.arange(self.weights.shape[1])
         # The profit of a job for an agent beyond its profit for the current agent (the local-ratio
         # decomposition).
@@ -171,11 +171,12 @@ class GeneralizedAssignment(PuLPOracle):
 
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return the best of several greedy assignments, or the one that the constructor found."""
+        values, _ = scaled(values)
         worth = self.sign * values.reshape(self.weights.shape)
         sizes = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
-        # The price of a capacity, in units of the means.
-        unit = np.abs(worth).mean() / max(sizes.mean(), np.finfo(np.float64).tiny)
-        measures = [worth - price * unit * sizes for price in _PRICES]
+        # The price of a capacity, in units of the means; relative sizes are at most the number of pairs.
+        relative = sizes / max(sizes.mean(), np.finfo(np.float64).tiny)
+        measures = [worth - price * np.abs(worth).mean() * relative for price in _PRICES]
         found = [self._assigned(worth, measure) for measure in (*measures, -sizes)]
         complete = [arms for arms in found if arms is not None]
         return max(complete, key=lambda arms: self.sign * values[arms].sum(), default=self._largest)

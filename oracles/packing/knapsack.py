@@ -134,9 +134,8 @@ class Knapsack(AnytimeOracle):
         """Whether a compiled rule has enough memory for the problem."""
         return self.n_arms * self._most <= _KEPT
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
+    def _search(self, values: FloatArray) -> SolverCertificate:
         """Return the best set found, in increasing order, with an upper bound on the mean of every set."""
-        values = self._check_means(means)
         arms, bound = self._packed(values, self._room)
         answer = self._certificate(arms, value_of(values[arms]), bound)
         if answer.certified or self.epsilon == 0.0 or self.time_limit == 0.0:

@@ -114,4 +114,5 @@ def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
         return np.minimum(weights, room + 1.0), room
     if room == 0.0:
         return (weights > 0.0).astype(np.float64), 0.0
-    return np.minimum(weights / room, 2.0), 1.0
+    with np.errstate(over="ignore"):  # a weight that exceeds a tiny capacity never fits
+        return np.minimum(weights / room, 2.0), 1.0

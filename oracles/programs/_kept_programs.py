@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from oracles._watch import Watch
 from oracles.anytime import SolverError
-from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, scaled
+from oracles.programs._mixed_integer import INTEGRAL, FeasibleSet, Outcome, scaled, unscaled
 
 # Thresholds for reduced costs if the largest cost is at least 2^11: below the first a value counts as 0,
 # above the second as positive.
@@ -119,8 +119,8 @@ class KeptProgram:
 
     def _see_nodes(self, event: Any) -> None:
         """Show the progress of branch and bound, and stop it after Ctrl-C."""
-        seen, unit = event.data_out, float(np.ldexp(1.0, -self._exponent - _INTEGER_EXPONENT))
-        self._watch.tell(seen.mip_primal_bound * unit, seen.mip_dual_bound * unit)
+        seen, exponent = event.data_out, self._exponent + _INTEGER_EXPONENT
+        self._watch.tell(unscaled(seen.mip_primal_bound, exponent), unscaled(seen.mip_dual_bound, exponent))
         self._see(event)
 
     def _model(self) -> Any:
@@ -175,8 +175,7 @@ class KeptProgram:
                 highs.changeColBounds(column, self._set.lower[column], self._set.upper[column])
         if not np.isfinite(outcome.bound):
             return outcome._replace(bound=np.inf if sense == "max" else -np.inf)
-        with np.errstate(over="ignore"):  # a bound beyond the largest number is infinite
-            return outcome._replace(bound=float(np.ldexp(outcome.bound, -exponent)))
+        return outcome._replace(bound=unscaled(outcome.bound, exponent))
 
     def _optimum(self, is_warm: bool) -> Outcome:
         if is_warm:
@@ -199,9 +198,9 @@ class KeptProgram:
             found = self._integers(None)
         else:
             started = time.perf_counter()
-            start = self._between(relaxed._replace(bound=float(np.ldexp(relaxed.bound, -self._exponent))))
+            start = self._between(relaxed._replace(bound=unscaled(relaxed.bound, self._exponent)))
             if isinstance(start, Outcome):
-                return start._replace(bound=float(np.ldexp(start.bound, self._exponent)))
+                return start._replace(bound=unscaled(start.bound, -self._exponent))
             self._deadline -= time.perf_counter() - started
             found = self._integers(start)
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
@@ -223,7 +222,7 @@ class KeptProgram:
         try:
             found = self._run()
             bound = self._highs.getInfo().mip_dual_bound
-            return found._replace(bound=float(np.ldexp(bound, -_INTEGER_EXPONENT)))
+            return found._replace(bound=unscaled(bound, _INTEGER_EXPONENT))
         finally:
             self._highs.changeColsIntegrality(len(whole), whole, [kinds.kContinuous] * len(whole))
             self._highs.clearSolver()

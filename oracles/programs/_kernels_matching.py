@@ -6,6 +6,16 @@ from cmab.kernels import kernel, lean_kernel
 
 
 @kernel
+def greedy_edges(order, tails, heads, room, chosen):
+    """Choose edges in this order while both ends have room, which is reduced in place."""
+    for edge in order:
+        if room[tails[edge]] > 0 and room[heads[edge]] > 0:
+            chosen[edge] = True
+            room[tails[edge]] -= 1
+            room[heads[edge]] -= 1
+
+
+@kernel
 def two_sides(offsets, ends, side):
     """Write 0 or 1 for each node so that the ends of each edge differ; return whether this is possible."""
     n = side.shape[0]

@@ -84,3 +84,9 @@ def scaled(costs: FloatArray) -> tuple[FloatArray, int]:
     largest = float(np.abs(costs).max(initial=0.0))
     exponent = _EXPONENT - int(np.frexp(largest)[1]) if largest > 0.0 else 0
     return np.ldexp(costs, exponent), exponent
+
+
+def unscaled(value: float, exponent: int) -> float:
+    """Return ``value * 2**-exponent``, the inverse of `scaled`; infinite beyond the largest number."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, -exponent))

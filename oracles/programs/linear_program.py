@@ -177,7 +177,7 @@ class PuLPOracle(AnytimeOracle):
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [self._names[arm] for arm in super_arm]
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
         """Return the best super arm found, with a bound on the optimum.
 
         If a limit ends the search, the result is the best super arm found, regardless of `on_limit`. If the
@@ -212,7 +212,9 @@ class PuLPOracle(AnytimeOracle):
         >>> answer.super_arm, answer.gap
         (array([0, 1]), 0.0)
         """
-        values = self._check_means(means)
+        return super().solve_certified(means, rng)
+
+    def _search(self, values: FloatArray) -> SolverCertificate:
         return self._searched(values, self._greedy(values))
 
     def _greedy(self, values: FloatArray) -> IntArray:  # noqa: ARG002

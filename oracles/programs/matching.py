@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,7 @@ from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
-from oracles.anytime import Limits
+from oracles.anytime import OnLimit, checked_limits
 from oracles.programs._assignment import TwoSides
 from oracles.programs._blossom import best_matching
 from oracles.programs._mixed_integer import FeasibleSet
@@ -55,8 +56,14 @@ class Matching(PuLPOracle, GraphOracle):
         optimal, different methods may return different ones.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
+    gap : float
+    time_limit : float, optional
+    node_limit : int, optional
     solver : a PuLP solver, optional
-        A solver that solves the model in each call, instead of the kept HiGHS model.
+    on_limit : {"raise", "best"}
+        As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
+        With ``time_limit=0``, a call of any method adds edges greedily, in order of their means; its
+        ``alpha`` is 1/2 for rewards. A perfect matching is then the one that the constructor found.
 
     Examples
     --------
@@ -79,8 +86,13 @@ class Matching(PuLPOracle, GraphOracle):
         capacity: int | Mapping[Hashable, int] | str = 1,
         method: Literal["auto", "pulp", "assignment", "blossom"] = "auto",
         sense: Sense = "max",
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
         solver: Any = None,
+        on_limit: OnLimit = "raise",
     ) -> None:
+        limits = checked_limits(time_limit, gap, on_limit, node_limit)
         _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         self._source = KeptGraph(graph)
         loops = np.flatnonzero(self._tails == self._heads)
@@ -104,14 +116,17 @@ class Matching(PuLPOracle, GraphOracle):
         elif self._way == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
         no_matching = f"graph must have a perfect matching, got {graph} without one"
-        if is_plain and self.perfect and 2 * self._largest_size() < len(self._room):
+        if is_plain and self.perfect and 2 * self._largest_matching[0] < len(self._room):
             raise ValueError(no_matching)
+        greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
         if self._way != "pulp":
             self.n_arms, self.solver = len(self.edges), check_solver(solver)
-            self._set_limits(Limits())
+            self._set_limits(limits)
+            self.alpha = greedy_ratio if self._may_stop_early else 1.0
             return
         try:
-            self._begin(self._degrees(), self.sense, solver=solver)
+            self._begin(self._degrees(), self.sense, limits, solver)
+            self.alpha = greedy_ratio if self.time_limit == 0.0 else self.alpha
         except ValueError as error:
             if not self.perfect or "feasible" not in str(error):
                 raise
@@ -123,7 +138,11 @@ class Matching(PuLPOracle, GraphOracle):
     @property
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
-        return super().max_size if self._way == "pulp" else self._most_edges
+        return super().max_size if self._way == "pulp" else self._largest_matching[0]
+
+    @property
+    def _may_stop_early(self) -> bool:
+        return super()._may_stop_early if self._way == "pulp" else self.time_limit == 0.0
 
     def _degrees(self) -> FeasibleSet:
         """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
@@ -144,10 +163,6 @@ class Matching(PuLPOracle, GraphOracle):
         )
 
     @cached_property
-    def _most_edges(self) -> int:
-        return len(self._room) // 2 if self.perfect else self._largest_size()
-
-    @cached_property
     def _neighbours(self) -> tuple[IntArray, IntArray]:
         """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
         starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
@@ -161,12 +176,13 @@ class Matching(PuLPOracle, GraphOracle):
         side = np.empty(len(self._room), np.int64)
         return side if two_sides(*self._neighbours, side) else None
 
-    def _largest_size(self) -> int:
-        """Return the largest number of edges of a matching; -1 instead if `perfect` is impossible."""
+    @cached_property
+    def _largest_matching(self) -> tuple[int, IntArray]:
+        """The size of a largest matching, or -1 if `perfect` is impossible, and the partner of each node."""
         from oracles.programs._kernels_matching import largest_matching
 
         mate = np.empty(len(self._room), np.int64)
-        return int(largest_matching(*self._neighbours, mate, self.perfect))
+        return int(largest_matching(*self._neighbours, mate, self.perfect)), mate
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [self.edges[arm] for arm in super_arm]
@@ -176,10 +192,32 @@ class Matching(PuLPOracle, GraphOracle):
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
-        if self._way == "pulp":
-            return super().solve_certified(means, rng)
-        values = self._check_means(means)
+    def _greedy(self, values: FloatArray) -> IntArray:
+        """Return edges of positive worth in decreasing order, or a perfect matching."""
+        from oracles.programs._kernels_matching import greedy_edges
+
+        worth = self.sign * values
+        if self.perfect and self._way == "pulp":
+            return super()._greedy(values)
+        is_good = self._largest_matching[1][self._tails] == self._heads if self.perfect else worth > 0.0
+        order = np.flatnonzero(is_good)
+        order, chosen = order[np.argsort(-worth[order], kind="stable")], np.zeros(self.n_arms, bool)
+        greedy_edges(order, self._tails, self._heads, self._room.copy(), chosen)
+        return np.flatnonzero(chosen)
+
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return half the sum of the best edges of each node, as many as its capacity."""
+        worth, ends = np.tile(self.sign * values, 2), np.concatenate([self._tails, self._heads])
+        order = np.lexsort((-worth, ends))
+        firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
+        ranks = np.arange(len(ends)) - firsts[ends[order]]
+        best = worth[order][ranks < self._room[ends[order]]]
+        # An edge is at two nodes. Without `perfect`, a node needs no edge.
+        return self.sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
+
+    def _search(self, values: FloatArray) -> SolverCertificate:
+        if self._way == "pulp" or self.time_limit == 0.0:
+            return super()._search(values)
         chosen = self._matched(values)
         assert chosen is not None, "the constructor checked that a matching exists"
         # Both methods are exact, so the value is also the bound.

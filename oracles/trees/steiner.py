@@ -155,7 +155,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         """Whether calls have their own approximation ratios: true unless every answer is exact."""
         return self._may_stop_early or self.method == "approximate" or self.gap > 0.0
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
         """Return the best super arm found, with a lower bound on the cost of every super arm.
 
         Examples
@@ -167,17 +167,19 @@ class SteinerTree(AnytimeOracle, Sufficing):
         >>> oracle.solve_certified(np.array([0.25, 0.5, 0.5, 0.5]), np.random.default_rng(0)).value
         0.75
         """
-        costs = self._check_means(means, self.least_mean)
+        return super().solve_certified(means, rng)
+
+    def _search(self, values: FloatArray) -> SolverCertificate:
         none = np.empty(0, np.int64)
-        is_had, rest = self._split(costs, none, none)
+        is_had, rest = self._split(values, none, none)
         found = self._searched(rest)
         assert found is not None, "the constructor checked that the terminals are connected"
-        needed, bound, is_closed = found
+        needed, share, is_closed = found
         chosen = np.flatnonzero(needed | is_had)
-        value = value_of(costs[chosen])
+        value = value_of(values[chosen])
         if is_closed:
             return SolverCertificate(chosen, value, value, True)
-        answer = self._certificate(chosen, value, bound + value_of(costs[is_had & ~needed]))
+        answer = self._certificate(chosen, value, share * value_of(rest[needed]) + value_of(values[is_had]))
         is_promised = self.method == "approximate" or answer.certified
         return SolverCertificate(chosen, value, answer.bound, is_promised)
 
@@ -185,15 +187,14 @@ class SteinerTree(AnytimeOracle, Sufficing):
         found = self._searched(costs)
         if found is None:
             return None
-        chosen, bound, is_closed = found
-        value = value_of(costs[chosen])
-        is_late = not is_closed and self.method == "exact" and value - bound > self.gap * value
+        chosen, share, is_closed = found
+        is_late = not is_closed and self.method == "exact" and share < 1.0 - self.gap
         if is_late and not self._may_stop_early:
             raise SolverError(self._stopped())
         return chosen
 
     def _searched(self, costs: FloatArray) -> tuple[BoolArray, float, bool] | None:
-        """Return a tree, a lower bound, and whether the tree is optimal; None if no tree exists."""
+        """Return a tree, a lower bound as a share of its cost, and whether it is optimal; or None."""
         from oracles.paths._kernels_paths import shrink
         from oracles.trees._kernels_steiner import nearly_cheapest
         from oracles.trees._steiner_steps import best_tree
@@ -203,13 +204,12 @@ class SteinerTree(AnytimeOracle, Sufficing):
         if not nearly_cheapest(self._roads, weights, self._terminals, chosen):
             return None
         if self.time_limit == 0.0:
-            value = value_of(costs[chosen])
-            return chosen, value / self._greedy_ratio, value == 0.0 or len(self._terminals) == 2
+            is_closed = not costs[chosen].any() or len(self._terminals) == 2
+            return chosen, 1.0 / self._greedy_ratio, is_closed
         clock = Clock(self.time_limit)
         with watched(type(self).__name__) as watch:
             search = Search(self._roads, weights, self._terminals, clock, watch, self.gap, self.node_limit)
             best_tree(search, chosen, is_exact=self.method == "exact")
         if search.is_closed():
-            return search.chosen, search.bound, True
-        unit = search.value / value_of(costs[search.chosen])
-        return search.chosen, search.bound / unit, False
+            return search.chosen, 1.0, True
+        return search.chosen, search.bound / search.value, False

@@ -21,9 +21,9 @@ from cmab import (
     LUCBPlusPlus,
     StudentLUCB,
     UGapEc,
-    UGapEcV,
     identify,
 )
+from cmab.exploration.ugape import UGapEcV
 from cmab.running.plan import least_samples
 from instances import BernoulliArms, BetaArms, GaussianArms, two_groups
 from oracles import TopK

@@ -24,7 +24,8 @@ from cmab import (
 from cmab.logs import estimate_propensity
 from cmab.propensities import chance_within
 from oracles import Knapsack, TopK
-from oracles.lists import RankedTopK
+from oracles.lists import RankedTopK, Slate
+from oracles.matroids import PartitionMatroid
 
 ORACLE = TopK(5, k=2)
 PAIRS = [np.array(pair) for pair in itertools.combinations(range(5), 2)]
@@ -65,6 +66,42 @@ def test_exact_propensities_agree_with_frequencies(name, available):
     for pair, chance in chances.items():
         slack = 6.0 * math.sqrt(chance * (1.0 - chance) / 1000) + 0.012
         assert abs(draws[pair] / 1000 - chance) <= slack, pair
+
+
+@pytest.mark.parametrize("make", [RandomPolicy, lambda oracle: EpsilonGreedy(oracle, 0.4)])
+@pytest.mark.parametrize(
+    ("oracle", "free"),
+    [
+        (RankedTopK(4, 2), [True, True, False, True]),
+        (PartitionMatroid(["a", "a", "b", "b", "b"], {"a": 1, "b": 2}), [True, True, True, True, True]),
+        (PartitionMatroid(["a", "a", "b"], {"a": 1, "b": 5}), [True, False, True]),
+        (Slate(3, 2), [True, True, True, True, True, True]),
+        (Slate(3, 2), [True, True, False, False, False, False]),
+    ],
+)
+def test_lists_classes_and_slates_have_exact_propensities(make, oracle, free):
+    """The propensities of the drawn super arms sum to 1. Each is within six deviations of 600 draws."""
+    policy, context = make(oracle), Context(available=free)
+    state, rng = policy.initial_state(), np.random.default_rng(0)
+    policy.update(state, Feedback(np.arange(oracle.n_arms), rng.random(oracle.n_arms)))
+    draws = Counter(
+        tuple(policy.select(state, np.random.default_rng(seed), context).tolist()) for seed in range(600)
+    )
+    chances = {arm: policy.propensity(state, np.array(arm), context) for arm in draws}
+    assert sum(chances.values()) == pytest.approx(1.0)
+    for arm, chance in chances.items():
+        assert abs(draws[arm] / 600 - chance) <= 6.0 * math.sqrt(chance * (1 - chance) / 600)
+
+
+def test_slates_with_quotas_have_unknown_propensities():
+    for oracle in (
+        Slate(3, 2, groups=["a", "a", "b"], quotas=1),
+        Slate(3, 2, costs=[1, 1, 1], budget=2),
+        Slate(2, 2),
+    ):
+        context = Context(available=np.arange(oracle.n_arms) != 1)
+        policy = RandomPolicy(oracle)
+        assert policy.propensity(policy.initial_state(), np.array([0]), context) is None
 
 
 def test_ties_share_the_probability_of_a_set():
@@ -126,7 +163,7 @@ def test_marginals_of_a_list():
     """A list of 2 of 4 in random order: each entry is at its place with 1/4, in the list with 1/2."""
     policy = RandomPolicy(RankedTopK(4, 2))
     found = estimate_propensity(policy, policy.initial_state(), np.array([3, 1]), draws=4000, rng=0)
-    assert abs(found.chance - 1 / 12) < 6 * found.error
+    assert (found.chance, found.error) == (pytest.approx(1 / 12), 0.0)
     assert np.abs(found.by_position - 1 / 4).max() < 6 * math.sqrt(3 / 16 / 4000)
     assert np.abs(found.by_entry - 1 / 2).max() < 6 * math.sqrt(1 / 4 / 4000)
 
@@ -134,7 +171,7 @@ def test_marginals_of_a_list():
 @pytest.mark.parametrize(
     "make",
     [
-        RandomPolicy,
+        pytest.param(RandomPolicy, marks=pytest.mark.slow),
         pytest.param(CTS, marks=pytest.mark.slow),
         pytest.param(lambda oracle: EpsilonGreedy(oracle, 0.8), marks=pytest.mark.slow),
     ],

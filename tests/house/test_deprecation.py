@@ -9,7 +9,7 @@ from places import ROOT
 import cmab
 from cmab import kernels
 from cmab.former_arguments import former_arguments
-from cmab.namespaces import FORMER, REPLACED
+from cmab.namespaces import FORMER, LEFT, REPLACED
 from cmab.renamed import PARAMETERS
 
 SPACES = (
@@ -25,7 +25,7 @@ SPACES = (
 
 def formers():
     """Return all former names, sorted."""
-    found = {*FORMER, *REPLACED, "borrows", "part", "start", "select_for", "learn", "cmab.offline"}
+    found = {*FORMER, *REPLACED, *LEFT, "borrows", "part", "start", "select_for", "learn", "cmab.offline"}
     for parameters in PARAMETERS.values():
         found |= set(parameters.values())
     for space in SPACES:

@@ -41,3 +41,13 @@ def test_public_methods_have_a_docstring_of_their_own_or_of_a_base():
         for name, method in vars(thing).items() if inspect.isclass(thing) else ():
             if not name.startswith("_") and inspect.isfunction(method):
                 assert inspect.getdoc(getattr(thing, name)), f"{thing.__name__}.{name}"
+
+
+def test_every_rule_says_when_to_use_it():
+    """Bases and parts of rules do not."""
+    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RadiusRule", "RuledExplorer", "Goal"}
+    parts |= {"CompiledIndexPolicy"}
+    for space in (cmab.policies, cmab.exploration):
+        for name in set(space.__all__) - parts:
+            text = " ".join(str(getattr(space, name).__doc__).split())
+            assert re.search(r"\bUse this (policy|explorer|wrapper)\b", text), name

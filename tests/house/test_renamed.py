@@ -12,7 +12,8 @@ import pytest
 
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
-from cmab.namespaces import FORMER, REPLACED
+from cmab.namespaces import FORMER, INSTEAD, LEFT, REPLACED
+from cmab.policies.escb import OLSUCB
 from cmab.renamed import PARAMETERS, up_to_date
 from cmab.saving._fingerprint import fingerprint
 from cmab.studies._registry import class_of
@@ -125,7 +126,7 @@ def test_former_attributes_work():
     with pytest.warns(DeprecationWarning, match="ESCB: `epsilon` is now `tolerance`"):
         assert cmab.ESCB(ORACLE, tolerance=2.0).epsilon == 2.0
     with pytest.warns(DeprecationWarning, match="OLSUCB: `tolerance` is now `tolerance_in`"):
-        assert cmab.OLSUCB(ORACLE).tolerance(3) == 0.0
+        assert OLSUCB(ORACLE).tolerance(3) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,24 @@ def test_former_attributes_work():
 def test_files_of_the_version_before_are_read(written, read):
     """Parameters that a class had not yet have their default; of damaged files nothing is assumed."""
     assert up_to_date({"oracle": written}) == {"oracle": read}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_classes_that_left_a_namespace_are_found_with_a_warning(name):
+    kind, (module, _, _) = resolve_name(LEFT[name]), LEFT[name].partition(":")
+    namespace = import_module(".".join(module.split(".")[:2]))
+    for home in (cmab, namespace):
+        assert not {name, f"_{name}"} & set(home.__all__)
+        with pytest.warns(DeprecationWarning, match=f"{name} has left the namespace; use .* from {module};"):
+            assert getattr(home, name) is kind
+    with pytest.warns(DeprecationWarning, match="has left"):
+        assert class_of(name, "here") is kind
+
+
+def test_classes_that_left_have_a_replacement_in_the_namespaces():
+    assert set(INSTEAD) == set(LEFT)
+    for text in INSTEAD.values():
+        assert set(text.replace(" or ", ", ").split(", ")) <= set(cmab.__all__)
 
 
 def test_a_misspelt_name_is_not_found():
@@ -212,7 +231,7 @@ VALUES = {"rewards": (0.0, 2.0), "group": [0, 1, 1], "mode": "mean"}
     [(name, present, former) for name, own in PARAMETERS.items() for present, former in own.items()],
 )
 def test_former_parameters_work(name, present, former):
-    kind, value = getattr(cmab, name), VALUES.get(former, 1.5)
+    kind, value = class_of(name, "here"), VALUES.get(former, 1.5)
     needed = NEEDED.get(name, {"oracle": ORACLE})
     policy = kind(**needed, **{present: value})
     with pytest.warns(DeprecationWarning, match=f"{name}: write {present} in place of {former}"):

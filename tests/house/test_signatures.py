@@ -7,6 +7,7 @@ import pytest
 import cmab
 import instances
 import oracles
+from cmab.policies.over_windows import BanditOverBandit
 from oracles import TopK
 
 # A pair, as networkx has it.
@@ -19,7 +20,7 @@ CLASSES += [
     *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
     *(
         cmab.PrimalDualCUCB,
-        cmab.BanditOverBandit,
+        BanditOverBandit,
         cmab.GaussianCTS,
         cmab.HierarchicalCTS,
         cmab.ForcedExploration,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from cases import JOINT, ORACLES, POLICIES, UNIFORM
 
-from cmab import CUCB, ESCB, OLSUCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
+from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
+from cmab.policies.escb import OLSUCB
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
 from oracles import BruteForce, Knapsack, PartitionMatroid, TopK, UniformMatroid
 

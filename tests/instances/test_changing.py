@@ -15,7 +15,6 @@ from cmab import (
     CUCB,
     KLCUCB,
     ArmStatistics,
-    BanditOverBandit,
     Comparison,
     Context,
     DiscountedCUCB,
@@ -32,7 +31,7 @@ from cmab import (
 )
 from cmab.confidence import bernoulli_divergence, change_statistic, change_threshold
 from cmab.confidence.change_points import calibration
-from cmab.policies.over_windows import BlockStatistics
+from cmab.policies.over_windows import BanditOverBandit, BlockStatistics
 from cmab.reports.report import write_report
 from cmab.testing import check_environment, check_policy
 from instances import (

@@ -258,3 +258,41 @@ def test_sizes_and_perfect_matchings_against_networkx():
         else:
             with pytest.raises(ValueError, match="graph must be bipartite for method='assignment'"):
                 Matching(graph, method="assignment")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capacity", [1, 2])
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_greedy_answers_and_bounds_by_enumeration(sense, perfect, capacity):
+    """Each method with a limit returns a matching whose certificate contains the optimum."""
+    rng, tried = np.random.default_rng(5), 0
+    for seed in range(12):
+        graph = random_graph(seed, bipartite=bool(seed % 2))
+        graph.remove_nodes_from([node for node, degree in list(graph.degree) if degree < capacity])
+        options = {"perfect": perfect, "sense": sense, "capacity": capacity}
+        try:
+            exact = Matching(graph, **options)
+        except ValueError:  # no edge is left, or no perfect matching
+            continue
+        if exact.n_arms > 11:
+            continue
+        tried += 1
+        ways = ["pulp"] if capacity == 2 else ["pulp", "blossom"]
+        for means in weights(exact.n_arms, rng):
+            best, slack = best_value(exact, means), 1e-9
+            limits = ({"time_limit": 0}, {"time_limit": 60.0, "on_limit": "best"}, {"gap": 0.5})
+            for way, limit in ((way, limit) for way in ways for limit in limits):
+                oracle = Matching(graph, **options, method=way, **limit)
+                answer = oracle.solve_certified(means, rng)
+                assert oracle.is_feasible(answer.super_arm)
+                low, high = sorted((answer.value, answer.bound))
+                assert low - slack <= best <= high + slack
+                assert np.array_equal(oracle.solve(means, rng), answer.super_arm)
+                if oracle.alpha <= 1.0:  # nan for costs and perfect matchings
+                    assert answer.value >= oracle.alpha * best - slack or best < 0.0
+                if "time_limit" not in limit or limit["time_limit"]:
+                    assert answer.gap <= max(slack, oracle.gap * abs(best))
+                if oracle.time_limit == 0.0 and sense == "max" and not perfect:
+                    assert oracle.alpha == 0.5
+    assert tried >= 2

@@ -70,6 +70,12 @@ def same_numbers(good):
     yield np.ma.masked_array(values, mask=False)
 
 
+def wrong_weights():
+    """Yield what gives no weight to an edge or a node."""
+    yield from (None, 3, 0.5, "nothing", {}, [], object(), lambda *_: None, lambda *_: np.nan)
+    yield from (lambda *_: "0.5", lambda *_: np.inf, lambda *_: [0.5], lambda *_: 1j, lambda *_: True)
+
+
 def wrong_counts():
     """Yield what is no positive number."""
     yield from (0, -1, 2.5, None, "2", np.nan, [2], 2 + 0j, True)
@@ -188,6 +194,8 @@ class Subject:
             "rows": np.ones((1, getattr(self.thing, "dimension", None) or 1)),
             "group": None,
             "ticket": Ticket(0, self.super_arm),
+            "weight": lambda *_: 0.25,
+            "units": self.thing.units(self.super_arm) if name == "units" else None,
             "t": 1,
         }[name]
 
@@ -211,6 +219,10 @@ class Subject:
         if name in ("means", "squares"):
             each = wrong_numbers(self.means)
             return map(a_row, each) if method == "solve_batch" else each
+        if name == "weight":
+            return wrong_weights()
+        if name == "units":
+            return (*wrong_numbers(self.good(method, name)), np.full(self.n_arms, 0.5), [-1] * self.n_arms)
         if name == "uniforms":
             return (*wrong_numbers([0.25, 0.5]), [0.25, 1.0], [-0.25, 0.5])
         if name == "pulls" and method == "pull_many":
@@ -239,6 +251,10 @@ class Subject:
             return same_entries(self.good(method, name))
         if name == "means" and method != "solve_batch":
             return same_numbers(self.means)
+        if name == "units":
+            return same_numbers(self.good(method, name))
+        if name == "weight":
+            return [lambda *_: np.float32(0.25), dict.fromkeys(self.thing.arm_labels(), 0.25)]
         return [0, np.int64(0)] if name == "rng" and method != "sample" else ()
 
 

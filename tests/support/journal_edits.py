@@ -10,7 +10,8 @@ from datetime import datetime
 import networkx as nx
 import numpy as np
 
-from cmab import C2UCB, CTS, CUCB, Campaign, Context, Feedback, PrimalDualCUCB, SuccessiveRejects
+from cmab import C2UCB, CTS, CUCB, Campaign, Context, Feedback, PrimalDualCUCB
+from cmab.exploration.rejects import SuccessiveRejects
 from oracles import DegreeHeuristic, Matching, TopK
 
 TIES = nx.DiGraph([("ann", "bob"), ("bob", "cy"), ("dan", "ann"), ("cy", "eve")])

@@ -74,7 +74,7 @@ def with_condition(kind, name, condition):
 
 
 def thread():
-    threading.Thread(target=time.sleep, args=(2,), daemon=True).start()
+    threading.Thread(target=time.sleep, args=(10,), daemon=True).start()
 
 
 def descriptor():

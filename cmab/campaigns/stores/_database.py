@@ -26,11 +26,6 @@ class Database(Store):
         self._number: int | None = None
         super().__init__(where, address)
 
-    def rewind(self) -> None:
-        """Start the next read at the first row."""
-        super().rewind()
-        self._number = None
-
     def read(self) -> list[Event]:
         """Return the events since the last call, by any process."""
         rows = self._rows(max(self.n_read, 1))
@@ -53,6 +48,12 @@ class Database(Store):
         first = self._checked(rows[0][1].encode()) if rows else None
         self.rewind()
         return first
+
+    def first_lines(self, n: int) -> list[bytes]:
+        """Return the lines of the first `n` rows."""
+        rows = self._rows(1, n)
+        is_whole = bool(rows) and rows[0][0] == 1 and rows[-1][0] == len(rows)
+        return [text.encode() for _, text in rows] if is_whole else []
 
     def all_lines(self) -> list[bytes]:
         """Return the lines of all rows without a lock."""

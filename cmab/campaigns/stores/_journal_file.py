@@ -15,9 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cmab._faults import in_words, noted, told
+from cmab.campaigns._course import Course
 from cmab.campaigns._schema import Event
 from cmab.campaigns.stores._store import BEGINNING, CLOSED, END, Store, Waiting
-from cmab.saving._atomic import sync_folder
+from cmab.saving._atomic import sync_folder, write_bytes
 
 _OPEN = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -91,6 +92,33 @@ class JournalFile(Store):
         found, _ = JournalFile(self.path).parse(data)
         return data.split(b"\n")[: len(found)]
 
+    def first_lines(self, n: int) -> list[bytes]:
+        """Return the first `n` lines of the open file."""
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            data = file.read()
+        return data.split(b"\n", n)[:n]
+
+    def resume(self, lines: list[bytes], course: Course) -> None:
+        """Continue to read after lines that a checkpoint contains."""
+        super().resume(lines, course)
+        self._offset = sum(map(len, lines)) + len(lines)
+
+    def checkpoint(self) -> bytes | None:
+        """Return the contents of the file of the checkpoint beside the journal."""
+        try:
+            return self._beside.read_bytes()
+        except OSError:
+            return None
+
+    def keep_checkpoint(self, data: bytes) -> None:
+        """Replace the file of the checkpoint."""
+        write_bytes(self._beside, data)
+
+    @property
+    def _beside(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.checkpoint")
+
     def close(self) -> None:
         """Do nothing, because the file is closed after each call."""
 
@@ -133,8 +161,8 @@ class JournalFile(Store):
     def _remedy(self) -> str:
         return f"use a copy of the file that is cut after byte {self._offset}"
 
-    def _advance(self, check: bytes, size: int = 0) -> None:
-        super()._advance(check)
+    def _advance(self, line: bytes, size: int = 0) -> None:
+        super()._advance(line)
         self._offset += size
 
 

@@ -100,6 +100,24 @@ class PostgreSQL(Database):
         finally:
             self._end()
 
+    def checkpoint(self) -> bytes | None:
+        """Return the last checkpoint of the campaign, or None."""
+        query = sql.select(_CHECKPOINTS.c.data).where(_CHECKPOINTS.c.campaign == self._number)
+        found: bytes | None = self._attempt(lambda: self._run(query).scalar())
+        return found
+
+    def keep_checkpoint(self, data: bytes) -> None:
+        """Replace the checkpoint of the campaign."""
+        new = insert_if_new(_CHECKPOINTS).values(campaign=self._number, data=data)
+        query = new.on_conflict_do_update(index_elements=["campaign"], set_={"data": data})
+
+        def keep() -> None:
+            self._run(query)
+            assert self._connection is not None
+            self._connection.commit()
+
+        self._attempt(keep)
+
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
         connection, self._connection = self._connection, None
@@ -183,12 +201,15 @@ class PostgreSQL(Database):
         """Wait for the lock of the campaign, which the end of the transaction releases."""
         if self._number is None and self._find() is None:
             return  # there is no campaign, so there are no events
-        if waiting is not None and self._run(self._own.with_for_update(skip_locked=True)).first() is None:
-            # Read ahead, so that this process holds the lock for a shorter time.
-            waiting()
-        elif waiting is not None:
-            return
-        if self._run(self._own.with_for_update()).first() is None:
+        row = None
+        if waiting is not None:
+            row = self._run(self._own.with_for_update(skip_locked=True)).one_or_none()
+            if row is None:
+                # Read ahead, so that this process holds the lock for a shorter time.
+                waiting()
+        if row is None:
+            row = self._run(self._own.with_for_update()).one_or_none()
+        if row is None or row.number != self._number:
             raise self._replaced()
 
     def _run(self, query: Any, values: Any = None) -> Any:

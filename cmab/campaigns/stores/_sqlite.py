@@ -78,6 +78,21 @@ class SQLiteFile(Database):
             self._number = self._told(self._find)
         yield
 
+    def checkpoint(self) -> bytes | None:
+        """Return the last checkpoint of the campaign, or None."""
+        if self._number is None:
+            return None
+        query = "SELECT data FROM cmab_checkpoints WHERE campaign = ?"
+        row = self._told(lambda: self._run(query, (self._number,)).fetchone())
+        return None if row is None else row[0]
+
+    def keep_checkpoint(self, data: bytes) -> None:
+        """Replace the checkpoint of the campaign."""
+        query = "INSERT OR REPLACE INTO cmab_checkpoints VALUES (?, ?)"
+        with self.held():
+            self._told(lambda: self._run(query, (self._number, data)))
+            self._told(lambda: self._run("COMMIT"))
+
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
         connection, self._connection = self._connection, None

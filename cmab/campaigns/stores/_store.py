@@ -64,6 +64,7 @@ class Store(ABC):
     def rewind(self) -> None:
         """Start the next read at the first line."""
         self.n_read, self._check = 0, b""
+        self._hash = hashlib.sha256()
         #: The events so far, which determine the valid next events.
         self._course = Course()
 
@@ -112,6 +113,34 @@ class Store(ABC):
         """Return all events without a lock, and write nothing."""
         return list(Events(self.all_lines()))
 
+    @abstractmethod
+    def first_lines(self, n: int) -> list[bytes]:
+        """Return the first `n` lines without a validation, or fewer if there are fewer."""
+
+    def resume(self, lines: list[bytes], course: Course) -> None:
+        """Continue to read after lines that a checkpoint contains."""
+        self._course = course
+        self.n_read, self._check = len(lines), lines[-1][-_DIGITS - 2 : -2]
+        self._hash = hash_of(lines)
+
+    @property
+    def digest(self) -> str:
+        """The hash of all lines so far."""
+        return self._hash.hexdigest()
+
+    @property
+    def course(self) -> Course:
+        """The events so far, which determine the valid next events."""
+        return self._course
+
+    @abstractmethod
+    def checkpoint(self) -> bytes | None:
+        """Return the last checkpoint, or None if there is none."""
+
+    @abstractmethod
+    def keep_checkpoint(self, data: bytes) -> None:
+        """Replace the checkpoint. It is not an event, so it need not be durable."""
+
     def adopt(self, lines: list[bytes]) -> None:
         """Write the lines of another store to this store, which must be empty."""
         for line in lines:
@@ -143,7 +172,7 @@ class Store(ABC):
             lines.append(body + _MARK + check + b'"}')
             written.append(kept)
             self._course.note(kept)
-            self._advance(check)
+            self._advance(lines[-1])
         self._write(lines, before + 1)
         return written
 
@@ -185,7 +214,7 @@ class Store(ABC):
         if "policy" in event:
             event["policy"] = up_to_date(event["policy"])
         self._course.note(event)
-        self._advance(line[-_DIGITS - 2 : -2], size)
+        self._advance(line, size)
         return event
 
     def _wrong(self, why: str) -> ValueError:
@@ -209,8 +238,14 @@ class Store(ABC):
         """Return the checksum of the next line, which depends on all lines before it."""
         return hashlib.sha256(self._check + body).hexdigest()[:_DIGITS].encode()
 
-    def _advance(self, check: bytes, size: int = 0) -> None:  # noqa: ARG002
-        self.n_read, self._check = self.n_read + 1, check
+    def _advance(self, line: bytes, size: int = 0) -> None:  # noqa: ARG002
+        self.n_read, self._check = self.n_read + 1, line[-_DIGITS - 2 : -2]
+        self._hash.update(line + b"\n")
+
+
+def hash_of(lines: list[bytes]) -> Any:
+    """Return the SHA-256 object of lines."""
+    return hashlib.sha256(b"\n".join([*lines, b""]))
 
 
 Waiting = Callable[[], Any] | None

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from cases import EXPLORERS, GROWING, POLICIES
 
-from cmab import CUCB, Campaign, Context, Policy, SuccessiveRejects, read_journal
+from cmab import CUCB, Campaign, Context, Policy, read_journal
+from cmab.exploration.rejects import SuccessiveRejects
 from cmab.statistics import ArmStatistics
 from oracles import TopK
 from tests.cmab.campaigns.test_campaigns import NAMES, Named, Noisy, campaign, outcome, play

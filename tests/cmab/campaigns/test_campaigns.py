@@ -25,10 +25,10 @@ from cmab import (
     LinearOracle,
     MemoisedOracle,
     Session,
-    SuccessiveRejects,
     read_journal,
 )
 from cmab.campaigns.journal import events
+from cmab.exploration.rejects import SuccessiveRejects
 from oracles import (
     DegreeHeuristic,
     DirectedGraph,

@@ -12,9 +12,9 @@ from cmab import (
     Feedback,
     OptMAI,
     SequentialHalving,
-    SuccessiveRejects,
     UniformAllocation,
 )
+from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import best_k
 from cmab.theory.hardness import best_k_gaps, rejects_error
 from instances import BernoulliArms, GaussianArms

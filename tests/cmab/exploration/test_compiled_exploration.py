@@ -13,7 +13,6 @@ from cmab import (
     UCBE,
     BernsteinLUCB,
     BestKGLR,
-    GapE,
     LilCLUCB,
     LilLUCB,
     LilRandLUCB,
@@ -23,9 +22,10 @@ from cmab import (
     TrackAndStop,
     UGapEb,
     UGapEc,
-    UGapEcV,
     identify,
 )
+from cmab.exploration.gap_based import GapE
+from cmab.exploration.ugape import UGapEcV
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid

@@ -26,11 +26,11 @@ from cmab import (
     LUCBPlusPlus,
     StudentLUCB,
     UGapEc,
-    UGapEcV,
     identify,
 )
 from cmab.confidence.radii import lil_radii
 from cmab.exploration.lucb import RadiusRule
+from cmab.exploration.ugape import UGapEcV
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms, GaussianArms
 from oracles import GraphicMatroid, PartitionMatroid, TopK

@@ -18,9 +18,9 @@ from cmab import (
     LUCBPlusPlus,
     Session,
     UGapEc,
-    UGapEcV,
     identify,
 )
+from cmab.exploration.ugape import UGapEcV
 from cmab.goals import BestSuperArm
 from instances import BernoulliArms, GaussianArms
 from oracles import BruteForce, TopK, UniformMatroid

@@ -12,8 +12,9 @@ from references_exploration import REFERENCES
 from refusals import refused
 from scipy.stats import nct, norm, t
 
-from cmab import LUCB1, ArmStatistics, BernsteinLUCB, Feedback, Session, StudentLUCB, UGapEcV, identify
+from cmab import LUCB1, ArmStatistics, BernsteinLUCB, Feedback, Session, StudentLUCB, identify
 from cmab.confidence import anytime_bernstein_radii, student_radii
+from cmab.exploration.ugape import UGapEcV
 from cmab.running import compiled_exploration
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 

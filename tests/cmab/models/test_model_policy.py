@@ -1,5 +1,6 @@
 """Policies with models of the user: fits, explorations, memory, saving and faults of estimators."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -103,6 +104,17 @@ def test_another_estimator_or_version_is_refused(tmp_path, monkeypatch):
         Session.load(tmp_path / "session", policy)
 
 
+def test_classifiers_learn_outcomes_between_0_and_1():
+    """The share of 1,000 labels has a standard deviation of at most 0.016; 0.1 is six of them."""
+    policy = ModelPolicy(TopK(2, 2), Coin(), np.eye(2), exploration="none")
+    session = Session(policy, rng=0)
+    for _ in range(500):
+        session.tell(Feedback(session.ask(), [0.2, 0.4]))
+    (model,) = session.state.models(policy.estimator)
+    assert abs(model.share - 0.3) < 0.1
+    assert set(session.state.outcomes) == {0.2, 0.4}
+
+
 def test_partial_fit_is_used_between_fits():
     policy = ModelPolicy(ORACLE, RunningMean(), exploration="none")
     session, _ = played(policy, 40)
@@ -125,6 +137,14 @@ def test_only_available_arms_are_predicted():
     rows[0] = 7.0
     ticket = session.ask(Context(features=rows, available=np.arange(6) > 0))
     assert 0 not in ticket
+
+
+class Locked(LeastSquares):
+    """It cannot be copied."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
 
 
 class Broken(LeastSquares):
@@ -160,6 +180,62 @@ def test_after_a_failed_fit_the_last_good_models_are_used(fault):
     assert rewards.mean() > 0.55
 
 
+class Unseen(LeastSquares):
+    """Its fit returns another object, so that it cannot predict."""
+
+    def fit(self, X, y, sample_weight=None):
+        return LeastSquares().fit(X, y, sample_weight)
+
+
+class Unset(LeastSquares):
+    """It has parameters that cannot be read."""
+
+    def get_params(self):
+        raise RuntimeError("no parameters")
+
+    def set_params(self, **params):
+        return self
+
+
+class Erasing(LeastSquares):
+    """It overwrites the data that it is given."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        X *= 0.0
+        y *= 0.0
+        return self
+
+
+@pytest.mark.parametrize(("estimator", "words"), [(Unseen(), "AttributeError"), (Unset(), "no parameters")])
+def test_estimators_that_never_work_leave_random_choices(estimator, words):
+    with pytest.warns(RuntimeWarning, match=rf"{type(estimator).__name__}.*{words}.*random super arms"):
+        session, _ = played(ModelPolicy(ORACLE, estimator), 20)
+    assert session.state.seen == len(session.state.rows) == 40
+
+
+def test_unusable_deviations_keep_the_last_models():
+    class Vague(Doubtful):
+        def predict(self, X, return_std=False):
+            found = super().predict(X, return_std)
+            return (found[0], found[1] * np.nan) if return_std and self.size > 30 else found
+
+        def fit(self, X, y, sample_weight=None):
+            self.size = len(X)
+            return super().fit(X, y, sample_weight)
+
+    policy = ModelPolicy(ORACLE, Vague(), exploration="optimism")
+    with pytest.warns(RuntimeWarning, match=r"Vague\.predict must return finite numbers, got nan"):
+        session, _ = played(policy, 60)
+    assert 0 < session.state.fitted <= 30
+
+
+def test_data_are_not_lost_to_an_estimator_that_overwrites_them():
+    session, rewards = played(ModelPolicy(ORACLE, Erasing(), exploration="none"), 200)
+    assert session.state.rows.min() > 0.0
+    assert rewards[100:].mean() > 0.6
+
+
 def test_predictions_that_fail_are_named():
     class Late(LeastSquares):
         def predict(self, X):
@@ -177,6 +253,7 @@ def test_predictions_that_fail_are_named():
         (lambda: ModelPolicy(ORACLE, object()), r"estimator must have fit\(X, y\)"),
         (lambda: ModelPolicy(ORACLE, LeastSquares), r"must be an instance, such as LeastSquares\(\)"),
         (lambda: ModelPolicy(ORACLE, LeastSquares(), exploration="deviation"), "return_std"),
+        (lambda: ModelPolicy(ORACLE, Locked()), r"copiable by copy\.deepcopy.*_thread\.lock"),
     ],
 )
 def test_wrong_estimators_are_refused(make, words):
@@ -189,8 +266,8 @@ def test_wrong_rounds_are_refused():
     with pytest.raises(ValueError, match=r"context must have features"):
         session.ask()
     ticket = session.ask(Context(features=np.eye(6)))
-    with pytest.raises(ValueError, match=r"outcomes must be 0 or 1 for the classifier Coin, got 0\.5"):
-        session.tell(Feedback(ticket, [0.5, 1.0]))
+    with pytest.raises(ValueError, match=r"outcomes must lie between 0 and 1 for the classifier Coin, got 2"):
+        session.policy.update(session.state, Feedback(ticket, [2.0, 1.0]), ticket)
     session.tell(Feedback(ticket, [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"must have shape \(6, 6\)"):
         session.ask(Context(features=np.eye(6, 3)))

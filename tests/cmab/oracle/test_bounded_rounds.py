@@ -11,7 +11,8 @@ from cases import ORACLES, POLICIES
 from scaled import SCALED, fits, made, seen_arms
 
 import cmab.oracle.linear as linear
-from cmab import CTS, OLSUCB, Feedback, ForcedExploration, Session
+from cmab import CTS, Feedback, ForcedExploration, Session
+from cmab.policies.escb import OLSUCB
 from cmab.running import _bars
 from oracles import Matching, TopK
 

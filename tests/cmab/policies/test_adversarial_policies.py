@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from cmab import FTPL, ArmStatistics, Context, Feedback, HybridFTRL, Session, simulate
+from cmab import FTPL, ArmStatistics, Context, Feedback, Session, simulate
+from cmab.policies.hybrid import HybridFTRL
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, ShortestPath, TopK
 

@@ -9,7 +9,8 @@ import pulp
 import pytest
 from cases import ORACLES, paths
 
-from cmab import CUCB, ESCB, OLSUCB, ArmStatistics, LinearOracle, simulate
+from cmab import CUCB, ESCB, ArmStatistics, LinearOracle, simulate
+from cmab.policies.escb import OLSUCB
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
 

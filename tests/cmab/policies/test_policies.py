@@ -8,7 +8,6 @@ from refusals import refused
 from scipy.stats import beta, kstest
 
 from cmab import (
-    BCUCB,
     CTS,
     CUCB,
     LLR,
@@ -24,6 +23,7 @@ from cmab import (
     Session,
     simulate,
 )
+from cmab.policies.bc_ucb import BCUCB
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK
 

@@ -110,3 +110,16 @@ def test_every_oracle_has_certificates():
 def test_ratios_by_hand(value, bound, ratio):
     assert proved_ratio(value, bound) == pytest.approx(ratio, nan_ok=True)
     assert SolverCertificate(np.array([0]), value, bound, True).ratio == pytest.approx(ratio, nan_ok=True)
+
+
+def test_the_optimum_of_a_limited_oracle_is_the_bound_that_it_proved():
+    """If the gap is closed, it is the optimum; a greedy answer has a bound above it."""
+    rows, means = ([[3, 2, 2, 1], [1, 1, 4, 1]], [5, 4]), BernoulliArms(MEANS)
+    optimum = SemiBandit(means, MultidimensionalKnapsack(*rows)).optimum
+    closed = MultidimensionalKnapsack(*rows, time_limit=60.0, on_limit="best")
+    assert SemiBandit(means, closed).optimum == pytest.approx(optimum, rel=1e-9)
+    greedy = MultidimensionalKnapsack(*rows, time_limit=0)
+    answer = greedy.solve_certified(means.means, 0)
+    assert SemiBandit(means, greedy).optimum == answer.bound >= optimum
+    assert not SemiBandit(means, greedy).optimum_is_exact
+    assert np.isnan(SemiBandit(means, Knapsack([3, 2, 2, 1], 5, epsilon=0.5)).optimum)

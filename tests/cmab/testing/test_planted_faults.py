@@ -63,7 +63,8 @@ def made(kind, fault):
 
 @pytest.mark.filterwarnings("default")  # some faults depend on the filters, or warn
 @pytest.mark.parametrize(("kind", "fault"), ITEMS)
-def test_each_planted_fault_is_found(kind, fault, request):
+def test_each_planted_fault_is_found(kind, fault, request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some faults write files
     if fault.make is planted_environments.TwoPerCent:  # seen in so many rounds only
         request.getfixturevalue("counted_seconds")
     found = {check.title: check for check in KINDS[kind][1](made(kind, fault))}

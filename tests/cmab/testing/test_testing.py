@@ -181,8 +181,8 @@ def test_all_faults_are_listed_at_once():
     with pytest.raises(ConformanceError) as caught:
         check_oracle(Twice(), super_arms=FAMILY)
     assert {"declaration", "input"} <= set(caught.value.faults)
+    assert str(caught.value).startswith(caught.value.faults["declaration"])
     lines = str(caught.value).splitlines()
-    assert lines[0] == caught.value.faults["declaration"]
     assert any(line.startswith("input: ") for line in lines)
     assert "declaration, input" in lines[-1]
 

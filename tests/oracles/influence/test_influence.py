@@ -118,10 +118,10 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     if not pairs:
         assert np.count_nonzero(reverse.world.rates) == 2
     else:
-        from oracles.diffusion._kernels_roots import skip_rates
+        from oracles.diffusion._tables import skip_rates
 
         world = reverse.world
-        rates, tops = skip_rates(world.offsets, world.limits, world.arms, world.chances)
+        rates, tops = skip_rates(world.offsets, world.limits, world.arms, world.chances, 1)
         reverse = dataclasses.replace(reverse, world=reverse.world._replace(rates=rates, tops=tops))
     n_sets = 200_000
     sets = SetCollection(reverse, 3)

@@ -138,6 +138,26 @@ def test_an_interrupted_search_has_an_answer():
     assert sizes[arms].sum() <= 10**6 <= bound
 
 
+@pytest.mark.parametrize("limit", [None, 0])
+@pytest.mark.parametrize("room", [1e-320, 1e-300, 1.0, 1e18, 1.7e308])
+def test_weights_and_capacities_of_every_size(room, limit):
+    """Without a warning: the weights are fractions of the capacity or many times as large."""
+    means = np.array([1.0, 2.0, 3.0, 4.0])
+    for weight in (1e-320, 1e-300, 1e-10, 1.0, 1e18, 1e300, 1.7e308):
+        row = np.array([weight, weight / 3.0, 0.0, weight])
+        options = {"time_limit": limit, "on_limit": "best"}
+        one = Knapsack(row, room, **options).solve_certified(means, RNG(0))
+        two = MultidimensionalKnapsack([row, np.ones(4)], [room, 4], **options).solve_certified(means, RNG(0))
+        agents = GeneralizedAssignment(row.reshape(2, 2), [room, room], **options)
+        assert agents.is_feasible(agents.solve(means, RNG(0)))
+        # Arms that are heavier than the capacity by more than the rounding are never chosen.
+        heavy = row > room * (1.0 + 1e-6)
+        for answer in (one, two):
+            assert not heavy[answer.super_arm].any()
+            assert answer.value >= means[row == 0.0].sum()
+            assert answer.bound >= answer.value
+
+
 test_bad_input_is_refused = refused(
     (lambda: Knapsack([1.0], np.nan), "capacity"),
     (lambda: Knapsack([-1.0], 1.0), "weights"),

@@ -1,0 +1,116 @@
+"""Tables over all arcs or nodes, computed on several threads; the tables do not depend on their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from oracles.diffusion._threads import in_parts
+
+# Sums are computed in blocks of this many nodes, so that their rounding does not depend on the threads.
+_BLOCK = 2**18
+# With fewer entries for each thread, starting threads takes longer than the work.
+_WORTH_A_THREAD = 2**16
+#: The number of neighbouring nodes that one thread indexes.
+STRIPE = 1024
+
+
+class _Writable:
+    """The memory of a read-only array as a writable one, for kernels that only read it."""
+
+    def __init__(self, array: FloatArray) -> None:
+        self._kept = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def plain(values: FloatArray) -> FloatArray:
+    """Return `values` as a contiguous writable array, without a copy if possible.
+
+    Kernels are compiled separately for read-only arrays.
+    """
+    array = np.ascontiguousarray(values, np.float64)
+    return array if array.flags.writeable or array.size == 0 else np.asarray(_Writable(array))
+
+
+def useful(threads: int, n: int) -> int:
+    """Return how many of `threads` are worth their start for `n` entries."""
+    return max(1, min(threads, n // _WORTH_A_THREAD))
+
+
+def limits_of(chances: FloatArray, arms: AnyArray, threads: int) -> AnyArray:
+    """Return the first 31 bits of the probabilities of `arms`."""
+    from oracles.diffusion._kernels_graph import write_limits
+
+    limits = np.empty(len(arms), np.uint32)
+    in_parts(useful(threads, len(arms)), 0, len(arms), lambda a, b: write_limits(chances, arms, a, b, limits))
+    return limits
+
+
+def live_chances(
+    offsets: IntArray, arms: AnyArray, chances: FloatArray, masses: FloatArray, most: float, threads: int
+) -> tuple[FloatArray, float]:
+    """Return the probability that each node has a live arc into it, and the total mass of such nodes.
+
+    Stop if the mass exceeds `most`; the remaining probabilities are then 0.
+    """
+    from oracles.diffusion._kernels_roots import write_live_chances
+
+    n, mass = len(masses), 0.0
+    gammas, blocks = np.zeros(n), -(-n // _BLOCK)
+    parallel = useful(threads, n)
+
+    def some(first: int, last: int) -> list[float]:
+        ends = [(i * _BLOCK, min(n, (i + 1) * _BLOCK)) for i in range(first, last)]
+        return [write_live_chances(offsets, arms, chances, masses, a, b, gammas) for a, b in ends]
+
+    for first in range(0, blocks, parallel):
+        last = min(blocks, first + parallel)
+        parts = in_parts(last - first, first, last, some, worth=1)
+        for part in parts:
+            mass += sum(part)
+        if mass > most:
+            break
+    return gammas, mass
+
+
+def skip_rates(
+    offsets: IntArray, limits: AnyArray, arms: AnyArray, chances: FloatArray, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return 1 / ln(1 - p) and p for each node's largest probability p; 0 if single coins are faster."""
+    from oracles.diffusion._kernels_roots import write_skip_rates
+
+    n = len(offsets) - 1
+    rates, tops = np.empty(n), np.empty(n)
+    in_parts(
+        useful(threads, n),
+        0,
+        n,
+        lambda a, b: write_skip_rates(offsets, limits, arms, chances, a, b, rates, tops),
+    )
+    return rates, tops
+
+
+def inverted(ends: IntArray, pool: AnyArray, n: int, threads: int) -> tuple[IntArray, AnyArray]:
+    """Return the sets that contain each of `n` nodes, as (offsets, sets).
+
+    Every thread reads all sets, and indexes the nodes of every so many stripes.
+    """
+    from oracles.diffusion._kernels_cover import count_stripes, fill_stripes, invert
+
+    parts = useful(threads, int(ends[-1]))
+    if parts == 1:
+        found: tuple[IntArray, AnyArray] = invert(ends, pool, n)
+        return found
+    offsets, sets = np.zeros(n + 1, np.int64), np.empty(ends[-1], np.int32)
+
+    def each(work: Any, *arrays: AnyArray) -> None:
+        in_parts(
+            parts, 0, parts, lambda a, b: [work(ends, pool, i, parts, *arrays) for i in range(a, b)], worth=1
+        )
+
+    each(count_stripes, offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    each(fill_stripes, offsets[:-1].copy(), sets)
+    return offsets, sets

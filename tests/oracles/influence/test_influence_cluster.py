@@ -1,0 +1,190 @@
+"""Influence maximisation on a Dask cluster gives the answer of one machine, bit by bit."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+from oracles import DirectedGraph, InfluenceMaximization
+from oracles.diffusion.reverse_sets import ReverseGraph
+from oracles.influence import Search, _cluster, _remote_choice, _remote_work
+from oracles.influence._choosing import choose_some
+from oracles.influence._cluster import Call, Cluster, RemoteSets
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+# What the packages of the clusters warn about is theirs.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+class Now:
+    """A client that runs each task at once, in this process."""
+
+    def submit(self, function, *arguments, **_):
+        return function(*arguments)
+
+    def gather(self, futures):
+        return futures
+
+    def scatter(self, value, **_):
+        return value
+
+    def nthreads(self):
+        return {"here": 3}
+
+
+def network(seed, n=400, m=2400):
+    rng = np.random.default_rng(seed)
+    ends = (n * rng.random((2, m)) ** 2).astype(int)
+    ends[1] = rng.permutation(n)[ends[1]]
+    ends = ends[:, ends[0] != ends[1]]
+    return DirectedGraph.from_edges(*ends, n_nodes=n)
+
+
+def chances_of(graph, kind):
+    rng = np.random.default_rng(9)
+    if kind == "wc":
+        return 1.0 / graph.in_degrees[graph.heads]
+    if kind == "mixed":
+        return np.where(rng.random(graph.n_arcs) < 0.2, 1.0, rng.random(graph.n_arcs) * 0.2)
+    return np.full(graph.n_arcs, float(kind))
+
+
+def values(answer):
+    return (answer.seeds.tolist(), answer.ratio, answer.certified, answer.spread, answer.standard_error,
+            answer.rr_sets, answer.edges_examined, answer.n_components)  # fmt: skip
+
+
+def options(case):
+    """Return a problem: graph, means, and the arguments of the oracle."""
+    kind = ["wc", "0.02", "0.1", "mixed", "0.3"][case % 5]
+    graph = network(case)
+    search = Search(sampler="sentinels" if case == 7 else "auto")
+    more = {"search": search, "epsilon": 0.15}
+    if case % 3 == 1:
+        more["candidates"] = np.arange(0, 400, 2)
+    if case % 4 == 3:
+        more["node_weights"] = np.random.default_rng(case).random(400)
+    return graph, chances_of(graph, kind), {"k": 3 + case, **more}
+
+
+def placed_here(oracle):
+    oracle._cluster = Cluster(Now())
+    return oracle
+
+
+@pytest.mark.parametrize("case", range(10))
+@pytest.mark.parametrize("candidates", [4, 4096])
+def test_tasks_in_one_process_give_the_local_answer(case, candidates, monkeypatch):
+    """With few candidates, the bounds ask for more until the answer is exact."""
+    monkeypatch.setattr(_remote_choice, "_LEAST", candidates)
+    monkeypatch.setattr(_remote_choice, "_PER_SEED", 1 if candidates == 4 else 64)
+    monkeypatch.setattr(_remote_choice, "_GROWTH", 2)
+    graph, means, arguments = options(case)
+    wanted = InfluenceMaximization(graph, **arguments).solve_certified(means, np.random.default_rng(case))
+    oracle = placed_here(InfluenceMaximization(graph, **arguments))
+    assert values(oracle.solve_certified(means, np.random.default_rng(case))) == values(wanted)
+
+
+@pytest.mark.parametrize("kind", ["wc", "0.02", "0.2"])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_choices_from_few_candidates_are_those_from_all(kind, is_last, monkeypatch):
+    """Also with many ties, which small samples have."""
+    monkeypatch.setattr(_remote_choice, "_LEAST", 8)
+    monkeypatch.setattr(_remote_choice, "_PER_SEED", 1)
+    monkeypatch.setattr(_remote_choice, "_GROWTH", 2)
+    graph = network(3)
+    means, allowed = chances_of(graph, kind), np.random.default_rng(2).random(400) < 0.8
+    reverse = ReverseGraph.of(graph, means)
+    asked = []
+    real = RemoteSets.restricted
+    monkeypatch.setattr(
+        RemoteSets, "restricted", lambda self, nodes: asked.append(len(nodes)) or real(self, nodes)
+    )
+    for n_sets in (5, 50, 700, 6000, 40_000):
+        for k in (1, 4, 11):
+            call = Call(Cluster(Now()), graph, means, {}, allowed)
+            sets, local = RemoteSets(reverse, 5, call), RemoteSets(reverse, 5, call)
+            sets.grow(n_sets // 2)
+            sets.grow(n_sets)
+            local.is_local = True
+            local.grow(n_sets)
+            wanted = choose_some(local, k, allowed, 3.0, is_last)
+            found = _remote_choice.choose_remotely(sets, k, allowed, 3.0, is_last)
+            assert (found[0].tolist(), *found[1:]) == (wanted[0].tolist(), *wanted[1:])
+            assert sets.edges_examined == local.edges_examined
+    assert min(asked) < 100
+
+
+def test_a_client_is_required():
+    with pytest.raises(ValueError, match="backend must be a synchronous client of Dask"):
+        InfluenceMaximization(network(0), 2, backend="tcp://localhost:8786")
+    assert InfluenceMaximization(network(0), 2).backend is None
+
+
+def test_copies_do_not_carry_the_client():
+    oracle = placed_here(InfluenceMaximization(network(0), 2))
+    assert pickle.loads(pickle.dumps(oracle)).backend is None
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return {
+        case: values(
+            InfluenceMaximization(graph, **arguments).solve_certified(means, np.random.default_rng(case))
+        )
+        for case, (graph, means, arguments) in ((case, options(case)) for case in range(10))
+    }
+
+
+def cluster(n_workers, **more):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, **more
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_ten_graphs_on_workers(n_workers, expected):
+    with cluster(n_workers) as workers, distributed.Client(workers) as client:
+        for case in range(10):
+            graph, means, arguments = options(case)
+            oracle = InfluenceMaximization(graph, **arguments, backend=client)
+            assert values(oracle.solve_certified(means, np.random.default_rng(case))) == expected[case]
+
+
+def slow_draw(*arguments):
+    time.sleep(0.3)
+    return _remote_work.draw_shard(*arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["killed", "all killed", "added", "slow"])
+def test_workers_come_and_go(change, expected, monkeypatch):
+    """A worker is killed during the call, or all of them, one is added, or all draw slowly."""
+    case = 0
+    graph, means, arguments = options(case)
+    happened = []
+    with cluster(2) as workers, distributed.Client(workers) as client:
+        oracle = InfluenceMaximization(graph, **arguments, backend=client)
+        real = RemoteSets.grow
+
+        def grow(self, n_sets, most_entries=None):
+            real(self, n_sets, most_entries)
+            if self.is_local or happened:
+                return
+            happened.append(n_sets)
+            if change == "added":
+                workers.scale(3)
+                client.wait_for_workers(3, timeout=60)
+            if "killed" in change:
+                for worker in list(workers.workers.values())[: 1 if change == "killed" else 2]:
+                    worker.process.process._process.kill()
+
+        monkeypatch.setattr(RemoteSets, "grow", grow)
+        if change == "slow":
+            monkeypatch.setattr(_cluster.work, "draw_shard", slow_draw)
+        assert values(oracle.solve_certified(means, np.random.default_rng(case))) == expected[case]
+        assert happened
+        # The next call on the same cluster is correct, too.
+        assert values(oracle.solve_certified(means, np.random.default_rng(case))) == expected[case]

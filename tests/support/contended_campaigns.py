@@ -1,0 +1,103 @@
+"""Processes that write to one campaign at once, and are killed at random; for tests and benchmarks.
+
+Run: python contended_campaigns.py WHERE EVENTS TOLD BATCH. The process asks and tells until the campaign has
+so many events, and writes the number of each round whose `tell` has returned to the file TOLD.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from cmab import CUCB, Campaign
+from cmab.campaigns.journal import events
+from oracles import TopK
+
+
+def learner():
+    return CUCB(TopK(20, k=2))
+
+
+def work(where, n_events, told, batch):
+    """Ask and tell until the campaign has `n_events` events; note what was acknowledged."""
+    campaign = Campaign(learner(), where)
+    name = str(os.getpid())
+    mine = campaign.signed(name)
+    with Path(told).open("ab", buffering=0) as file:
+        while campaign._records.store.n_read < n_events:
+            requests = mine.ask_many(batch) if batch > 1 else [mine.ask()]
+            reports = [{"ticket": r, "outcomes": dict.fromkeys(r, r.number % 2 / 1)} for r in requests]
+            if batch > 1:
+                mine.tell_many(reports)
+            else:
+                mine.tell(reports[0]["outcomes"], requests[0])
+            # One short write is never torn.
+            file.write("".join(f"{r.number} {name}\n" for r in requests).encode())
+
+
+def contend(where, n_events, folder, *, n_writers=8, batch=1, kills=0, restart=None, seed=0):
+    """Let processes write until there are `n_events` events; kill some of them, and call `restart` midway.
+
+    Returns the seconds that it took and the number of processes that were killed.
+    """
+    chance, told = random.Random(seed), Path(folder, "told.txt")
+    Campaign(learner(), where, rng=0).close()
+    command = [sys.executable, __file__, where, str(n_events), str(told), str(batch)]
+    start = time.perf_counter()
+    running = [subprocess.Popen(command) for _ in range(n_writers)]
+    killed, restarted = 0, False
+    watched = Campaign(learner(), where)
+    while any(process.poll() is None for process in running):
+        time.sleep(chance.uniform(0.05, 0.3))
+        assert all(process.poll() in (None, 0, -signal.SIGKILL) for process in running)
+        seen = len(watched.history()) if restart is not None and not restarted else 0
+        if restart is not None and not restarted and seen > n_events / 2:
+            restart()
+            restarted = True
+        if killed < kills and told.exists():
+            place = chance.randrange(n_writers)
+            if running[place].poll() is None:
+                running[place].kill()
+                running[place].wait()
+                killed += 1
+                running[place] = subprocess.Popen(command)
+    watched.close()
+    assert restart is None or restarted
+    return time.perf_counter() - start, killed
+
+
+def check(where, folder):
+    """Assert that no event was lost, doubled or reordered, and that each decision knew all events before it.
+
+    A learner without randomness that reads the events one by one must decide as the writers did.
+    """
+    found = events(where)
+    told = Counter(event["ticket"] for event in found if event["event"] == "tell")
+    asked = [event["ticket"] for event in found if event["event"] == "ask"]
+    assert asked == list(range(len(asked)))
+    assert set(told.values()) <= {1}
+    by = {event["ticket"]: event.get("author") for event in found if event["event"] == "tell"}
+    rows = [line.split() for line in Path(folder, "told.txt").read_text().splitlines()]
+    assert len({number for number, _ in rows}) == len(rows)
+    assert all(by[int(number)] == name for number, name in rows)
+    # Replay the decisions.
+    from cmab import Feedback, Session
+
+    session = Session(learner(), rng=0)
+    for event in found:
+        if event["event"] == "ask":
+            assert session.ask().super_arm.tolist() == event["super_arm"]
+        elif event["event"] == "tell":
+            session.tell(Feedback(event["arms"], event["outcomes"]), event["ticket"])
+    state = Campaign(learner(), where).session.state
+    assert state.counts.tolist() == session.state.counts.tolist()
+    assert state.means.tolist() == session.state.means.tolist()
+    return len(found), len({name for _, name in rows})
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
