@@ -199,7 +199,7 @@ def _check_token(context: Context) -> None:
     """Raise `Refusal` unless the request has the token of its session, which no other page can know."""
     session = context.session
     assert session is not None
-    if context.request.headers.get("authorization") is not None:
+    if context.access.is_program(context.request):
         return  # a browser adds no such header by itself
     given = context.request.headers.get("x-csrf-token") or context.form.get("csrf", "")
     if not (isinstance(given, str) and session.csrf and is_same(given, session.csrf)):
