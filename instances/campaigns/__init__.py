@@ -1,1 +1,1 @@
-"""Campaigns in folders, for people who do not program: options, names, reports, progress and commands."""
+"""Campaigns in folders, without programming: options, names, reports, progress and commands."""

@@ -1,4 +1,4 @@
-"""The command ``cmab campaign``: campaigns in a terminal, for people who do not program."""
+"""The command ``cmab campaign``: campaigns in a terminal, without programming."""
 
 from __future__ import annotations
 

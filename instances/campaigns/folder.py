@@ -117,7 +117,7 @@ class CampaignFolder:
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         campaign = self._of(author)
         call = campaign.correct if of.state == "reported" else campaign.tell
-        given = self._arguments(report)
+        given = self._arguments(of, report)
         try:
             call(ticket=report.number - 1, **given)
         except ValueError as error:
@@ -136,7 +136,9 @@ class CampaignFolder:
         """
         rounds = self.rounds()
         first = [each for each in reports if round_of(rounds, each.number).state == "waiting"]
-        self._of(author).tell_many({"ticket": each.number - 1, **self._arguments(each)} for each in first)
+        self._of(author).tell_many(
+            {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)} for each in first
+        )
         for report in reports:
             if report not in first:
                 self.tell(report, author=author)
@@ -148,7 +150,7 @@ class CampaignFolder:
         of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
-        given = self._arguments(report)
+        given = self._arguments(of, report)
         if "joined" not in given:
             return
         entries = [self.problem.names.labels.index(name) for name in of.names]
@@ -190,11 +192,17 @@ class CampaignFolder:
     def _of(self, author: str | None) -> Campaign:
         return self.campaign if author is None else self.campaign.signed(signature(author))
 
-    def _arguments(self, report: Report) -> dict[str, Any]:
+    def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
         if not self.is_network:
             return {"outcomes": report.results}
         if report.count is not None:
+            least, most = len(of.names), len(self.problem.names.labels)
+            if not (least <= report.count <= most and report.count.is_integer()):
+                raise ValueError(
+                    f"the number of people that joined must include the {least} that were asked, so it is"
+                    f" between {least} and {most}, got {report.count:g}"
+                )
             return {"reward": float(report.count)}
         given = {"unseen": report.unknown} if report.unknown else {}
         return {"joined": report.joined, **given}
@@ -266,8 +274,11 @@ def create_folder(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
     for name in files:
-        if Path(name).name != name or name.startswith("."):
-            raise ValueError(f"the file must have a plain name, got {shown(name)}")
+        if Path(name).name != name or name.startswith(".") or name in (FILE, options.events):
+            raise ValueError(
+                f"the file must have a plain name that differs from {FILE} and {options.events}, got"
+                f" {shown(name)}; rename it"
+            )
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as place:
         new = Path(place, "folder")

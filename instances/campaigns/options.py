@@ -115,8 +115,8 @@ class Options:
             real("prior_weight", self.prior_weight, 0.0, inside=True)
         if self.seed is not None:
             integer("seed", self.seed, 0)
-        is_list = isinstance(self.never, tuple) and all(isinstance(name, str) for name in self.never)
-        if not is_list:
+        never: Any = self.never
+        if not (isinstance(never, tuple) and all(isinstance(name, str) for name in never)):
             raise ValueError(f"never must be a list of names, got {shown(self.never)}")
 
     @property

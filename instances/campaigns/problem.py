@@ -136,7 +136,7 @@ def _check_never(names: Names, options: Options) -> None:
 
 
 def _read(file: Path, parse: Any) -> Any:
-    """Return what a table says, with the name of the file in its errors."""
+    """Return the contents of a table, with the name of the file in its errors."""
     data = file.read_bytes()
     try:
         return parse(decoded(data))

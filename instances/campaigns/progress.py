@@ -23,7 +23,7 @@ class ByName:
     others : float
         In a network: how many others joined in these rounds. In a list: the sum of the results of the item.
     share : float
-        `others`, with those of each round divided by the number of people who were asked in it.
+        `others`, with those of each round divided by the number of people asked in it.
     known : int
         The number of these rounds with a known number.
     """
@@ -55,7 +55,7 @@ class ByWeek:
     asked : int
         How many were asked in all.
     joined : float
-        How many joined in all, including those who were asked; or the sum of the results.
+        How many joined in all, including the people asked; or the sum of the results.
     """
 
     monday: str

@@ -29,7 +29,7 @@ class Reason:
         The name.
     mean, low, high : float
         The estimated contribution, and the ends of its 90 % interval. In a network, this is the number of
-        people, including this person, who join because this person is asked, too.
+        people, including this person, that join because this person is asked, too.
     kind : {"known", "explored"}
         Whether the name is also in the best choice by the present estimates.
     asked : int
@@ -116,7 +116,7 @@ def contributions(
 ) -> FloatArray:
     """Return the mean and the ends of the interval of the contribution of each chosen person, in rows.
 
-    The contribution is the expected number of people who join if all chosen people are asked, minus the
+    The contribution is the expected number of people that join if all chosen people are asked, minus the
     number if all but this person are asked. The interval has the uncertainty of the estimates of the ties.
     """
     n_draws = int(np.clip(_EFFORT // max(oracle.n_arms, 1), _LEAST_DRAWS, _DRAWS))

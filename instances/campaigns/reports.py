@@ -31,13 +31,13 @@ class Report:
     number : int
         The number of the round, from 1.
     joined : dict
-        In a network: the people who joined, with the step of each, or None if it is not known.
+        In a network: the joined people, with the step of each, or None if it is not known.
     unknown : list
         The people, or the items, whose result is not known.
     results : dict
         In a list: the result of each item.
     count : float, optional
-        Only the number of people who joined, including those who were asked.
+        Only the number of joined people, including the people asked.
     lines : list of int
         The lines of a table from which this report was read.
     """

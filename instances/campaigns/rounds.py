@@ -29,12 +29,12 @@ class Round:
     author : str
         The author of the last event of the round; empty if unknown.
     count : float
-        In a network, how many joined, including those who were asked; otherwise the sum of the results. It is
+        In a network, how many joined, including the people asked; otherwise the sum of the results. It is
         nan if it is unknown.
     joined : dict or None
-        If known: the people who joined without being asked, and the step of each, or None.
+        If known: the joined people without the people asked, and the step of each, or None.
     unknown : tuple
-        The people who may have joined without a report.
+        The people that may have joined without a report.
     results : dict
         The reported outcome of each item or tie, by name.
     corrected : bool
@@ -106,7 +106,7 @@ def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
 
 
 def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:
-    """Return who joined, if the report has names."""
+    """Return the joined people, if the report has names."""
     told = event.get("joined")
     if told is None:
         return None

@@ -40,7 +40,7 @@ def size_in_words(folder: CampaignFolder) -> str:
 
 
 def outcome_in_words(of: Round, *, is_network: bool) -> str:
-    """Return what came of a round."""
+    """Return the result of a round."""
     if of.state == "waiting":
         return "waiting for a report"
     if of.state == "cancelled":

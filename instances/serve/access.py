@@ -1,9 +1,10 @@
-"""Who may do what: the token in the address, or users with roles."""
+"""Access to the page: the token in the address, or users with roles."""
 
 from __future__ import annotations
 
 import math
 import secrets
+import threading
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -39,12 +40,19 @@ class Access:
         self.token = secrets.token_urlsafe(32)
         self.cookie = f"cmab-{port}"
         self.sessions = Sessions()
+        self._checking = threading.Lock()
         self._of_users, self._all = Attempts(_OF_A_USER, _SECONDS), Attempts(_IN_ALL, _SECONDS)
+
+    @staticmethod
+    def is_program(request: Request) -> bool:
+        """Return whether a request has the header with a key that programs send."""
+        return request.headers.get("authorization", "").lower().startswith("bearer ")
 
     def key_of(self, request: Request) -> str:
         """Return the key of the session of a request, from the header of a program or from the cookie."""
-        kind, _, key = request.headers.get("authorization", "").partition(" ")
-        return key.strip() if kind.lower() == "bearer" else request.cookies.get(self.cookie, "")
+        if self.is_program(request):
+            return request.headers["authorization"].partition(" ")[2].strip()
+        return request.cookies.get(self.cookie, "")
 
     def session_of(self, request: Request) -> WebSession | None:
         """Return the session of a request, or None. The role of a user is that of the file, at any time."""
@@ -52,15 +60,17 @@ class Access:
         if not key:
             return None
         if self.users is None:
-            is_owner = request.headers.get("authorization") is not None and is_same(key, self.token)
-            if is_owner:
+            if self.is_program(request) and is_same(key, self.token):
                 return WebSession(self.owner, "decide", "", 0.0, 0.0)
             return self.sessions.find(key)
         session = self.sessions.find(key)
         if session is None:
             return None
-        self.users.reread()
-        user = self.users.get(session.user)
+        try:
+            self.users.reread()
+            user = self.users.get(session.user)
+        except (OSError, ValueError):  # without a valid file, everybody is logged out
+            user = None
         if user is None:
             self.sessions.end(key)
             return None
@@ -68,11 +78,11 @@ class Access:
         return session
 
     def refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request without a session, which does not depend on what exists."""
-        if request.state.session is not None or request.url.path in STATIC:
-            return None
+        """Return the answer to a request without a session, which is the same for all addresses."""
         if request.url.path == "/" and self.users is None and "token" in request.query_params:
             return self.open_with_token(request)
+        if request.state.session is not None or request.url.path in STATIC:
+            return None
         if request.url.path in ("/login", "/api/v1/login") and self.users is not None:
             return None
         if request.url.path.startswith("/api/"):
@@ -83,8 +93,10 @@ class Access:
 
     def open_with_token(self, request: Request) -> Response:
         """Begin a session with the token of the address; the next page has an address without it."""
-        self._check(self._all, "token")
+        # The right token always opens the page, so that attempts of a stranger do not lock the owner out.
         if not is_same(request.query_params["token"], self.token):
+            if self._all.wait("token"):
+                return PlainTextResponse("Too many failed attempts. Try again later.", 429)
             self._all.fail("token")
             return PlainTextResponse(_CLOSED, 403)
         # A page that leads on, not a redirection: the browser then sends the strict cookie.
@@ -105,14 +117,19 @@ class Access:
             If the name or the password is wrong, or after too many failed attempts.
         """
         assert self.users is not None
-        self._check(self._all, "login")
-        self._check(self._of_users, name)
-        user = self.users.check(name, password)
-        if user is None:
-            self._all.fail("login")
-            self._of_users.fail(name)
-            raise Refusal(403, "The name or the password is wrong.")
-        self._of_users.succeed(name)
+        # One password at a time: a check takes 64 MB, and attempts at the same moment count as well.
+        with self._checking:
+            self._check(self._all, "login")
+            self._check(self._of_users, name)
+            try:
+                user = self.users.check(name, password)
+            except (OSError, ValueError):
+                raise Refusal(503, "Nobody can log in, because the file of users is not valid.") from None
+            if user is None:
+                self._all.fail("login")
+                self._of_users.fail(name)
+                raise Refusal(403, "The name or the password is wrong.")
+            self._of_users.succeed(name)
         return self.sessions.begin(user.name, user.role)
 
     def _check(self, attempts: Attempts, key: str) -> None:

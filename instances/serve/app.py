@@ -48,7 +48,11 @@ _PAGES: list[tuple[str, str, Role | None, Handler]] = [
     ("POST", "/c/{slug}/rounds/{number:int}/cancel", "decide", actions.cancel),
     ("POST", "/c/{slug}/rounds/{number:int}/leave-out", "decide", actions.leave_out),
 ]
-_WORDS = {404: "There is no such page.", 405: "This address does not accept this kind of request."}
+_WORDS = {
+    413: "The request is too large.",
+    404: "There is no such page.",
+    405: "This address does not accept this kind of request.",
+}
 
 
 def application(
@@ -61,7 +65,7 @@ def application(
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     hosts : collection of str
         The accepted values of the header ``Host``, such as ``"127.0.0.1:8765"``.
     most_bytes : int

@@ -38,7 +38,7 @@ class File:
 
 @dataclass
 class Context:
-    """A request with what its handler needs.
+    """A request with the objects that its handler needs.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Context:
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     templates : Environment
         The templates, which escape all text.
     form : dict
@@ -123,7 +123,7 @@ class Web:
     store : Store
         The campaigns.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     """
 
     def __init__(self, store: Store, access: Access) -> None:
@@ -199,7 +199,7 @@ def _check_token(context: Context) -> None:
     """Raise `Refusal` unless the request has the token of its session, which no other page can know."""
     session = context.session
     assert session is not None
-    if context.request.headers.get("authorization") is not None:
+    if context.access.is_program(context.request):
         return  # a browser adds no such header by itself
     given = context.request.headers.get("x-csrf-token") or context.form.get("csrf", "")
     if not (isinstance(given, str) and session.csrf and is_same(given, session.csrf)):

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -34,10 +35,6 @@ HEADERS = {
 _LONGEST_ADDRESS = 4_000
 
 
-class TooLarge(Exception):
-    """The body of a request is longer than allowed."""
-
-
 class Guard:
     """Refuse requests to other hosts, from other pages, that are too large, or without a session.
 
@@ -46,7 +43,7 @@ class Guard:
     app : callable
         The application behind the guard.
     access : Access
-        The rules of who may do what.
+        The rules of access.
     hosts : collection of str
         The values of the header ``Host`` that are accepted. Others are refused, so that a foreign name that
         resolves to this machine (DNS rebinding) reaches nothing.
@@ -83,10 +80,7 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, send_with_headers)
             return
-        try:
-            await self._app(scope, self._limited(receive), send_with_headers)
-        except TooLarge:
-            await self._too_large()(scope, receive, send_with_headers)
+        await self._app(scope, self._limited(receive), send_with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the refusal of a request, or None."""
@@ -116,7 +110,7 @@ class Guard:
         return PlainTextResponse(f"The request must have at most {self._most:,} bytes.", 413)
 
     def _limited(self, receive: Receive) -> Receive:
-        """Return a function that stops a body that is longer than allowed, whatever its headers say."""
+        """Return a function that stops a body longer than allowed, also if its headers are wrong."""
         total = 0
 
         async def limited() -> Any:
@@ -124,7 +118,7 @@ class Guard:
             message = await receive()
             total += len(message.get("body", b""))
             if total > self._most:
-                raise TooLarge
+                raise HTTPException(413)
             return message
 
         return limited

@@ -109,7 +109,7 @@ def current(context: Context) -> Response:
 
 
 def state(context: Context) -> Response:
-    """Show what has been reached and what is expected."""
+    """Show the results so far and the expected result of another round."""
     with context.store.held(context.slug) as opened:
         return context.page(
             "state.html",
@@ -169,7 +169,7 @@ def download(context: Context) -> Response:
 
 
 def printed(context: Context) -> Response:
-    """Show a page to print, for people who have no access."""
+    """Show a page to print, for people without access."""
     with context.store.held(context.slug) as opened:
         waiting = [of for of in views.rounds_in(opened) if of.state == "waiting"]
         return context.page(
@@ -183,7 +183,7 @@ def printed(context: Context) -> Response:
 
 
 def template(context: Context) -> Response:
-    """Return a table to fill in, with a line for each person who may be reported first."""
+    """Return a table to fill in, with a line for each neighbour of the people asked."""
     with context.store.held(context.slug) as opened:
         rounds = views.rounds_in(opened)
         asked = context.request.query_params.get("round", "")

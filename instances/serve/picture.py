@@ -44,7 +44,7 @@ class Picture:
 def picture_of(graph: DirectedGraph, asked: Collection[Hashable], joined: Collection[Hashable]) -> Picture:
     """Return the picture of a network, with the people that are asked and those that ever joined.
 
-    Of a large network, the people who are asked and those nearest to them are shown.
+    Of a large network, the people asked and those nearest to them are shown.
     """
     whole = _undirected(graph)
     shown = _nearest(whole, [name for name in asked if name in whole])

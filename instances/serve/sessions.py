@@ -26,9 +26,9 @@ class WebSession:
     Attributes
     ----------
     user : str
-        The name of the user, who is the author of events.
+        The name of the user, the author of events.
     role : {"read", "report", "decide"}
-        What the user may do.
+        The role of the user.
     csrf : str
         The token that each form of this session must contain.
     begun, used : float

@@ -97,7 +97,7 @@ class Users:
 
     @cached_property
     def _decoy(self) -> str:
-        """The hash of a password that nobody knows, for names that do not exist."""
+        """The hash of an unknown password, for unknown names."""
         return str(self._hasher.hash(os.urandom(32)))
 
 

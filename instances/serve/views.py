@@ -1,4 +1,4 @@
-"""What the pages show of a campaign, computed from its events."""
+"""The contents of the pages of a campaign, computed from its events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Card:
 
 
 def frame(opened: Opened) -> dict[str, Any]:
-    """Return what all pages of a campaign need."""
+    """Return the values that all pages of a campaign need."""
     folder = opened.folder
     return {
         "title": folder.options.title,
@@ -77,7 +77,7 @@ def joined_ever(rounds: list[Round]) -> set[Hashable]:
 
 
 def known_people(opened: Opened, of: Round) -> list[str]:
-    """Return the people that those who are asked can reach directly, in the order of the alphabet."""
+    """Return the direct neighbours of the people asked, in the order of the alphabet."""
     graph = opened.folder.problem.graph
     if graph is None:
         return []
@@ -128,7 +128,7 @@ def certificate_of(opened: Opened) -> tuple[str, RegretCertificate] | None:
 
 
 def next_round(opened: Opened) -> dict[str, Any]:
-    """Return what the best choice by the present estimates is expected to bring in another round."""
+    """Return the expected result of another round with the best choice by the present estimates."""
     folder = opened.folder
     beliefs, oracle = folder.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
@@ -197,10 +197,17 @@ def _details(event: dict[str, Any], is_network: bool) -> str:
         return ", ".join(map(str, event["names"]))
     reward = event.get("reward")
     if is_network and reward is not None and not math.isnan(reward):
-        return f"{counted(reward, 'person', 'people')} joined"
+        others = [str(name) for name, step in (event.get("joined") or {}).items() if step != 0]
+        return f"{counted(reward, 'person', 'people')} joined{_listed(others)}"
     if event["event"] in ("tell", "correct") and not is_network:
         return ", ".join(f"{name}: {value:g}" for name, value in (event.get("outcomes") or {}).items())
     return ""
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    """Return a colon and the first names, or nothing without names."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f": {', '.join(names[:most])}{more}" if names else ""
 
 
 def can_undo(opened: Opened) -> bool:

@@ -64,7 +64,8 @@ class Served:
         first = self.process.stdout.readline()
         if not first.startswith("The page is at "):
             self.process.kill()
-            raise AssertionError(first + self.process.stderr.read())
+            told = self.process.communicate()[1]
+            raise AssertionError(first + told)
         self.address = first.removeprefix("The page is at ").strip()
         self.base = self.address.split("?")[0].rstrip("/")
         host, port = self.base.removeprefix("http://").split(":")

@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import functools
+import getpass
 import io
 import os
 import shutil
 import subprocess
 import sys
 import warnings
+import webbrowser
 from pathlib import Path
 
 import networkx as nx
@@ -30,6 +32,9 @@ from instances.demos import _cascade_pictures, _comparison, influence, offline
 from instances.demos._demo import LEADER, YARDSTICK
 from instances.demos._told import Found, verdict
 from instances.experiments import commands as experiments
+
+uvicorn = pytest.importorskip("uvicorn", reason="cmab[serve] serves the page")
+warming = pytest.importorskip("instances.serve.warming", reason="cmab[serve] serves the page")
 
 LISTS = 1_000
 
@@ -78,6 +83,11 @@ def unplayed(monkeypatch):
     monkeypatch.setattr(_warmup, "warm_up", lambda: iter([("demo", 0.0)]))
     monkeypatch.setattr(cli, "backend", lambda *_: contextlib.nullcontext())
     monkeypatch.setattr(offline, "_SIZES", (6,))
+    # A page that ends at once, and a password without a terminal.
+    monkeypatch.setattr(warming, "warm_up", lambda: None)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    monkeypatch.setattr(webbrowser, "open", lambda *_: True)
+    monkeypatch.setattr(getpass, "getpass", lambda *_: "an odd password")
     monkeypatch.setattr(influence, "_FEW_SETS", 2**12)
     # Nothing is installed in the meantime, and looking for plug-ins takes most of the time of such a study.
     monkeypatch.setattr(_registry, "_offered", functools.cache(_registry._offered))

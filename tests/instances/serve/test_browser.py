@@ -165,7 +165,7 @@ def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path)
         if files:
             break
         time.sleep(0.1)
-    rows = list(csv.DictReader(files[0].open(encoding="utf-8-sig", newline="")))
+    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
     assert rows and set(rows[0]) == {"round", "name", "result", "step"}
     rows[0]["result"] = "yes"
     lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
@@ -174,3 +174,63 @@ def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path)
     by(browser, "#table").send_keys(str(files[0]))
     by(browser, "button.main").click()
     assert "The table was stored" in by(browser, "[role=status]").text
+
+
+def click(browser, text):
+    """Click a link or a button by its words, as a reader does."""
+    words = f"//*[(self::a or self::button) and contains(normalize-space(.), '{text}')]"
+    browser.find_element("xpath", words).click()
+
+
+def mark(browser, n):
+    """Mark the first people in the form of the report, and return their names."""
+    labels = browser.find_elements("css selector", ".ticks label")[:n]
+    for label in labels:
+        label.click()
+    return [label.text for label in labels]
+
+
+def test_a_reader_plays_four_rounds_with_one_late_and_one_corrected_report(browser, served, tmp_path):
+    """Only words that the reader sees are used: no address and no knowledge of the page."""
+    file = tmp_path / "friends.csv"
+    file.write_text(NETWORK, encoding="utf-8")
+    browser.get(served.base)
+    click(browser, "New campaign")
+    browser.find_element("xpath", "//label[text()='Title']/following::input").send_keys("Four rounds")
+    browser.find_element("xpath", "//label[text()='File of the network']/following::input").send_keys(
+        str(file)
+    )
+    click(browser, "Create the campaign")
+    for number in (1, 2, 3, 4):
+        click(browser, "Choose 2 people")
+        if number == 2:
+            continue  # its report is late
+        if number == 3:
+            browser.find_element(
+                "xpath", "//section[contains(., 'Round 3:')]//a[contains(., 'report')]"
+            ).click()
+        else:
+            click(browser, "Enter the report")
+        mark(browser, 1)
+        click(browser, "Store the report")
+        if number == 3:
+            click(browser, "Enter the report")
+            assert "Report of round 2" in by(browser, "h1").text
+            mark(browser, 1)
+            click(browser, "Store the report")
+    click(browser, "State")
+    browser.find_element("css selector", "a[aria-label='Correct the report of round 1']").click()
+    mark(browser, 2)
+    click(browser, "Store the correction")
+    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    click(browser, "Export")
+    browser.find_element("css selector", "a[aria-label='Rounds as csv']").click()
+    for _ in range(100):
+        if files := list(tmp_path.glob("*rounds.csv")):
+            break
+        time.sleep(0.1)
+    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
+    assert [row["state"] for row in rows] == ["reported"] * 4
+    assert [row["corrected"] for row in rows] == ["True", "False", "False", "False"]
+    assert [float(row["joined"]) for row in rows[1:]] == [3.0] * 3
+    assert rows[0]["joined"] == "3.0"  # the first mark was taken away, and the second set
