@@ -78,7 +78,8 @@ def _require_no_recurrence(subject: Subject) -> int:
         return 0  # almost all outcomes are equal
     # Half of the estimated distance, because the frequencies are estimated.
     times = int(np.ceil(2 * np.log(_BATCHES**2 / _LEVEL) / apart))
-    asked, seen, calls = np.repeat(arms, times), {}, 0
+    asked, calls = np.repeat(arms, times), 0
+    seen: dict[bytes, int] = {}
     rng = np.random.default_rng((18, subject.rng))
     for call in subject.timed(range(_BATCHES), 0.05):
         batch = np.asarray(subject.environment.pull(asked.copy(), rng)).tobytes()
