@@ -384,10 +384,11 @@ class Session(Generic[State]):
     def _learn(self, feedback: Feedback, told: Ticket) -> None:
         """Update the state with the observed outcomes, and keep a report with hidden outcomes."""
         cascades, prior = self._cascades, prior_of(self.policy) if feedback.is_hidden else None
+        state: Any = self.state
         if isinstance(feedback, CascadeFeedback):
             if prior is not None:
                 _ = feedback.problem  # raises an error before anything is changed
-                cascades = Cascades(prior, self.state) if cascades is None else cascades
+                cascades = Cascades(prior, state) if cascades is None else cascades
             observed = feedback.plain
         else:
             observed = feedback

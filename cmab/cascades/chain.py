@@ -157,7 +157,7 @@ class Chain:
         for number, name in enumerate(names):
             own = is_drawn & (of_arcs == number)
             arms = graph.arms[own]
-            won = np.bincount(arms, laid.coins[own], minlength=n)
+            won = np.bincount(arms, laid.coins[own].astype(np.float64), minlength=n).astype(np.float64)
             found[name] = won, np.bincount(arms, minlength=n).astype(np.float64)
         return found
 
@@ -239,8 +239,8 @@ def _united(graphs: list[Graph], nodes: AnyArray) -> Graph:
         name: np.concatenate([getattr(graph, name) for graph in graphs])
         for name in ("arms", "fixed", "status", "steps")
     }
-    ends = [
+    tails, heads = (
         np.concatenate([getattr(graph, name) + start for graph, start in zip(graphs, nodes, strict=False)])
         for name in ("tails", "heads")
-    ]
-    return graph_of(joined["arms"], *ends, joined["fixed"], joined["status"], joined["steps"])
+    )
+    return graph_of(joined["arms"], tails, heads, joined["fixed"], joined["status"], joined["steps"])

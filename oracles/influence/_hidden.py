@@ -25,10 +25,9 @@ def feedback_of_joined(
     known: Mapping[Hashable, float] | None,
 ) -> Feedback:
     """Return the feedback of people who joined, some with their steps, and of some edges."""
+    whole: Any = joined
     is_whole = isinstance(joined, Mapping) and None not in joined.values() and known is None
-    plain = Feedback([], [])
-    if is_whole:
-        plain = feedback_of_steps(oracle, seeds, joined, unseen)
+    plain = feedback_of_steps(oracle, seeds, whole, unseen) if is_whole else Feedback([], [])
     if oracle.model == "lt":
         if is_whole:
             return plain

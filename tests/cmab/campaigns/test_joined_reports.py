@@ -304,3 +304,32 @@ def test_the_history_has_the_reports_by_name(path):
         running.tell(ticket=running.ask(available=["ann"]), **report)
     rows = [row for row in running.history() if row["event"] == "tell"]
     assert [{key: row[key] for key in report} for row, report in zip(rows, reports, strict=True)] == reports
+
+
+def test_an_interrupted_chain_continues_as_if_nothing_had_happened(monkeypatch):
+    from cmab.cascades.chain import Chain
+
+    sessions = [Session(CTS(oracle()), rng=0) for _ in range(2)]
+    for number in range(12):  # the chain starts again at reports 1 to 11
+        for session in sessions:
+            ticket = session.ask()
+            told = Feedback([], []) if number % 3 else oracle().feedback_of(ticket.super_arm, joined=[])
+            session.tell(told, ticket)
+    follow = Chain.follow
+
+    def interrupted(self, *arguments, **named):
+        follow(self, *arguments, **named)
+        raise KeyboardInterrupt
+
+    for session in sessions:
+        ticket = session.ask()
+        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
+        session._cascades._next = 99
+        ticket = session.ask()
+        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
+    with monkeypatch.context() as patch:
+        patch.setattr(Chain, "follow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sessions[0].ask()
+    chosen = [[session.ask().super_arm.tolist() for _ in range(8)] for session in sessions]
+    assert chosen[0] == chosen[1]

@@ -133,8 +133,8 @@ def test_rounds_share_their_arms_and_their_priors(kind):
         for _ in range(3000):
             chain.run(1, draws)
             mean += (chain.alpha + chain.won) / (chain.alpha + chain.beta + chain.won + chain.lost) / 3000
-        # A mean of 3,000 draws with a deviation of 0.2 and an autocorrelation time of 10 has an error of 0.01;
-        # four of these are never seen.
+        # A mean of 3,000 draws with a deviation of 0.2 and an autocorrelation time of 10 has an error of
+        # 0.01. Four of these are never seen.
         assert np.abs(mean - exact).max() < 0.04
 
 
