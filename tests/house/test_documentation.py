@@ -27,7 +27,7 @@ SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MU
 SLOW = {"changing", "compare", "influence", "lists", "models", "rounds", "which-rule"}
 SLOW |= {f"your-own-{kind}" for kind in ("explorer", "oracle", "policy")}
 #: The module that a page needs beyond those of the tests.
-NEEDS = {"models": "sklearn"}
+NEEDS = {"scale": "pyarrow", "models": "sklearn"}
 ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
 
 
@@ -134,7 +134,7 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins")}
+GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins", "commands")}
 CLASSES = sorted(
     name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
 )
