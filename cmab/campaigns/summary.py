@@ -138,7 +138,8 @@ class Summary:
         for one in self.informed:
             outcomes = f"{one.outcomes:,.0f}"
             tells = f"as much as {one.worth:,.0f} of {outcomes} outcomes" if one.outcomes else "no outcomes"
-            rows.append((_KINDS[one.kind], f"{one.rounds:,} reports, {tells}"))
+            reports = "report" if one.rounds == 1 else "reports"
+            rows.append((_KINDS[one.kind], f"{one.rounds:,} {reports}, {tells}"))
         return _listed("kinds of reports", rows)
 
     def _loss(self) -> list[str]:
