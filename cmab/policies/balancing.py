@@ -152,16 +152,13 @@ class RegretBalancing(Policy[BalanceState]):
     _ends: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.policies, str)
-            or not isinstance(self.policies, Sequence)
-            or len(self.policies) < 2
-        ):
+        given: Any = self.policies
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 2:
             raise ValueError(f"policies must be two or more policies, got {shown(self.policies)}")
         keep = object.__setattr__
         keep(self, "policies", tuple(self.policies))
         for policy in self.policies:
-            WrappedPolicy(policy)  # type: ignore[abstract]
+            WrappedPolicy(policy)
         first = self.policies[0]
         keep(self, "oracle", first.oracle)
         for policy in self.policies:
@@ -181,7 +178,7 @@ class RegretBalancing(Policy[BalanceState]):
         equal = np.full(k, self.least)
         return BalanceState(learned, np.zeros(k, np.int64), np.zeros(k), equal, equal.copy())
 
-    def _check_state(self, state: BalanceState) -> None:
+    def _check_state(self, state: Any) -> None:
         if not isinstance(state, BalanceState) or len(state.learned) != len(self.policies):
             raise ValueError(f"state must have {len(self.policies)} states, got {shown(state)}")
         for policy, learned in zip(self.policies, state.learned, strict=True):

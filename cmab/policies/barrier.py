@@ -95,7 +95,8 @@ class BarrierFTRL(CompiledIndexPolicy):
     def memory(self) -> FloatArray:
         """Return losses of 0, equal marginals, squared rates of 1.44, predictions of 1/2, no observations."""
         m, k = self.oracle.n_arms, self._size
-        parts = [np.zeros(m), np.full(m, k / m), np.full(m, 1.2**2), np.full(m, 0.5), np.zeros(m), [0.0]]
+        start = np.zeros(1)
+        parts = (np.zeros(m), np.full(m, k / m), np.full(m, 1.2**2), np.full(m, 0.5), np.zeros(m), start)
         return np.concatenate(parts)
 
     @property

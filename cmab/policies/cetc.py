@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -186,7 +187,7 @@ class CETC(Policy[QueryState]):
         self._ask(state)
         return state
 
-    def _check_state(self, state: QueryState) -> None:
+    def _check_state(self, state: Any) -> None:
         if not isinstance(state, QueryState) or state.current.max(initial=-1) >= self.oracle.n_choices:
             raise ValueError(
                 f"state must be a QueryState of {self.oracle.n_choices} entries, got {shown(state)}"

@@ -214,7 +214,7 @@ class ContextualFTRL(Policy[ContextualLosses]):
         state.rounds += 1
         recent = state.recent[: min(state.rounds, self.past)]
         chances = self.marginals(state, recent)
-        ridge = self.ridge * self.norm**2 * np.eye(self.dimension)
+        ridge = self.ridge * self.norm**2 * np.eye(features.shape[1])
         for arm, loss in zip(arms, losses, strict=True):
             rows = recent[:, arm]
             matrix = rows.T @ (chances[:, arm, None] * rows) / len(rows) + ridge

@@ -102,8 +102,9 @@ class Beliefs:
         variance = np.maximum(square - mean**2, 1e-15)
         weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
         a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
-        low, high = (betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
-        return self.posteriors[0].largest * low, self.posteriors[0].largest * high
+        largest = self.posteriors[0].largest
+        low, high = (largest * betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
+        return np.asarray(low, np.float64), np.asarray(high, np.float64)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return one draw of all means."""

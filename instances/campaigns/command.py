@@ -256,7 +256,7 @@ def _copy(options: argparse.Namespace) -> Lines:
     yield f"copied {options.folder} to {options.to}"
 
 
-def _folder(options: argparse.Namespace):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _folder(options: argparse.Namespace):  # noqa: ANN202
     from instances.campaigns.folder import CampaignFolder
 
     return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)

@@ -96,18 +96,20 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     if isinstance(problem.oracle, InfluenceOracle):
         rows = contributions(problem.oracle, beliefs, chosen, rng)
     else:
-        low, high = beliefs.intervals()
-        rows = np.stack([beliefs.means[chosen], low[chosen], high[chosen]], axis=1)
+        lowest, highest = beliefs.intervals()
+        rows = np.stack([beliefs.means[chosen], lowest[chosen], highest[chosen]], axis=1)
     asked = [sum(name in each.names for each in earlier if each.state == "reported") for name in of.names]
     by_name = dict(zip(of.names, asked, strict=True))
     return [
         Reason(
             (name := problem.names.labels[at]),
-            *map(float, row),
+            mean,
+            low,
+            high,
             "known" if at in best else "explored",
             by_name[name],
         )
-        for at, row in zip(chosen, rows, strict=True)
+        for at, (mean, low, high) in zip(chosen, rows.tolist(), strict=True)
     ]
 
 

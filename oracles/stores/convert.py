@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import shutil
@@ -173,7 +174,8 @@ def _copy(reader: Source, partial: _Partial, rules: Rules, file: Path, see: See)
     kind = "<i8" if rules.relabel else None
     for block in reader.blocks(state["position"], state["rows"]):
         start = (state["position"], state["rows"])
-        kept = check_block(block, rules, lambda edge, at=start: _where(reader, file, *at, edge))
+        where = functools.partial(_where, reader, file, *start)
+        kept = check_block(block, rules, where)
         ends, chances = [kept.tails, kept.heads], kept.probabilities
         if not rules.directed:
             ends = [np.column_stack(pair).ravel() for pair in (ends, ends[::-1])]

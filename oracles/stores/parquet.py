@@ -74,7 +74,8 @@ class ParquetSource:
         return rows + edge + 1
 
     def share(self) -> float:
-        return self._done / max(1, self._table.num_row_groups)
+        groups: int = self._table.num_row_groups
+        return self._done / max(1, groups)
 
 
 def _first_missing(table: Any) -> int:

@@ -87,12 +87,12 @@ class StoredGraph(DirectedGraph):
         return number if self._names is None else int(self._names[number])
 
     @property
-    def in_degrees(self) -> IntArray:  # type: ignore[override]
+    def in_degrees(self) -> IntArray:
         """The number of arcs into each node, including parallel arcs."""
         return np.diff(self.in_arcs[0])
 
     @property
-    def out_degrees(self) -> IntArray:  # type: ignore[override]
+    def out_degrees(self) -> IntArray:
         """The number of arcs out of each node, including parallel arcs."""
         return np.diff(self.out_arcs[0])
 

@@ -48,9 +48,9 @@ class TextSource:
 
     def blocks(self, start: int, rows: int) -> Iterator[Block]:
         for data, end in self._texts(start):
-            arrays = self._parsed(data, rows)
+            tails, heads, chances = self._parsed(data, rows)
             rows += data.count(b"\n") + (not data.endswith(b"\n"))
-            yield Block(*arrays, end, rows)
+            yield Block(tails, heads, chances, end, rows)
 
     def row_of(self, start: int, rows: int, edge: int) -> int:
         data, _ = next(self._texts(start))

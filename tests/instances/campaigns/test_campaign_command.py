@@ -177,7 +177,9 @@ def test_a_copy_goes_its_own_way(spring, place):
     done("copy", place / "copy", place / "journal", "--events", "events.jsonl")
     done("copy", place / "journal", place / "back", "--events", "events.db")
     assert (place / "journal" / "events.jsonl").read_text().count("\n") == 3
-    logs = [read_journal(place / at) for at in ("copy/events.sqlite", "journal/events.jsonl", "back/events.db")]
+    logs = [
+        read_journal(place / at) for at in ("copy/events.sqlite", "journal/events.jsonl", "back/events.db")
+    ]
     assert [[(of.state, of.names) for of in log] for log in logs] == [[("told", logs[0][0].names)]] * 3
 
 
