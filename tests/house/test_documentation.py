@@ -134,7 +134,7 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins")}
+GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "commands", "plugins")}
 CLASSES = sorted(
     name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
 )
