@@ -28,6 +28,7 @@ from cmab._ask_tell import (
 )
 from cmab.arrays import FloatArray, IntArray
 from cmab.cascades.cascade import CascadeFeedback
+from cmab.cascades.estimates import Estimate, posterior
 from cmab.cascades.kept import KeptCascades, WithCascades, kept
 from cmab.cascades.told import Cascades
 from cmab.certificates.arguments import statistics_for, support_for
@@ -50,7 +51,7 @@ from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import arm_indices, integer, shown
+from cmab.validation import arm_indices, integer, real, shown
 
 
 class Session(Generic[State]):
@@ -233,6 +234,54 @@ class Session(Generic[State]):
             rng=rng,
         )
 
+    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
+        """Return the posterior of the mean of each base arm, from observed and hidden outcomes.
+
+        Parameters
+        ----------
+        level : float
+            The probability of the credible intervals, in (0, 1).
+        rng : int, numpy.random.Generator or None
+            The seed of the draws from the posterior.
+
+        Returns
+        -------
+        list of Estimate
+            For each base arm its ``name``, ``mean``, ``low`` and ``high``, in the order of the arms.
+
+        Raises
+        ------
+        ValueError
+            If the policy does not draw from Beta posteriors, or if `level` is out of its range.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from cmab import CTS, Session
+        >>> from oracles import DegreeHeuristic
+        >>> oracle = DegreeHeuristic(nx.DiGraph([("ann", "bob"), ("ann", "cy")]), k=1)
+        >>> session = Session(CTS(oracle), rng=0)
+        >>> for _ in range(8):
+        ...     ticket = session.ask()
+        ...     session.tell(oracle.feedback_of(ticket.super_arm, joined=["bob"]), ticket)
+        >>> [(name, round(mean, 2)) for name, mean, low, high in session.estimates()]
+        [(('ann', 'bob'), 0.9), (('ann', 'cy'), 0.1)]
+        """
+        level, prior = real("level", level, 0.0, 1.0, inside=True), prior_of(self.policy)
+        if prior is None:
+            raise ValueError(
+                "policy must draw from Beta posteriors on the support (0, 1) to have estimates, got"
+                f" {self.policy!r}"
+            )
+        with self._lock:
+            state: Any = self.state
+            told = Cascades(prior, state) if self._cascades is None else self._cascades
+            chain = told.chain().copy()
+        generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        names = names_of(self.policy.oracle)[1]
+        found = (part.tolist() for part in posterior(chain, level, generator))
+        return [Estimate(*row) for row in zip(names, *found, strict=True)]
+
     def ask(self, context: Context | None = None, *, available: Collection[int] | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
 
@@ -335,10 +384,11 @@ class Session(Generic[State]):
     def _learn(self, feedback: Feedback, told: Ticket) -> None:
         """Update the state with the observed outcomes, and keep a report with hidden outcomes."""
         cascades, prior = self._cascades, prior_of(self.policy) if feedback.is_hidden else None
+        state: Any = self.state
         if isinstance(feedback, CascadeFeedback):
             if prior is not None:
                 _ = feedback.problem  # raises an error before anything is changed
-                cascades = Cascades(prior, self.state) if cascades is None else cascades
+                cascades = Cascades(prior, state) if cascades is None else cascades
             observed = feedback.plain
         else:
             observed = feedback
@@ -453,7 +503,9 @@ class Session(Generic[State]):
         stats: ArmStatistics = other.state
         other.state = stats.relabelled(old, new)
         other._played = other._played.without(int(stats.counts.sum() - other.state.counts.sum()))
-        other.policy = policy
+        other.policy, prior = policy, prior_of(policy)
+        if other._cascades is not None and prior is not None:
+            other._cascades = other._cascades.with_prior(prior)
         other._set_support(other._declared)
         return other
 

@@ -31,11 +31,13 @@ class GraphOracle(Oracle):
     """An oracle whose base arms are the edges or the nodes of a graph."""
 
     _source = KeptGraph()
+    _arms_are_nodes = False
 
     def means_of(self, weight: Weight) -> FloatArray:
         """Return the means of the base arms from weights of the graph, in the order of the base arms.
 
         networkx may report the ends of an undirected edge in either order. Both orders are recognised here.
+        The weights are those that the graph has when this method is called.
 
         Parameters
         ----------
@@ -53,8 +55,8 @@ class GraphOracle(Oracle):
         Raises
         ------
         ValueError
-            If an edge has no weight, or one that is not a finite number, or if this oracle is a copy, because
-            copies from other processes do not have the graph.
+            If an edge has no weight, or one that is not a finite number, if the graph no longer has an edge,
+            or if this oracle is a copy, because copies from other processes do not have the graph.
 
         Examples
         --------
@@ -75,7 +77,7 @@ class GraphOracle(Oracle):
         if weight == "probability" and not hasattr(graph, "edges") and graph.probabilities is not None:
             return np.array(graph.probabilities)
         labels = self.arm_labels()
-        is_node = bool(len(labels)) and hasattr(graph, "edges") and labels[0] in graph
+        is_node = self._arms_are_nodes
         values = np.empty(len(labels))
         for arm, label in enumerate(labels):
             value = _weight_of(graph, label, weight, is_node)
@@ -97,7 +99,13 @@ def _weight_of(graph: Any, label: Any, weight: Weight, is_node: bool) -> Any:
             return weight.get(label)
         turned = (label[1], label[0], *label[2:])
         return None if graph.is_directed() else weight.get(turned)
-    data = _data_of(graph, label, is_node)
+    try:
+        data = _data_of(graph, label, is_node)
+    except (KeyError, StopIteration):
+        kind = "node" if is_node else "edge"
+        raise ValueError(
+            f"weight must be read from the graph of the oracle, which lost its {kind} {label!r}"
+        ) from None
     if callable(weight):
         return weight(label, data) if is_node else weight(label[0], label[1], data)
     return data.get(weight)

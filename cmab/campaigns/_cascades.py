@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,20 @@ def read_cascade(event: Event, seeds: IntArray, network: Any, choices: Names, ar
         has_all=True,
         is_old=True,
     )
+
+
+def cascade_by_name(
+    listed: dict[str, list[int]], choices: list[Hashable], arms: list[Hashable]
+) -> dict[str, Any]:
+    """Return the report of an event by name, in the form of the arguments of `Campaign.tell`."""
+    people = [choices[place] for place in listed["joined"]]
+    steps = [step if step >= 0 else None for step in listed.get("steps", [])]
+    told: dict[str, Any] = {"joined": dict(zip(people, steps, strict=True)) if steps else tuple(people)}
+    if "unseen" in listed:
+        told["unseen"] = tuple(choices[place] for place in listed["unseen"])
+    known = {arms[place]: 1 for place in listed.get("live", [])}
+    known |= {arms[place]: 0 for place in listed.get("dead", [])}
+    return told | ({"known": known} if known else {})
 
 
 def _present(numbers: IntArray) -> IntArray:

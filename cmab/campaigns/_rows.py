@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cmab.campaigns._cascades import cascade_by_name
 from cmab.campaigns._fold import Fold
 
 _PLAIN = ("author", "ticket", "reward", "pulls", "squares", "used", "expired", "digest", "shape")
@@ -22,20 +23,9 @@ def row_of(fold: Fold[Any], line: int) -> dict[str, Any]:
         if "costs" in event:
             told["costs"] = dict(zip(names, event["costs"], strict=True))
     if "cascade" in event:
-        told |= _people_of(fold, event["cascade"])
+        told |= cascade_by_name(event["cascade"], fold.choices.listed, fold.arms.listed)
     if event["event"] in ("correct", "undo"):
         told["of_line"] = event["line"]
-    return told
-
-
-def _people_of(fold: Fold[Any], cascade: dict[str, Any]) -> dict[str, Any]:
-    """Return who joined, with the step of each or None, and who may have joined without a report."""
-    names = fold.choices.listed
-    steps = cascade.get("steps", [-1] * len(cascade["joined"]))
-    joined = zip(cascade["joined"], steps, strict=True)
-    told: dict[str, Any] = {"joined": {names[place]: None if step < 0 else step for place, step in joined}}
-    if "unseen" in cascade:
-        told["unseen"] = tuple(names[place] for place in cascade["unseen"])
     return told
 
 

@@ -183,7 +183,8 @@ def _is_cascade(parts: Any) -> bool:
         return False
     if not all(map(_are_integers, parts.values())):
         return False
-    return len(parts["known"]) == 2 and len(parts.get("steps", parts["joined"])) == len(parts["joined"])
+    steps = parts["steps"] if "steps" in parts else parts["joined"]
+    return len(parts["known"]) == 2 and len(steps) == len(parts["joined"])
 
 
 _CASCADE = {"joined", "known", "steps", "unseen", "live", "dead"}

@@ -22,6 +22,7 @@ from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restrict
 from cmab.campaigns.request import Request
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
+from cmab.cascades.estimates import Estimate
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
@@ -295,7 +296,8 @@ class Campaign:
     ) -> None:
         """Report the feedback of a ticket by name and update the policy.
 
-        Leave out arms without an observed outcome.
+        Leave out arms without an observed outcome. If only `reward` is given, the round has no observed
+        outcomes. The policy does not learn from it, but the summary and the regret bound use it.
 
         Parameters
         ----------
@@ -310,7 +312,7 @@ class Campaign:
             The resources that each of these base arms used, by name: one number for each resource.
         **seen
             A report in terms of the oracle, instead of `outcomes`. For influence these are ``joined=``, and
-            ``carried=`` or ``unseen=`` (see `oracles.InfluenceOracle.feedback_of`).
+            ``carried=``, ``unseen=`` or ``known=`` (see `oracles.InfluenceOracle.feedback_of`).
 
         Raises
         ------
@@ -535,6 +537,21 @@ class Campaign:
         """
         with self._records.readable() as fold:
             return [row_of(fold, line) for line in range(1, len(fold.events) + 1)]
+
+    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
+        """Return the posterior of the mean of each base arm by name, from all reports.
+
+        Parameters
+        ----------
+        level, rng
+            As in `Session.estimates`.
+
+        Raises
+        ------
+        ValueError
+            As in `Session.estimates`.
+        """
+        return self.session.estimates(level=level, rng=rng)
 
     def regret_bound(
         self,

@@ -15,11 +15,19 @@ from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
 from cmab.cascades.cascade import CascadeFeedback
+from cmab.cascades.estimates import Informed, information, kind_of
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 
 _IN_WORDS = 10
+_KINDS = {
+    "ties": "outcomes of ties",
+    "steps": "who joined, with steps",
+    "people": "who joined",
+    "number": "only the number",
+    "nothing": "nothing seen",
+}
 
 
 class Learned(NamedTuple):
@@ -68,6 +76,10 @@ class Summary:
     certificate : RegretCertificate or None
         The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
         campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
+    informed : tuple of Informed
+        How much each kind of report has told: ``kind``, the number of ``rounds``, the number of ``outcomes``
+        in these rounds, observed and hidden, and ``worth``, the number of observed outcomes that would tell
+        as much.
 
     Examples
     --------
@@ -92,6 +104,7 @@ class Summary:
     people: tuple[Person, ...] = ()
     noun: str = "base arms"
     certificate: RegretCertificate | None = None
+    informed: tuple[Informed, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -103,6 +116,7 @@ class Summary:
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
+        lines += self._told()
         lines += self._loss()
         people = [
             (str(written(one.name)), f"asked {one.asked:,}, carried {one.carried:g} of {one.tried:,}")
@@ -115,6 +129,18 @@ class Summary:
             [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
         )
         return "\n".join(lines)
+
+    def _told(self) -> list[str]:
+        """Return a line for each kind of report, if there are other kinds than outcomes of ties."""
+        if all(one.kind == "ties" for one in self.informed):
+            return []
+        rows = []
+        for one in self.informed:
+            outcomes = f"{one.outcomes:,.0f}"
+            tells = f"as much as {one.worth:,.0f} of {outcomes} outcomes" if one.outcomes else "no outcomes"
+            reports = "report" if one.rounds == 1 else "reports"
+            rows.append((_KINDS[one.kind], f"{one.rounds:,} {reports}, {tells}"))
+        return _listed("kinds of reports", rows)
 
     def _loss(self) -> list[str]:
         """Return the sentences of the certificate that give a bound."""
@@ -157,8 +183,32 @@ def summary_of(fold: Fold[Any], delta: float | None) -> Summary:
         learned=_learned(fold.arms.own, seen),
         people=_people(fold, seen),
         noun="ties" if fold.tie_names else "base arms",
+        informed=_informed(fold, tells),
         certificate=None if delta is None or not tells else _certificate(session, delta),
     )
+
+
+def _informed(fold: Fold[Any], tells: list[Event]) -> tuple[Informed, ...]:
+    """Return how much each kind of report has told."""
+    counts: dict[str, list[float]] = {}
+    hidden, cascades = [], fold.current._cascades
+    for event in tells:
+        told = fold.feedback(event)
+        kind = "number" if "reward" in event else "nothing"
+        if len(told.arms):
+            kind = "ties"
+        if isinstance(told, CascadeFeedback):
+            kind = kind_of(told)
+            hidden.append(kind)
+        row = counts.setdefault(kind, [0, 0.0, 0.0])
+        seen = float(len(told.arms)) if told.pulls is None else float(told.pulls.sum())
+        row[:] = row[0] + 1, row[1] + seen, row[2] + seen
+    if cascades is not None:
+        found = information(cascades.chain().copy(), hidden, np.random.default_rng(0))
+        for kind, (outcomes, worth) in found.items():
+            counts[kind][1:] = counts[kind][1] + outcomes, counts[kind][2] + worth
+    order = [kind for kind in _KINDS if kind in counts]
+    return tuple(Informed(kind, int(counts[kind][0]), *counts[kind][1:]) for kind in order)
 
 
 def _certificate(session: Session[Any], delta: float) -> RegretCertificate | None:

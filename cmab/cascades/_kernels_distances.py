@@ -1,13 +1,12 @@
-"""Gibbs flips of the hidden outcomes of a cascade with steps, or with people who were not asked.
+"""Gibbs flips of the hidden outcomes of a cascade with steps.
 
 The constraint is on the distances from the seeds along live arcs: the step of a person is their distance, who
 joined has one, and who did not join has none. A flip that can change a distance is checked by a search.
 """
 
+from cmab.cascades._kernels_forest import JOINED, OUT, SEED
 from cmab.kernels import kernel
 
-#: The status of a node. All people who were asked and did not join are one node of status OUT in a round.
-SEED, JOINED, UNSEEN, OUT = range(4)
 FAR = 2**30
 #: The weight of each violation in an excursion, which leaves the constraint and has to return to it.
 _SLACK = 0.15
@@ -19,7 +18,7 @@ def measure(graph, first, last, coins, distances, queue):
     size = 0
     for v in range(first, last):
         distances[v] = FAR
-        if graph.status[v] == 0:
+        if graph.status[v] == SEED:
             distances[v] = 0
             queue[size] = v
             size += 1
@@ -77,8 +76,9 @@ def flip_distances(graph, nodes, arcs, flips, is_strict, chances, coins, distanc
         if is_free(graph, arc, coins, distances):
             coins[arc] = uniform < chances[arc]
             continue
-        on = uniform < chances[arc]
-        if is_strict and on == coins[arc]:
+        on, head = uniform < chances[arc], graph.heads[arc]
+        # A flip that is not free changes the distance of the head, whose step may be known.
+        if is_strict and (on == coins[arc] or graph.steps[head] >= 0 or graph.status[head] == OUT):
             continue
         before = coins[arc]
         coins[arc] = 1 - before

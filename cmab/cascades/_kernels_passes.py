@@ -1,15 +1,17 @@
 """One pass of the chain over reported cascades: the hidden outcomes of each round given all other rounds."""
 
 from cmab.cascades._kernels_distances import FAR, excursion, flip_distances, measure
-from cmab.cascades._kernels_forest import flip_forest, grow_forest
+from cmab.cascades._kernels_forest import flip_forest, grow_forest, is_reached
 from cmab.kernels import kernel
 
 #: Columns of the table of rounds.
 NODE, NODE_END, ARC, ARC_END, KIND = range(5)
-#: The kinds of rounds: only who joined; also steps or people who were not asked; the same with excursions.
+#: The kinds of rounds: without steps; with the steps of all people; with some steps, which needs excursions.
 FOREST, DISTANCES, WANDERING = range(3)
 #: The number of flips of an excursion, as a multiple of the number of arcs.
 _FAR_AND_BACK = 4
+#: The most arcs that the searches of one visit may look at, if every flip needs a search.
+_WORK = 20_000_000.0
 
 
 @kernel
@@ -33,23 +35,17 @@ def visit(graph, table, r, inner, chances, coins, tried, room, rng):
         grow_forest(graph, nodes[0], nodes[1], coins, parent, queue)
         for _ in range(inner):
             flip_forest(graph, arcs, chances, coins, parent, mark, queue, hung, rng)
-        tried[arcs[0] : arcs[1]] = 1
+        for arc in range(arcs[0], arcs[1]):
+            tried[arc] = is_reached(graph, graph.tails[arc], parent)
         return
+    # Steps of all people need no search. Otherwise, the number of flips is bounded, as the time is.
+    few = int(min(1.0 * size, _WORK / (size * inner + 1.0)) + 1.0)
+    flips = size if table[r, KIND] == DISTANCES else few
     for _ in range(inner):
-        flip_distances(graph, nodes, arcs, size, True, chances, coins, parent, queue, rng)
+        flip_distances(graph, nodes, arcs, flips, True, chances, coins, parent, queue, rng)
         if table[r, KIND] == WANDERING:
-            excursion(
-                graph,
-                nodes,
-                arcs,
-                1 + int(rng.random() * _FAR_AND_BACK * size),
-                chances,
-                coins,
-                kept,
-                parent,
-                queue,
-                rng,
-            )
+            away = 1 + int(rng.random() * _FAR_AND_BACK * few)
+            excursion(graph, nodes, arcs, away, chances, coins, kept, parent, queue, rng)
     measure(graph, nodes[0], nodes[1], coins, parent, queue)
     for arc in range(arcs[0], arcs[1]):
         tried[arc] = parent[graph.tails[arc]] < FAR

@@ -60,7 +60,7 @@ class Cascade:
         return bool((self.steps >= 0).any())
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, kw_only=True)
 class CascadeFeedback(Feedback):
     """The feedback of a cascade whose outcomes are partly hidden.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,12 +109,16 @@ class Chain:
         """Continue the chain after `fresh` new rounds: draw these often, and all rounds as time allows."""
         n = len(self.problems)
         if fresh:
-            self._pass(n - fresh, n, _FRESH, rng)
+            hidden = sum(len(coins) for coins in self.coins[n - fresh :])
+            self._pass(n - fresh, n, max(1, min(_FRESH, FOLLOWING // max(1, hidden))), rng)
         self.run(self.affordable(FOLLOWING, _FOLLOWED), rng)
 
     def run(self, passes: float, rng: np.random.Generator) -> None:
         """Make some passes over all rounds; a fraction of a pass visits the next rounds in turn."""
         n = len(self.problems)
+        if not self.n_hidden:
+            self._draw_priors(rng)
+            return
         for _ in range(int(passes)):
             self._pass(0, n, 1, rng)
             self._draw_priors(rng)
@@ -126,14 +131,35 @@ class Chain:
     def copy(self) -> Chain:
         """Return a copy that can be run on without a change of this chain."""
         twin = Chain.__new__(Chain)
-        self._unpack()
         twin.__dict__.update(self.__dict__)
         for name in ("won", "lost", "alpha", "beta"):
             twin.__dict__[name] = getattr(self, name).copy()
-        for name in ("coins", "_tried"):
-            twin.__dict__[name] = [part.copy() for part in getattr(self, name)]
-        twin.problems, twin._laid = self.problems.copy(), None
+        # The outcomes of a round are replaced and never written to while they are in these lists.
+        twin.problems, twin.coins, twin._tried = self.problems.copy(), self.coins.copy(), self._tried.copy()
+        twin._laid = None if self._laid is None else self._laid.copy()
         return twin
+
+    def with_means(self, means: FloatArray, weight: float) -> Chain:
+        """Return a copy with these means of the priors. With a large weight, outcomes do not change them."""
+        twin = self.copy()
+        twin.alpha, twin.beta = weight * means, weight * (1.0 - means)
+        twin.prior = BetaPrior(twin.alpha, twin.beta)
+        return twin
+
+    def tallies(
+        self, names: Sequence[str], labels: Sequence[str]
+    ) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Return how often each arm succeeded and was tried in the drawn outcomes, by label of the rounds."""
+        graph, laid, n = self._lay().graph, self._lay(), len(self.won)
+        of_arcs = np.repeat([names.index(label) for label in labels], laid.table[:, 3] - laid.table[:, 2])
+        is_drawn = (laid.tried == 1) & (graph.fixed < 0)
+        found = {}
+        for number, name in enumerate(names):
+            own = is_drawn & (of_arcs == number)
+            arms = graph.arms[own]
+            won = np.bincount(arms, laid.coins[own].astype(np.float64), minlength=n).astype(np.float64)
+            found[name] = won, np.bincount(arms, minlength=n).astype(np.float64)
+        return found
 
     def affordable(self, flips: int, most: int) -> float:
         """Return how many passes, at most `most`, make about so many flips; a fraction if they are few."""
@@ -161,6 +187,8 @@ class Chain:
     def _pass(self, first: int, last: int, inner: int, rng: np.random.Generator) -> None:
         from cmab.cascades._kernels_passes import pass_over
 
+        if first == last:
+            return
         laid = self._lay()
         counts = self.alpha, self.beta, self.won, self.lost
         drawn = laid.chances, laid.coins, laid.tried
@@ -198,14 +226,21 @@ class _Laid:
         kept = np.zeros(int(np.diff(arcs).max()), np.int8)
         self.room = (parent, mark, np.zeros(2 * widest, np.int64), hung, kept)
 
+    def copy(self) -> _Laid:
+        """Return a copy with its own outcomes and the same graph."""
+        twin = _Laid.__new__(_Laid)
+        own = {"coins": self.coins.copy(), "tried": self.tried.copy(), "chances": self.chances.copy()}
+        twin.__dict__.update(self.__dict__, **own, room=tuple(part.copy() for part in self.room))
+        return twin
+
 
 def _united(graphs: list[Graph], nodes: AnyArray) -> Graph:
     joined = {
         name: np.concatenate([getattr(graph, name) for graph in graphs])
         for name in ("arms", "fixed", "status", "steps")
     }
-    ends = [
+    tails, heads = (
         np.concatenate([getattr(graph, name) + start for graph, start in zip(graphs, nodes, strict=False)])
         for name in ("tails", "heads")
-    ]
-    return graph_of(joined["arms"], *ends, joined["fixed"], joined["status"], joined["steps"])
+    )
+    return graph_of(joined["arms"], tails, heads, joined["fixed"], joined["status"], joined["steps"])

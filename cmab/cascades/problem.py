@@ -108,7 +108,7 @@ class _Parts:
     def __init__(
         self, cascade: Cascade, network: Network, observed: IntArray, seeds: IntArray, has_steps: bool
     ) -> None:
-        from cmab.cascades._kernels_distances import JOINED, OUT, SEED, UNSEEN
+        from cmab.cascades._kernels_forest import JOINED, OUT, SEED, UNSEEN
 
         tails, heads, n = network
         self.network, self.n = network, n
@@ -150,7 +150,8 @@ class _Parts:
 
     def problem(self) -> Problem:
         """Return the hidden outcomes; raise `Unexplained` if the constraint cannot be satisfied."""
-        from cmab.cascades._kernels_distances import FAR, JOINED, OUT, UNSEEN, measure
+        from cmab.cascades._kernels_distances import FAR, measure
+        from cmab.cascades._kernels_forest import JOINED, OUT, UNSEEN
         from cmab.cascades._kernels_passes import DISTANCES, FOREST, WANDERING
 
         tails, heads, _ = self.network
@@ -182,8 +183,8 @@ class _Parts:
         is_unknown = (status[:-1] == JOINED) & (steps[:-1] < 0)
         is_open = bool(((status == UNSEEN) & (np.bincount(graph.heads, minlength=len(status)) > 0)).any())
         kind = FOREST
-        if self.has_steps or is_open:
-            kind = WANDERING if self.has_steps and (is_open or is_unknown.any()) else DISTANCES
+        if self.has_steps:
+            kind = WANDERING if is_open or is_unknown.any() else DISTANCES
         start = np.ones(len(arcs), np.int8)
         start[graph.heads == len(nodes)] = 0
         if self.has_steps:
@@ -197,7 +198,8 @@ class _Parts:
 
     def _explained(self, graph: Graph, nodes: IntArray, start: AnyArray) -> AnyArray:
         """Return outcomes with the reported steps, from a first attempt and a random search."""
-        from cmab.cascades._kernels_distances import OUT, flip_distances, measure, schedule
+        from cmab.cascades._kernels_distances import flip_distances, measure, schedule
+        from cmab.cascades._kernels_forest import OUT
 
         size, n = len(start), len(graph.status)
         levels, queue = np.empty(n, np.int64), np.empty(2 * n, np.int64)
@@ -218,7 +220,8 @@ class _Parts:
 
 def _violated(graph: Graph, distances: IntArray) -> BoolArray:
     """Return the nodes whose distance differs from their step, or that are not reached."""
-    from cmab.cascades._kernels_distances import FAR, JOINED
+    from cmab.cascades._kernels_distances import FAR
+    from cmab.cascades._kernels_forest import JOINED
 
     joined = graph.status == JOINED
     wrong: BoolArray = joined & ((distances == FAR) | ((graph.steps >= 0) & (distances != graph.steps)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ class Cascades:
         twin._chain = None if self._chain is None else self._chain.copy()
         return twin
 
+    def with_prior(self, prior: BetaPrior) -> Cascades:
+        """Return a copy with another prior, whose chain starts again."""
+        self.chain()  # so that all observed outcomes are counted
+        twin = copy(self)
+        twin.prior, twin._chain, twin._started = prior, None, len(self.reports)
+        return twin
+
     def tell(self, feedback: Feedback) -> None:
         """Add a report, with or without hidden outcomes."""
         self._since.append(feedback)
@@ -82,21 +90,28 @@ class Cascades:
 
     def chain(self) -> Chain:
         """Return the chain after all reports."""
-        if self._chain is None:
-            self._chain = Chain(self.prior, self.won, self.tried)
+        chain = self._chain
+        if chain is not None and not self._since:
+            return chain
+        # An interrupt leaves the chain as it was, because the new reports are added to a copy.
+        if chain is None:
+            chain = Chain(self.prior, self.won, self.tried)
             for report in self.reports[: self._started]:
-                self._chain.add(report.problem)
-            self._chain.settle(np.random.default_rng(self._started))
+                chain.add(report.problem)
+            chain.settle(np.random.default_rng(self._started))
+        else:
+            chain = chain.copy()
         number = len(self.reports) - sum(isinstance(one, CascadeFeedback) for one in self._since)
         for one in self._since:
-            self._observe(one)
-            self._chain.observe(one.arms, one.outcomes)
+            chain.observe(one.arms, one.outcomes)
             if isinstance(one, CascadeFeedback):
                 number += 1
-                self._chain.add(one.problem)
-                self._chain.follow(np.random.default_rng(number), fresh=1)
-        self._since = []
-        return self._chain
+                chain.add(one.problem)
+                chain.follow(np.random.default_rng(number), fresh=1)
+        done, self._since, self._chain = self._since, [], chain
+        for one in done:
+            self._observe(one)
+        return chain
 
     def drawn(self, rng: np.random.Generator) -> Chain:
         """Return a copy of the chain after some more passes."""

@@ -51,7 +51,7 @@ def _use(policy: ModelPolicy, state: ModelState) -> bool:
         _keep_last(policy, state, error)
         return False
     state.keep(np.concatenate([kept, np.arange(n, len(state.rows))]))
-    state.seeds, state.fitted, state.ends = state.next_seeds, len(kept), np.zeros(0, np.int64)
+    state.seeds, state.fitted, state.ends = state.next_seeds.copy(), len(kept), np.zeros(0, np.int64)
     state.set_models(models)
     return True
 

@@ -279,7 +279,7 @@ class ModelPolicy(Policy[ModelState]):
         values = self._drawn(model, rows, context, rng)
         if self.exploration == "gap":
             chances = self._gap_chances(state, values, context)
-            return (np.arange(len(rows)) == rng.choice(len(rows), p=chances)) * self.oracle.sign
+            return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle.sign, 0.0)
         return self._without_ties(values, rng)
 
     def _gap_chances(self, state: ModelState, values: FloatArray, context: Context | None) -> FloatArray:

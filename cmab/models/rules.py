@@ -77,9 +77,9 @@ def drawn_values(
         return estimators.predict(model, rows)
     means, deviations = estimators.predict_with_deviation(model, rows)
     if exploration == "optimism":
-        return means + factor * deviations
+        return np.asarray(means + factor * deviations)
     highest = rng.standard_normal((draws, len(means))).max(axis=0)
-    return means + factor * deviations * highest
+    return np.asarray(means + factor * deviations * highest)
 
 
 def gap_chances(values: FloatArray, n_rows: int) -> FloatArray:
@@ -104,7 +104,7 @@ def gap_chances(values: FloatArray, n_rows: int) -> FloatArray:
     concepts, ICML 1999. From memory.
     """
     n, best = len(values), int(np.argmax(values))
-    chances = 1.0 / (n + math.sqrt(n * n_rows) * (values[best] - values))
+    chances: FloatArray = 1.0 / (n + math.sqrt(n * n_rows) * (values[best] - values))
     chances[best] = 0.0
     chances[best] = max(0.0, 1.0 - float(chances.sum()))
     return chances

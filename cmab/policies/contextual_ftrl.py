@@ -66,7 +66,7 @@ class ContextualFTRL(Policy[ContextualLosses]):
     """FTRL with Shannon entropy for losses that are linear in features, with coefficients that may change.
 
     Use this policy if features of the round matter and the coefficients may change. For fixed coefficients,
-    `CombLinTS` and `C2UCB` have less regret. Without features, `BarrierFTRL` has less regret.
+    `CombLinTS` and `C2UCB` are the usual choices. Without features, use `BarrierFTRL`.
 
     The policy estimates coefficients of the cumulative loss of each arm. In each round it draws a set of k
     arms, whose marginal probabilities minimise the estimated losses for the features of the round minus

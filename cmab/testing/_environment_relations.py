@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
@@ -16,7 +16,6 @@ from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean, same_law
 
 _SEEDS = 20
-_REPLAYED = 1500
 _FEW = 600
 _PULLS = 20_000
 _LEVEL = 1e-10
@@ -275,45 +274,3 @@ def check_agreement(subject: Subject) -> Finding:
         text = "the expected reward of {} is {:.6g}, but its oracle computes {:.6g} from the true means"
         require(abs(here - there) <= _SLACK * (1 + abs(there)), "agreement", text, super_arm, here, there)
     return Finding(f"{len(subject.super_arms)} super arms")
-
-
-def check_replay(subject: Subject) -> Finding:
-    """Check that a long run with the same seed shows the same rounds again, whatever was played before."""
-    place, first = subject.environment, subject.rounds
-    for _ in range(7):  # so that an event in every n-th round falls on other rounds
-        place.play(subject.super_arms[0].copy(), np.random.default_rng(1))
-    rng, played = np.random.default_rng((11, subject.rng)), 0
-    for super_arm, rounds in zip(subject.super_arms, first, strict=True):
-        again = subject.more(super_arm, len(rounds), rng)
-        pairs, number = zip(rounds, again, strict=False), -1
-        for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
-            same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
-            text = (
-                "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
-                " seed {} of {}"
-            )
-            told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
-            require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
-            played += 1
-        if number + 1 < len(rounds):
-            break  # the time is over, and the generator is not where the next super arm began
-    return Finding(f"{played} rounds")
-
-
-def check_succession(subject: Subject) -> Finding:
-    """Check that outcomes of an arm in successive rounds are uncorrelated."""
-    tests = 0
-    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
-        shown = [dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in rounds]
-        for arm in super_arm[:10].tolist():
-            if not all(arm in each for each in shown):
-                continue
-            sample: FloatArray = np.array([each[arm] for each in shown])
-            deviations = sample - sample.mean()
-            largest = float(np.abs(deviations).max(initial=0.0))
-            if largest > 1e-12 * np.abs(sample).max(initial=1.0):
-                products = deviations[1:] * deviations[:-1]
-                what = f"products of outcomes of arm {arm} in successive rounds of {super_arm.tolist()}"
-                require_mean("succession", what, products, 0.0, largest**2)
-                tests += 1
-    return Finding(f"{tests} arms", tests * MEAN_LEVEL)

@@ -146,7 +146,10 @@ def check_rewards(subject: Subject) -> Finding:
     widest, shown = 0.0, 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         rewards = np.array([f.reward for f in rounds])
-        rewards = rewards[~np.isnan(rewards)]  # nan: the round has no reward
+        seen = rewards[~np.isnan(rewards)]  # nan: the round has no reward
+        text = "{} of {} rounds of {} have a reward; the total of a run is then nan"
+        require(len(seen) in (0, len(rewards)), "rewards", text, len(seen), len(rewards), super_arm)
+        rewards = seen
         claimed = subject.environment.expected_reward(super_arm)
         rare = _rare_reward(subject, super_arm, len(rewards))
         if len(rewards) and not np.ptp(rewards):  # the range of a constant sample is as in `mean_margin`

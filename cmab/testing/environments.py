@@ -11,6 +11,7 @@ from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _environment_succession as succession
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
@@ -46,8 +47,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     relations.check_scale,
     relations.check_laws,
     relations.check_agreement,
-    relations.check_succession,
-    relations.check_replay,
+    succession.check_succession,
+    succession.check_replay,
     rounds.check_stationarity,
     rounds.check_clock,
     rounds.check_global_randomness,

@@ -77,17 +77,17 @@ class SemiBandit(Environment):
         """
         # A copy, because numba would compile a kernel again for read-only arrays.
         worth, rng = np.array(self._worth(self.means)), np.random.default_rng(0)
-        is_whole = self.context is None or self.context.available is None
+        available = None if self.context is None else self.context.available
         if not self.oracle.is_exact:
-            if not (is_whole and self.oracle.certifies_calls):
+            if not (available is None and self.oracle.certifies_calls):
                 return float("nan")
             bound = getattr(self.oracle.solve_certified(worth, rng), "bound", np.nan)
             return float(bound) if np.isfinite(bound) else float("nan")
-        if is_whole:
+        if available is None:
             best = self.oracle.solve(worth, rng)
         else:
             try:
-                best = self.oracle.solve_within(worth, np.array(self.context.available), rng)
+                best = self.oracle.solve_within(worth, np.array(available), rng)
             except TypeError:  # the oracle cannot exclude arms
                 return float("nan")
         return self.oracle.expected_reward(best, worth)

@@ -152,6 +152,8 @@ class VertexCover(Cover, GraphOracle):
     of Discrete Mathematics 25 (1985); from memory.
     """
 
+    _arms_are_nodes = True
+
     def __init__(
         self,
         graph: nx.Graph[Any],

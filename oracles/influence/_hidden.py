@@ -25,10 +25,9 @@ def feedback_of_joined(
     known: Mapping[Hashable, float] | None,
 ) -> Feedback:
     """Return the feedback of people who joined, some with their steps, and of some edges."""
+    whole: Any = joined
     is_whole = isinstance(joined, Mapping) and None not in joined.values() and known is None
-    plain = Feedback([], [])
-    if is_whole:
-        plain = feedback_of_steps(oracle, seeds, joined, unseen)
+    plain = feedback_of_steps(oracle, seeds, whole, unseen) if is_whole else Feedback([], [])
     if oracle.model == "lt":
         if is_whole:
             return plain
@@ -44,9 +43,13 @@ def feedback_of_joined(
     feedback = CascadeFeedback(
         cascade, network, arms=plain.arms, outcomes=plain.outcomes, reward=reward, has_all=is_whole
     )
+    if is_whole and not len(cascade.unseen):
+        return feedback  # the steps were compared with the graph
     try:
         _ = feedback.problem
     except Unexplained as error:
+        if is_whole:  # the bounded search has found no explanation with people who were not asked
+            return plain
         raise _by_name(oracle, cascade, error) from None
     return feedback
 
@@ -119,8 +122,8 @@ def _by_name(oracle: Spreading, cascade: Cascade, error: Unexplained) -> ValueEr
         return ValueError(
             f"joined must be people whom the seeds can reach, got {name!r}: no path of edges leads from the"
             f" seeds to {name!r} through people who joined or who were not asked. If people on the way were"
-            f" not asked, list them in unseen. Otherwise, add the edge that reached {name!r} to the graph (a row"
-            " of its file), and make the campaign again with the new graph and accept_changes=True"
+            f" not asked, list them in unseen. Otherwise, add the edge that reached {name!r} to the graph (a"
+            " row of its file), and make the campaign again with the new graph and accept_changes=True"
         )
     step = dict(zip(cascade.joined.tolist(), cascade.steps.tolist(), strict=True)).get(error.node, _UNKNOWN)
     when = "without a step" if step < 0 else f"in step {step}"

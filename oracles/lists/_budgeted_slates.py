@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.validation import vector
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.validation import real, vector
 from oracles.packing.multidimensional import scaled_row
 from oracles.programs._mixed_integer import INTEGRAL
 
@@ -22,10 +22,10 @@ class Budget(NamedTuple):
     room: float
 
     @classmethod
-    def of(cls, costs: object, budget: object, n_items: int) -> Budget:
+    def of(cls, costs: ArrayLike, budget: Any, n_items: int) -> Budget:
         """Return the scaled budget; raise ``ValueError`` if an argument is out of its range."""
-        checked = vector("costs", costs, n_items, 0.0)  # type: ignore[arg-type]
-        return cls(*scaled_row(checked, float(vector("budget", [budget], 1, 0.0)[0])))
+        checked = vector("costs", costs, n_items, 0.0)
+        return cls(*scaled_row(checked, real("budget", budget, 0.0)))
 
     def allows(self, items: IntArray) -> bool:
         """Return whether the items cost at most the budget."""
@@ -93,7 +93,7 @@ def best_affordable(
     low[top] = 1.0
     found = milp(
         -np.ldexp(worth.ravel()[arms], _EXPONENT),
-        integrality=ones,
+        integrality=np.ones(n, np.int64),
         bounds=Bounds(np.isin(arms, required).astype(np.float64), ones),
         constraints=LinearConstraint(table, low, high),
         options={"mip_rel_gap": 0.0},

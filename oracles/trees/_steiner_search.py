@@ -144,6 +144,17 @@ class Search:
 
     def ascend(self, root: int) -> None:
         """Raise the bound by dual ascent from `root`, offer trees of its arcs, and exclude edges."""
+        slack, bound = self.raise_by_ascent(root)
+        if bound == np.inf or self.is_closed():
+            return
+        best = slack.reshape(-1, 2).min(axis=1)
+        guide = np.where(self.weights < np.inf, best + 1e-3 * self.weights, np.inf)
+        others = self.terminals[np.argsort(self.terminals != root, kind="stable")][:STARTS]
+        self.grow(guide, others)
+        self.exclude_by(slack, root, bound)
+
+    def raise_by_ascent(self, root: int) -> tuple[FloatArray, float]:
+        """Raise the bound by dual ascent from `root`; return the slacks of the arcs and the value."""
         from oracles.trees._kernels_dual_ascent import dual_ascent
 
         slack, m = np.repeat(self.weights, 2), len(self.costs)
@@ -154,13 +165,7 @@ class Search:
             n_cuts = int(starts[-1])
             self.starts, self.cuts = starts[: n_cuts + 1].copy(), cuts[: starts[n_cuts]].copy()
         self.raise_bound(bound)
-        if bound == np.inf or self.is_closed():
-            return
-        best = slack.reshape(-1, 2).min(axis=1)
-        guide = np.where(self.weights < np.inf, best + 1e-3 * self.weights, np.inf)
-        others = self.terminals[np.argsort(self.terminals != root, kind="stable")][:STARTS]
-        self.grow(guide, others)
-        self.exclude_by(slack, root, bound)
+        return slack, float(bound)
 
     def exclude_by(self, slack: FloatArray, root: int, bound: float) -> None:
         """Exclude the edges of no tree that is better, by the slacks of a dual ascent from `root`."""

@@ -26,6 +26,8 @@ def best_tree(search: Search, known: BoolArray, is_exact: bool) -> None:
     if is_exact and _steps(search) <= _FEW_STEPS:
         _by_subsets(search)
         return
+    # A bound comes first, because the local search alone may take until the limit.
+    search.raise_by_ascent(int(search.terminals[0]))
     search.grow(search.costs, search.terminals[:STARTS])
     for root in _spread_out(search.terminals)[: None if is_exact else 1]:
         if search.is_over:

@@ -1,7 +1,7 @@
 """Slates of 3 of the 10 labels of digits: ModelPolicy against linear policies and other libraries.
 
-Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_peers.py [ROUNDS] [SEEDS]. It needs scikit-learn. Lines
-of mabwiser and bayesianbandits appear if these packages can be imported.
+Run: OMP_NUM_THREADS=1 python tests/benchmarks/model_peers.py [ROUNDS] [SEEDS] [NAMES]. It needs
+scikit-learn. Lines of mabwiser and bayesianbandits appear if these packages can be imported.
 
 In each round a digit arrives (its 64 pixels are the context). The policy shows three labels, and each shown
 label has the outcome 1 if it is the class of the digit. The arms are the labels, because mabwiser and
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import Ridge
 
 from cmab import C2UCB, CombLinTS, Context, Feedback, ModelPolicy, Session
 from cmab.models import NetworkRegressor
@@ -50,8 +51,13 @@ def pairs(x: np.ndarray) -> np.ndarray:
 
 
 def same(x: np.ndarray) -> np.ndarray:
-    """Return the pixels for each label, of norm at most 1, for policies with one parameter for each label."""
-    return np.tile(np.append(x, 4.0) / 16.0, (LABELS, 1)) / 6.0
+    """Return the pixels for each label, for policies with one parameter for each label."""
+    return np.tile(np.append(x, 4.0) / 16.0, (LABELS, 1))
+
+
+def products(x: np.ndarray) -> np.ndarray:
+    """Return one row for each label: the pixels in the columns of this label, for one linear model."""
+    return np.kron(np.eye(LABELS), np.append(x, 4.0)[None] / 16.0)
 
 
 def with_mabwiser(rule: Any, seed: int) -> Learner:
@@ -101,8 +107,10 @@ def learners(seed: int) -> Iterator[tuple[str, Callable[[], Learner]]]:
         "ModelPolicy, neural-linear",
         lambda: ours(ModelPolicy(oracle, network, exploration="joint"), pairs, seed),
     )
-    yield "CombLinTS", lambda: ours(CombLinTS(oracle, dimension=65, groups=groups), same, seed)
-    yield "C2UCB", lambda: ours(C2UCB(oracle, dimension=65, groups=groups, radius=0.5), same, seed)
+    yield "ModelPolicy, ridge", lambda: ours(ModelPolicy(oracle, Ridge()), products, seed)
+    options = {"dimension": 65, "groups": groups, "norm": 8.0}
+    yield "CombLinTS", lambda: ours(CombLinTS(oracle, **options), same, seed)
+    yield "C2UCB", lambda: ours(C2UCB(oracle, radius=0.5, **options), same, seed)
     try:
         from mabwiser.mab import LearningPolicy
 
@@ -137,10 +145,13 @@ def play(learner: Learner, rounds: int, seed: int) -> tuple[float, float]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    given = [int(word) for word in sys.argv[1:]]
+    given = [int(word) for word in sys.argv[1:3]]
+    wanted = sys.argv[3] if len(sys.argv) > 3 else ""
     rounds, seeds = [*given, *(200, 3)[len(given) :]]
     print(f"{rounds} rounds, {seeds} seeds, {SIZE} of {LABELS} labels; random: {SIZE / LABELS:.2f}")
     for place, (name, _) in enumerate(list(learners(0))):
+        if not any(word in name for word in wanted.split(",")):
+            continue
         found = np.array([play(list(learners(s))[place][1](), rounds, s) for s in range(seeds)])
         error = found[:, 0].std(ddof=1) / np.sqrt(seeds)
         print(f"{name:28} {found[:, 0].mean():.3f} ({error:.3f})  {found[:, 1].mean():8.2f} ms", flush=True)

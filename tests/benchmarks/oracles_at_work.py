@@ -4,7 +4,8 @@ Run: python tests/benchmarks/oracles_at_work.py [--seconds 20] [--folder FOLDER]
 in Markdown. NAME selects rows by a part of their name. Without a folder, the instances are generated from
 seeds. With a folder of public instances (see `read` below), those are also solved. Each row runs in a process
 of its own, so the memory is that of one oracle. The peer is HiGHS by itself (its own options, the same time)
-on the same program.
+on the same program. Without a NAME, the tables of `graphs_at_work.py` and, with a folder, the tables and runs
+of `public_instances.py` follow.
 """
 
 from __future__ import annotations
@@ -245,6 +246,14 @@ def main() -> None:
         cells += [f"{f[key]:.9g}" for key in ("greedy", "value", "bound")] + [f"{f['ratio']:.6f}"]
         cells += [f"{f['peer']:.2g}", f"{f['peer value']:.9g}, {f['peer bound']:.9g}"]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    if not given.names:
+        others = [["graphs_at_work.py", "--seconds", str(given.seconds)]]
+        if given.folder is not None:
+            limits = ["--seconds", str(given.seconds), "--rounds", "1000"]
+            others.append(["public_instances.py", str(given.folder), *limits])
+        for script, *options in others:
+            print(flush=True)
+            subprocess.run([sys.executable, str(Path(__file__).with_name(script)), *options], check=True)
 
 
 if __name__ == "__main__":

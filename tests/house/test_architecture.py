@@ -34,7 +34,7 @@ FLOORS = [
     {"guards"},
     {"feedback", "smoothness", "kernels", "context"},
     {"oracle", "environment", "statistics", "ticket", "rules"},
-    {"policy", "goals", "confidence", "linear", "saving"},
+    {"policy", "goals", "confidence", "linear", "saving", "cascades"},
     {"plotting", "propensities"},
     {"explorer", "models", "results", "theory"},
     {"policies"},

@@ -27,7 +27,7 @@ SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MU
 SLOW = {"changing", "compare", "influence", "lists", "models", "rounds", "which-rule"}
 SLOW |= {f"your-own-{kind}" for kind in ("explorer", "oracle", "policy")}
 #: The module that a page needs beyond those of the tests.
-NEEDS = {"models": "sklearn"}
+NEEDS = {"scale": "pyarrow", "models": "sklearn"}
 ROWS = [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW), id=page.stem) for page in PAGES]
 
 
@@ -99,7 +99,8 @@ def test_studies_in_the_pages_are_valid():
 
 def test_commands_in_the_pages_are_commands():
     """Each line that begins with `cmab` is one that the parser takes, with options that exist."""
-    lines = [line for _, text in blocks("(?:sh|console)") for line in text.splitlines()]
+    texts = [text.replace("\\\n", " ") for _, text in blocks("(?:sh|console)")]
+    lines = [line for text in texts for line in text.splitlines()]
     commands = [
         shlex.split(line.removeprefix("$ "), comments=True)[1:]
         for line in lines
@@ -134,7 +135,7 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "commands", "plugins")}
+GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins", "commands")}
 CLASSES = sorted(
     name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
 )

@@ -231,7 +231,9 @@ VALUES = {"rewards": (0.0, 2.0), "group": [0, 1, 1], "mode": "mean"}
     [(name, present, former) for name, own in PARAMETERS.items() for present, former in own.items()],
 )
 def test_former_parameters_work(name, present, former):
-    kind, value = class_of(name, "here"), VALUES.get(former, 1.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of classes that have left the namespace
+        kind, value = class_of(name, "here"), VALUES.get(former, 1.5)
     needed = NEEDED.get(name, {"oracle": ORACLE})
     policy = kind(**needed, **{present: value})
     with pytest.warns(DeprecationWarning, match=f"{name}: write {present} in place of {former}"):

@@ -3,8 +3,7 @@
 ``python tests/mutants/generated.py oracles/matroids 20 1`` tries 20 mutants, in the order of seed 1. A fork
 for each loads the mutant in place of the file, without compilation, and runs the checks of those rows of
 `cases.py` whose short run executes the file. Mutants that survive the checks are run against the tests that
-are named after the file or its folder. Survivors are printed with their lines; `survivors.txt` has a reason
-for each known one.
+are named after the file or its folder. Survivors are printed with their lines.
 """
 
 import contextlib

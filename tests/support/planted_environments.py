@@ -57,6 +57,30 @@ class CommonPull(Links):
         return (rng.random() < self.means[arms]).astype(float)
 
 
+class FewSeeds(Links):
+    """Derives the pulls of a call from one of 256 seeds."""
+
+    def pull(self, arms, rng):
+        return super().pull(arms, np.random.default_rng(int(rng.integers(256))))
+
+
+class TakesOver(Links):
+    """Shows the outcome of the round before in a tenth of the rounds."""
+
+    last = 0.0
+
+    def shown(self, arms, outcomes, rng):
+        shown = outcomes.copy()
+        shown[0] = self.last if rng.random() < 0.1 else shown[0]
+        self.last = float(outcomes[0])
+        return Feedback(arms, shown, reward=float(shown.sum()))
+
+
+class SometimesRewarded(Links):
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, reward=np.nan if rng.random() < 0.05 else float(outcomes.sum()))
+
+
 class CommonCoin(Links):
     def play(self, super_arm, rng):
         return self.shown(super_arm, (rng.random() < self.means[super_arm]).astype(float), rng)
@@ -525,6 +549,9 @@ FAULTS = [
     Fault(SumOfSquares, "agreement"),
     Fault(EveryThousandth, "replay"),
     Fault(Walk, "succession"),
+    Fault(FewSeeds, "succession"),
+    Fault(TakesOver, "replay"),
+    Fault(SometimesRewarded, "rewards"),
     Fault(TwoPerCent, "outcomes"),
     Fault(biased, "outcomes"),
     Fault(CommonPull, "independence"),

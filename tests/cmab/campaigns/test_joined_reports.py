@@ -13,7 +13,7 @@ from oracles import DegreeHeuristic, InfluenceMaximization
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
 TIES = list(FRIENDS.edges)
-LEARNERS = (AdaptiveCTS, CTS, HierarchicalCTS)
+LEARNERS = [CTS, *(pytest.param(one, marks=pytest.mark.slow) for one in (AdaptiveCTS, HierarchicalCTS))]
 
 
 @pytest.fixture
@@ -203,3 +203,133 @@ def test_feedback_of_complete_steps_has_the_outcomes_of_ties_that_were_alone():
     assert (told.arms.tolist(), told.outcomes.tolist()) == ([0, 1, 4], [1.0, 1.0, 0.0])
     assert told.problem.n_hidden == 2
     assert told.problem.sure.tolist() == []
+
+
+def test_the_summary_says_how_much_each_kind_has_told(path):
+    running = Campaign(oracle(), path, rng=0)
+    ask = lambda: running.ask(available=["ann"])  # noqa: E731
+    running.tell({("ann", "bob"): 1.0}, ask())
+    assert "kinds of reports" not in str(running.summary(delta=None))
+    # Who told dan, bob or cy, is not known. All other outcomes are.
+    running.tell(ticket=ask(), joined=["bob", "cy", "dan"])
+    running.tell(ticket=ask(), joined={"bob": 1})
+    running.tell(ticket=ask(), reward=2)
+    running.tell({}, ask())
+    found = {one.kind: one for one in running.summary(delta=None).informed}
+    assert list(found) == ["ties", "steps", "people", "number", "nothing"]
+    assert [found[kind].rounds for kind in found] == [1, 1, 1, 1, 1]
+    assert (found["ties"].worth, found["number"].worth, found["nothing"].outcomes) == (1, 0, 0)
+    assert found["steps"].outcomes == found["steps"].worth == 3  # both ties of ann, and that of bob to dan
+    assert found["people"].outcomes == pytest.approx(5)
+    assert 3 < found["people"].worth < 5
+    assert "who joined  " in str(running.summary(delta=None))
+
+
+@pytest.mark.slow
+def test_estimates_are_those_of_the_exact_posterior(path):
+    running = Campaign(CTS(oracle()), path, rng=0)
+    running.tell(ticket=running.ask(available=["ann"]), joined=["bob", "cy", "dan"])
+    # At least one of the ties to dan succeeded: three pairs, which are equally probable under Beta(1, 1).
+    means = [mean for _, mean, _, _ in running.estimates()]
+    # 400 draws of means in [1/3, 2/3] have a standard error below 0.01; five of these are never seen.
+    assert means == pytest.approx([2 / 3, 2 / 3, 5 / 9, 5 / 9, 1 / 3], abs=0.05)
+    low, high = np.array([one[2:] for one in running.estimates(level=0.5)]).T
+    assert (low < means).all() and (means < high).all()
+    with pytest.raises(ValueError, match="must draw from Beta posteriors"):
+        Session(CUCB(oracle())).estimates()
+    with pytest.raises(ValueError, match="level must"):
+        running.estimates(level=1.0)
+
+
+def test_estimates_without_reports_are_those_of_the_prior():
+    session = Session(CTS(oracle(), prior_mean=0.2, prior_weight=5.0), rng=0)
+    assert [one.mean for one in session.estimates()] == pytest.approx([0.2] * 5)
+
+
+def test_another_policy_continues_from_the_same_reports():
+    session = Session(CTS(oracle()), rng=0)
+    session.tell(oracle().feedback_of(session.ask().super_arm, joined=[]))
+    turned = session.with_policy(CTS(oracle(), prior_mean=0.1, prior_weight=10.0))
+    chain = turned._cascades.chain()
+    assert chain.lost.sum() == session._cascades.chain().lost.sum() > 0
+    assert (chain.alpha == 1.0).all()
+    turned.ask()
+    with pytest.raises(ValueError, match="draw from Beta posteriors after reports"):
+        session.with_policy(CUCB(oracle()))
+
+
+def test_damaged_reports_in_a_session_file_are_refused(tmp_path, monkeypatch):
+    """A file with a valid checksum, in which one part of the reports is impossible."""
+    from cmab.cascades import kept as module
+
+    policy = CTS(oracle())
+    session = Session(policy, rng=0)
+    ticket = session.ask()
+    seed = policy.oracle.labels(ticket.super_arm)[0]
+    session.tell(policy.oracle.feedback_of(ticket.super_arm, joined=list(FRIENDS.successors(seed))), ticket)
+    good = module.kept(session._cascades)
+    tricks = {
+        "numbers": good.numbers + 99,
+        "steps": good.steps - 5,
+        "sizes": good.sizes * 2,
+        "clock": good.clock + 7,
+        "coins": good.coins + 2,
+        "won": good.won[:-1],
+        "counts": good.counts + 1.0,
+        "is_tried": good.is_tried[:-1] if len(good.is_tried) else np.ones(1, np.int8),
+        "is_old": good.is_old[:-1],
+    }
+    for number, (name, wrong) in enumerate(tricks.items()):
+        bad = copy(good)
+        if name == "steps" and not len(wrong):
+            continue
+        setattr(bad, name, wrong)
+        file = tmp_path / f"{number}.npz"
+        monkeypatch.setattr("cmab.session.kept", lambda _, bad=bad: bad)
+        session.save(file)
+        monkeypatch.undo()
+        if name == "coins" and not len(wrong):
+            continue
+        with pytest.raises(ValueError, match="must hold a"):
+            Session.load(file, policy)
+
+
+def test_the_history_has_the_reports_by_name(path):
+    running = Campaign(oracle(), path, rng=0)
+    reports = [
+        {"joined": ("bob", "dan"), "unseen": ("eve",)},
+        {"joined": {"bob": 1, "dan": None}, "known": {("bob", "dan"): 1, ("ann", "cy"): 0}},
+    ]
+    for report in reports:
+        running.tell(ticket=running.ask(available=["ann"]), **report)
+    rows = [row for row in running.history() if row["event"] == "tell"]
+    assert [{key: row[key] for key in report} for row, report in zip(rows, reports, strict=True)] == reports
+
+
+def test_an_interrupted_chain_continues_as_if_nothing_had_happened(monkeypatch):
+    from cmab.cascades.chain import Chain
+
+    sessions = [Session(CTS(oracle()), rng=0) for _ in range(2)]
+    for number in range(12):  # the chain starts again at reports 1 to 11
+        for session in sessions:
+            ticket = session.ask()
+            told = Feedback([], []) if number % 3 else oracle().feedback_of(ticket.super_arm, joined=[])
+            session.tell(told, ticket)
+    follow = Chain.follow
+
+    def interrupted(self, *arguments, **named):
+        follow(self, *arguments, **named)
+        raise KeyboardInterrupt
+
+    for session in sessions:
+        ticket = session.ask()
+        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
+        session._cascades._next = 99
+        ticket = session.ask()
+        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
+    with monkeypatch.context() as patch:
+        patch.setattr(Chain, "follow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sessions[0].ask()
+    chosen = [[session.ask().super_arm.tolist() for _ in range(8)] for session in sessions]
+    assert chosen[0] == chosen[1]

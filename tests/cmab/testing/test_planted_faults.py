@@ -39,6 +39,7 @@ SLOW = {
     *("RewardApart", "Untriggered", "CountsRounds", "OptimumOfAll", "Log", "Scratch", "SetOrder"),
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
+    *("TakesOver", "FewSeeds", "SometimesRewarded"),
 }
 ITEMS = [
     pytest.param(
