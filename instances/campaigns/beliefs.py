@@ -80,9 +80,8 @@ class Beliefs:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean and the mean square of each arm as shares of the largest outcome."""
         found = [posterior.moments() for posterior in self.posteriors]
-        mean: FloatArray = np.mean([mean for mean, _ in found], axis=0)
-        square: FloatArray = np.mean([square for _, square in found], axis=0)
-        return mean, square
+        both: FloatArray = np.array(found).mean(axis=0)
+        return both[0], both[1]
 
     @property
     def means(self) -> FloatArray:
