@@ -80,7 +80,7 @@ class Beliefs:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean and the mean square of each arm as shares of the largest outcome."""
         found = [posterior.moments() for posterior in self.posteriors]
-        both: FloatArray = np.array(found).mean(axis=0)
+        both: Any = np.array(found).mean(axis=0)
         return both[0], both[1]
 
     @property
