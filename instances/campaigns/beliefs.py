@@ -80,7 +80,7 @@ class Beliefs:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean and the mean square of each arm as shares of the largest outcome."""
         found = [posterior.moments() for posterior in self.posteriors]
-        both: Any = np.array(found).mean(axis=0)
+        both: FloatArray = np.array(found).mean(axis=0)
         return both[0], both[1]
 
     @property
@@ -102,8 +102,8 @@ class Beliefs:
         variance = np.maximum(square - mean**2, 1e-15)
         weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
         a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
-        low, high = (betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
-        return self.posteriors[0].largest * low, self.posteriors[0].largest * high
+        ends: list[Any] = [betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)]
+        return self.posteriors[0].largest * ends[0], self.posteriors[0].largest * ends[1]
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return one draw of all means."""
