@@ -80,8 +80,8 @@ class Beliefs:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean and the mean square of each arm as shares of the largest outcome."""
         found = [posterior.moments() for posterior in self.posteriors]
-        mean, square = (np.mean([each[at] for each in found], axis=0) for at in (0, 1))
-        return mean, square
+        both: FloatArray = np.array(found).mean(axis=0)
+        return both[0], both[1]
 
     @property
     def means(self) -> FloatArray:
@@ -102,9 +102,8 @@ class Beliefs:
         variance = np.maximum(square - mean**2, 1e-15)
         weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
         a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
-        largest = self.posteriors[0].largest
-        low, high = (largest * betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
-        return np.asarray(low, np.float64), np.asarray(high, np.float64)
+        ends: list[Any] = [betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)]
+        return self.posteriors[0].largest * ends[0], self.posteriors[0].largest * ends[1]
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return one draw of all means."""

@@ -6,7 +6,10 @@ import argparse
 import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from instances.campaigns.folder import CampaignFolder
 
 Lines = Iterator[str]
 _EXAMPLES = """examples:
@@ -256,7 +259,7 @@ def _copy(options: argparse.Namespace) -> Lines:
     yield f"copied {options.folder} to {options.to}"
 
 
-def _folder(options: argparse.Namespace):  # noqa: ANN202
+def _folder(options: argparse.Namespace) -> CampaignFolder:
     from instances.campaigns.folder import CampaignFolder
 
     return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)

@@ -19,6 +19,9 @@ _DRAWS, _LEAST_DRAWS, _EFFORT = 40, 8, 4_000_000
 _CASCADES = 100
 
 
+Kind = Literal["known", "explored"]
+
+
 @dataclass(frozen=True)
 class Reason:
     """The reason for one name of a choice.
@@ -40,7 +43,7 @@ class Reason:
     mean: float
     low: float
     high: float
-    kind: Literal["known", "explored"]
+    kind: Kind
     asked: int
 
     @property
@@ -96,21 +99,16 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     if isinstance(problem.oracle, InfluenceOracle):
         rows = contributions(problem.oracle, beliefs, chosen, rng)
     else:
-        lowest, highest = beliefs.intervals()
-        rows = np.stack([beliefs.means[chosen], lowest[chosen], highest[chosen]], axis=1)
+        low, high = beliefs.intervals()
+        rows = np.stack([beliefs.means[chosen], low[chosen], high[chosen]], axis=1)
     asked = [sum(name in each.names for each in earlier if each.state == "reported") for name in of.names]
     by_name = dict(zip(of.names, asked, strict=True))
-    return [
-        Reason(
-            (name := problem.names.labels[at]),
-            mean,
-            low,
-            high,
-            "known" if at in best else "explored",
-            by_name[name],
-        )
-        for at, (mean, low, high) in zip(chosen, rows.tolist(), strict=True)
-    ]
+    reasons = []
+    for at, (mean, low, high) in zip(chosen, rows.tolist(), strict=True):
+        name = problem.names.labels[at]
+        kind: Kind = "known" if at in best else "explored"
+        reasons.append(Reason(name, mean, low, high, kind, by_name[name]))
+    return reasons
 
 
 def contributions(

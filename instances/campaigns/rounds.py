@@ -110,5 +110,9 @@ def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | No
     told = event.get("joined")
     if told is None:
         return None
-    steps: dict[Hashable, int | None] = dict(told) if isinstance(told, dict) else dict.fromkeys(told)
-    return {name: step for name, step in steps.items() if name not in of.names}
+    return {name: step for name, step in steps_in(told).items() if name not in of.names}
+
+
+def steps_in(joined: Any) -> dict[Hashable, int | None]:
+    """Return the step of each joined person, or None, from a report with or without steps."""
+    return dict(joined) if isinstance(joined, dict) else dict.fromkeys(joined)

@@ -15,7 +15,7 @@ from instances.campaigns.beliefs import LEVEL
 from instances.campaigns.exports import WORDS, table_of
 from instances.campaigns.progress import ByName, by_name, by_week
 from instances.campaigns.reasons import Reason, reasons_of
-from instances.campaigns.rounds import Round
+from instances.campaigns.rounds import Round, steps_in
 from instances.campaigns.words import counted
 from instances.serve.picture import Picture, chart_of, picture_of
 from instances.serve.store import Opened
@@ -197,7 +197,7 @@ def _details(event: dict[str, Any], is_network: bool) -> str:
         return ", ".join(map(str, event["names"]))
     reward = event.get("reward")
     if is_network and reward is not None and not math.isnan(reward):
-        others = [str(name) for name, step in (event.get("joined") or {}).items() if step != 0]
+        others = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
         return f"{counted(reward, 'person', 'people')} joined{_listed(others)}"
     if event["event"] in ("tell", "correct") and not is_network:
         return ", ".join(f"{name}: {value:g}" for name, value in (event.get("outcomes") or {}).items())

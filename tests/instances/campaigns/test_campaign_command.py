@@ -70,6 +70,7 @@ def others(folder, number=-1):
     return sorted({b for a, b in ties if a in asked} - asked)
 
 
+@pytest.mark.slow
 def test_a_campaign_from_the_first_round_to_the_export(spring, place):
     out = done("ask", spring)
     assert out.startswith("Round 1: ask\n") and all(f"  {name}: " in out for name in chosen(spring))
@@ -93,6 +94,7 @@ def test_a_campaign_from_the_first_round_to_the_export(spring, place):
     assert len(json.loads((place / "all.json").read_text(encoding="utf-8"))["history"]) == 6
 
 
+@pytest.mark.slow
 def test_corrections_cancellations_and_undo(spring):
     done("ask", spring)
     friend = others(spring)[0]
@@ -110,6 +112,7 @@ def test_corrections_cancellations_and_undo(spring):
     assert "there is no report" in refused("undo", spring)
 
 
+@pytest.mark.slow
 def test_a_name_is_found_as_people_write_it_and_a_wrong_one_is_answered(spring):
     done("ask", spring)
     assert "did you mean 'Meyer, Zoé'" in refused("ask", spring, "--without", "Meyer, Zoe")
@@ -117,6 +120,7 @@ def test_a_name_is_found_as_people_write_it_and_a_wrong_one_is_answered(spring):
     assert "rounds that wait for a report: 1, 2" in refused("tell", spring, "--nobody")
 
 
+@pytest.mark.slow
 def test_a_table_is_stored_whole_or_not_at_all(spring, place):
     done("ask", spring)
     done("ask", spring)
@@ -133,6 +137,7 @@ def test_a_table_is_stored_whole_or_not_at_all(spring, place):
     assert [of.count for of in CampaignFolder(spring).rounds()] == [3.0, 3.0]
 
 
+@pytest.mark.slow
 def test_lists_of_items(place):
     (place / "drinks.txt").write_text("name\ntea\nmilk\njuice\n", encoding="utf-8")
     shop = place / "shop"
@@ -153,6 +158,7 @@ def test_lists_of_items(place):
     assert missing in chosen(shop)
 
 
+@pytest.mark.slow
 def test_costs_a_budget_and_names_that_are_never_chosen(place):
     (place / "costs.csv").write_text(
         "name;cost\nAnn;5\nBob;1\nCarl;1\nDora;2,5\nEmil;1\nmeyer, zoé;1\n'=1+1;1\n".replace("'=", "="),
@@ -168,6 +174,7 @@ def test_costs_a_budget_and_names_that_are_never_chosen(place):
     assert not (place / "poor").exists()
 
 
+@pytest.mark.slow
 def test_a_copy_goes_its_own_way(spring, place):
     done("ask", spring)
     done("copy", spring, place / "copy")
@@ -183,6 +190,7 @@ def test_a_copy_goes_its_own_way(spring, place):
     assert [[(of.state, of.names) for of in log] for log in logs] == [[("told", logs[0][0].names)]] * 3
 
 
+@pytest.mark.slow
 def test_formulas_in_names_are_inert_in_tables(place):
     done("new", place / "c", "--network", place / "friends.csv", "--undirected", "--k", 7)
     done("ask", place / "c")
