@@ -58,7 +58,7 @@ def attach(
     Examples
     --------
     >>> import cmab
-    >>> "CUCB" in dir(cmab), "OLSUCB" in dir(cmab), cmab.OLSUCB is cmab.policies.OLSUCB
+    >>> "CUCB" in dir(cmab), "ESCB" in dir(cmab), cmab.ESCB is cmab.policies.ESCB
     (True, False, True)
     """
     module = sys.modules[name]

@@ -38,7 +38,6 @@ from cmab import (
     Clairvoyant,
     CombLinTS,
     CombLinUCB,
-    ContextualFTRL,
     ContextualMNLTS,
     ContextualMNLUCB,
     DiscountedCUCB,
@@ -781,7 +780,7 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
 JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
-UNIFORM = {"barrierftrl", "barrierftrl_drifting", "contextual_ftrl", "hybrid", "top_rank"}
+UNIFORM = {"barrierftrl", "barrierftrl_drifting", "hybrid", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
@@ -811,7 +810,6 @@ POLICIES = [
         ),
         slow="runs",
     ),
-    PolicyCase("contextual_ftrl", lambda oracle: ContextualFTRL(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase(
         "contextual_mnl_ts",
         lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),

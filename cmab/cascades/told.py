@@ -126,7 +126,7 @@ class Cascades:
     def completed(self, policy: Any, state: ArmStatistics, chain: Chain) -> ArmStatistics:
         """Return the state of `policy` with the outcomes that the chain has drawn."""
         won, lost = self.hidden(chain)
-        completed: ArmStatistics = policy.completed(state, won, lost)
+        completed: ArmStatistics = policy._completed(state, won, lost)
         return completed
 
     def hidden(self, chain: Chain) -> tuple[FloatArray, FloatArray]:

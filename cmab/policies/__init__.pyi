@@ -15,7 +15,6 @@ from cmab.policies.bc_ucb import BCUCB as _BCUCB
 from cmab.policies.budgets import PrimalDualCUCB as PrimalDualCUCB
 from cmab.policies.cetc import CETC as CETC
 from cmab.policies.cmoss import CMOSS as CMOSS
-from cmab.policies.contextual_ftrl import ContextualFTRL as ContextualFTRL
 from cmab.policies.contextual_mnl import ContextualMNLTS as ContextualMNLTS
 from cmab.policies.contextual_mnl import ContextualMNLUCB as ContextualMNLUCB
 from cmab.policies.cucb import CUCB as CUCB

@@ -65,7 +65,7 @@ class CompiledIndexPolicy(IndexPolicy):
         """
         return None
 
-    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         """Return a state with further outcomes 1 and 0 of each arm.
 
         Parameters

@@ -102,7 +102,7 @@ class AdaptiveCTS(CompiledIndexPolicy):
     def beta_prior(self) -> BetaPrior | None:
         return grid_prior(self.support, self._reals, self.oracle.n_arms)
 
-    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed = state.with_coins(won, lost, state.memory)
         memory = completed_memory(self.beta_prior(), completed)
         n_groups, n_points = int(self._reals[2]), int(self._reals[3])

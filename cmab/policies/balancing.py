@@ -158,6 +158,8 @@ class RegretBalancing(Policy[BalanceState]):
         keep = object.__setattr__
         keep(self, "policies", tuple(self.policies))
         for policy in self.policies:
+            if not isinstance(policy, Policy):
+                raise ValueError(f"policies must be policies, got {shown(policy)}")
             WrappedPolicy(policy)
         first = self.policies[0]
         keep(self, "oracle", first.oracle)

@@ -131,7 +131,7 @@ class CETC(Policy[QueryState]):
     >>> world = IndependentCascade(stars, 0.9, k=2, feedback="none")
     >>> policy = CETC(InfluenceMaximization(stars, k=2), horizon=1000)
     >>> policy.trials
-    18
+    35
     >>> simulate(policy, world, 1000, rng=0).states[0].current
     array([0, 4])
 

@@ -116,7 +116,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     def beta_prior(self) -> BetaPrior | None:
         return grid_prior(self.support, self._reals, self.oracle.n_arms)
 
-    def completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed = state.with_coins(won, lost, state.memory)
         completed.memory[:] = completed_memory(self.beta_prior(), completed)
         return completed

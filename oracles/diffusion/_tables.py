@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
 from oracles.diffusion._threads import in_parts
 
 # Sums are computed in blocks of this many nodes, so that their rounding does not depend on the threads.
@@ -101,7 +102,7 @@ def inverted(ends: IntArray, pool: AnyArray, n: int, threads: int) -> tuple[IntA
 
     parts = useful(threads, int(ends[-1]))
     if parts == 1:
-        found: tuple[IntArray, AnyArray] = invert(ends, pool, n)
+        found: tuple[IntArray, AnyArray] = call_kernel(invert, ends, pool, n)
         return found
     offsets, sets = np.zeros(n + 1, np.int64), np.empty(ends[-1], np.int32)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.validation import integer, shown
+from cmab.validation import check_flag, integer, shown
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.stores.layout import check_hashes, mapped, read_header
 
@@ -57,6 +57,7 @@ class StoredGraph(DirectedGraph):
     def __init__(self, path: str | os.PathLike[str], *, check: bool = False) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ValueError(f"path must be the folder of a graph store, got {shown(path)}")
+        check_flag("check", check)
         self.path = Path(path).resolve()
         header = read_header(self.path)
         if check:
@@ -117,9 +118,13 @@ def open_graph(path: str | os.PathLike[str], *, check: bool = False) -> StoredGr
 
     Examples
     --------
-    >>> from oracles.stores import open_graph
-    >>> open_graph("missing")
-    Traceback (most recent call last):
-    ValueError: path must be a graph store (a folder with store.json), got ...missing; make ...
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from oracles.stores import convert_graph, open_graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "graph.txt"
+    ...     _ = file.write_text("0 1" + chr(10))
+    ...     open_graph(convert_graph(file, Path(folder) / "graph"))
+    StoredGraph(n_nodes=2, n_arcs=1)
     """
     return StoredGraph(path, check=check)

@@ -194,7 +194,7 @@ EFFECTS = {
 CONDITIONS = {
     "reads_variable": (lambda: os.environ.get("PLANTED_MODE") == "1", "surroundings"),
     "tests_variable": (lambda: "PLANTED_MODE" in os.environ, "surroundings"),
-    "reads_folder": (lambda: str(Path.cwd()).startswith(tempfile.gettempdir()), "surroundings"),
+    "reads_folder": (lambda: "pytest-of" in str(Path.cwd()), "surroundings"),
     "reads_error_state": (quiet_invalid, "surroundings"),
     "reads_print_options": (lambda: str(np.array([0.123456])) != "[0.123456]", "surroundings"),
     "reads_arguments": (lambda: "--fast" in sys.argv, "surroundings"),

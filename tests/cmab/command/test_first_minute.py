@@ -112,7 +112,7 @@ test_names_of_others_are_asked_back = refused(
     (lambda: compare({"a": CUCB(TOP)}, PLAIN, rounds=9), "did you mean 'horizon'"),
     (lambda: compare(policies={"a": CUCB(TOP)}, environment=PLAIN), "did you mean 'learners'"),
     (lambda: Session(CUCB(TOP), seed=0), r"Session has no argument 'seed' \(did you mean 'rng'\?\)"),
-    (lambda: Campaign(CUCB(TOP), file="campaign"), "did you mean 'path'"),
+    (lambda: Campaign(CUCB(TOP), file="campaign"), "did you mean 'where'"),
     error=TypeError,
 )
 
