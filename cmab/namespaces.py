@@ -58,7 +58,7 @@ def attach(
     Examples
     --------
     >>> import cmab
-    >>> "CUCB" in dir(cmab), "ESCB" in dir(cmab), cmab.ESCB is cmab.policies.ESCB
+    >>> "CUCB" in dir(cmab), "LLR" in dir(cmab), cmab.LLR is cmab.policies.LLR
     (True, False, True)
     """
     module = sys.modules[name]

@@ -108,7 +108,7 @@ def counted(running, told):
     for person in summary.people:
         own = [outcome for tie in TIES if tie[0] == person.name for outcome in seen[tie]]
         assert (person.tried, person.carried) == (len(own), pytest.approx(sum(own)))
-    log = read_journal(path)
+    log = read_journal(running._records.store.where)
     assert sum(person.asked for person in summary.people) == 2 * len(told)
     rows = [row for row in log.rows() if row["outcome"] is not None]
     assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
