@@ -51,6 +51,8 @@ class QueryState:
         Number of these rewards.
     rounds : int
         Number of rounds with feedback.
+    n_choices : int
+        Number of entries among which the algorithm chooses.
 
     Examples
     --------
@@ -70,13 +72,16 @@ class QueryState:
     total: float = 0.0
     told: int = 0
     rounds: int = 0
+    n_choices: int = 0
 
-    def check(self, fresh: QueryState) -> None:  # noqa: ARG002
+    def check(self, fresh: QueryState) -> None:
         """Raise ``ValueError`` if no feedback leads to this state."""
+        if self.n_choices != fresh.n_choices:
+            raise ValueError(f"n_choices must be {fresh.n_choices}, got {self.n_choices}")
         for name in ("rounds", "told"):
             count(name, getattr(self, name))
         for query in (*self.queries, self.current):
-            arm_indices("queries", query, 2**53)
+            arm_indices("queries", query, self.n_choices)
         check_vector("values", np.array(self.values, dtype=float), len(self.queries))
         if self.told > self.rounds or not math.isfinite(self.total) or (self.has_ended and self.told):
             raise ValueError(f"told must be at most rounds, and 0 after the last query, got {self.told}")
@@ -183,12 +188,12 @@ class CETC(Policy[QueryState]):
 
     def initial_state(self) -> QueryState:
         """Return the state with the first query of the algorithm."""
-        state = QueryState()
+        state = QueryState(n_choices=self.oracle.n_choices)
         self._ask(state)
         return state
 
     def _check_state(self, state: Any) -> None:
-        if not isinstance(state, QueryState) or state.current.max(initial=-1) >= self.oracle.n_choices:
+        if not isinstance(state, QueryState) or state.n_choices != self.oracle.n_choices:
             raise ValueError(
                 f"state must be a QueryState of {self.oracle.n_choices} entries, got {shown(state)}"
             )

@@ -66,7 +66,8 @@ def made(kind, fault):
 @pytest.mark.parametrize(("kind", "fault"), ITEMS)
 def test_each_planted_fault_is_found(kind, fault, request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some faults write files
-    if fault.make is planted_environments.TwoPerCent:  # seen in so many rounds only
+    # These are seen in so many rounds only.
+    if fault.make in (planted_environments.TwoPerCent, planted_oracles.OnceIn5000):
         request.getfixturevalue("counted_seconds")
     found = {check.title: check for check in KINDS[kind][1](made(kind, fault))}
     with pytest.raises(AssertionError, match=f"^({fault.check}|sense): "):
