@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from time import perf_counter, process_time
 
@@ -31,6 +32,10 @@ def require_same(first: AnyArray, second: AnyArray, fault: str, what: str, *valu
         raise AssertionError(f"{fault}: {what.format(*values)} gave {second} instead of {first}")
 
 
+#: The last reading of the delay of each thread.
+_LAST = threading.local()
+
+
 class Stopwatch:
     """Seconds of work since this object was made.
 
@@ -38,7 +43,8 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
-        self._work, self._clock, self._delay = process_time(), perf_counter(), _delay()
+        self._work, self._clock = process_time(), perf_counter()
+        self._delay = _recent_delay(self._clock)
         self._lost, self._read = 0.0, self._clock
 
     def seconds(self) -> float:
@@ -52,6 +58,13 @@ class Stopwatch:
         if now - self._clock > 4 * work and now - self._read > _INTERVAL:
             self._lost, self._read = _delay() - self._delay, now
         return max(work, (now - self._clock - self._lost) / 4)
+
+
+def _recent_delay(now: float) -> float:
+    """Return the delay of this thread at most `_INTERVAL` before `now`, because reading it takes long."""
+    if now - getattr(_LAST, "read", -np.inf) >= _INTERVAL:
+        _LAST.read, _LAST.delay = now, _delay()
+    return float(_LAST.delay)
 
 
 def _delay() -> float:
