@@ -484,6 +484,16 @@ class AnyThatFits(Best):
         return np.array([*include, *free[:missing]]) if 0 <= missing <= len(free) else None
 
 
+class SmallBonus(Best):
+    """Includes arms by a bonus, which is too small for means that differ by more."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        worth = means.copy()
+        worth[include] += 10.0
+        free = [arm for arm in best(worth, N) if arm not in exclude]
+        return np.array(free[:K]) if len(free) >= K >= len(include) else None
+
+
 class IgnoresAvailable(Best):
     def solve_within(self, means, available, rng):
         return best(means)
@@ -660,6 +670,7 @@ FAULTS = [
     Fault(IgnoresConstraints, "constraints"),
     Fault(GivesUp, "constraints"),
     Fault(AnyThatFits, "constraints"),
+    Fault(SmallBonus, "constraints"),
     Fault(IgnoresAvailable, "availability"),
     Fault(IgnoresSquares, "root"),
     Fault(WrongKernel, "compiled"),
