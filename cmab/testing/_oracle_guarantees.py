@@ -19,7 +19,6 @@ from cmab.testing._statistics import binomial_tail, refused_rate, seen_rate
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
-_FORCED = "for include={}, exclude={} and means {}"
 
 
 def check_guarantee(subject: Subject) -> Finding:
@@ -237,90 +236,6 @@ def _neighbours(
     for position in range(min(len(answer), 5)):
         yield np.sort(np.delete(answer, position))
     yield np.sort(rng.choice(oracle.n_choices, len(answer), replace=False))
-
-
-def check_scale(subject: Subject) -> Finding | None:
-    """Check that a LinearOracle solves or rejects very small and large means, as indices exceed the range."""
-    oracle = subject.oracle
-    if not oracle.is_linear or oracle.beta < 1 or np.isnan(oracle.alpha):
-        return None
-    factors = _factors(subject)
-    for factor in factors:
-        for means in subject.timed(subject.problems, 0.05):
-            scaled = factor * means
-            try:
-                answer = subject.solve(scaled)
-            except ValueError:  # the oracle rejects such means
-                if factor < 1:
-                    raise
-                break
-            value = oracle.expected_reward(answer, scaled)
-            best = factor * float(_best(oracle, subject.worths(means)))
-            slack = TOLERANCE * max(abs(value), factor)
-            limit = oracle.alpha * best
-            good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
-            text = "for means {} ({:g} times means in the range) the answer {} has reward {:.6g}, but another"
-            advice = (
-                " super arm {:.6g}; the answer misses alpha={:.6g}; solve such problems or raise ValueError"
-            )
-            told = (scaled, factor, answer, value, best, oracle.alpha)
-            require(good, "scale", text + advice, *told)
-    return Finding(f"factors {', '.join(f'{factor:g}' for factor in factors)}" if factors else "")
-
-
-def _factors(subject: Subject) -> list[float]:
-    """Return the factors by which a LinearOracle with the range of the subject must accept scaled means."""
-    return [1e-6] * (subject.low <= 0 <= subject.high) + [1e3, 1e6] * (subject.low >= 0)
-
-
-def check_constraints(subject: Subject) -> Finding | None:
-    """Check that `solve_constrained` finds the best super arm with some arms included and some excluded."""
-    if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
-        return None
-    oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
-    family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
-    # A penalty or bonus instead of a constraint is too small for some means, and too large for others.
-    scaled, tried = _factors(subject), 0
-    for factor in (1.0, *scaled):
-        for means in subject.timed(subject.problems, 0.1 if factor == 1.0 else 0.03):
-            sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
-            try:
-                _check_forced(oracle, family, factor * means, sides, factor)
-            except TypeError:  # the oracle cannot include arms
-                continue
-            except ValueError:  # the oracle rejects such means
-                if factor == 1.0:
-                    raise
-                break
-            tried += 1
-    return Finding(f"{tried} problems with the factors 1, {', '.join(f'{factor:g}' for factor in scaled)}")
-
-
-def _check_forced(
-    oracle: LinearOracle,
-    family: list[tuple[frozenset[int], IntArray]],
-    means: FloatArray,
-    sides: IntArray,
-    factor: float,
-) -> None:
-    """Check one answer: arms with a side of 1 are included, and those with a side of 2 excluded."""
-    include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
-    left = {key: arm for key, arm in family if key.issuperset(include) and key.isdisjoint(exclude)}
-    told = (include, exclude, means)
-    answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
-    text = "solve_constrained returned {}, but {} super arms remain " + _FORCED
-    require((answer is None) == (not left), "constraints", text, answer, len(left), *told)
-    if answer is None:
-        return
-    answer = np.asarray(answer)
-    text = "the answer {} is not one of the remaining super arms " + _FORCED
-    require(frozenset(answer.tolist()) in left, "constraints", text, answer, *told)
-    values = [oracle.expected_reward(arm, means) for arm in left.values()]
-    best = max(values) if oracle.sense == "max" else min(values)
-    value = oracle.expected_reward(answer, means)
-    good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (factor + abs(best))
-    text = "the answer {} has reward {:.6g}, but the optimum is {:.6g} " + _FORCED
-    require(good, "constraints", text, answer, value, best, *told)
 
 
 def check_root(subject: Subject) -> Finding | None:

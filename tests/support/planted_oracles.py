@@ -670,6 +670,7 @@ FAULTS = [
     Fault(IgnoresConstraints, "constraints"),
     Fault(GivesUp, "constraints"),
     Fault(AnyThatFits, "constraints"),
+    Fault(Negative, "scale"),
     Fault(SmallBonus, "constraints"),
     Fault(IgnoresAvailable, "availability"),
     Fault(IgnoresSquares, "root"),
