@@ -142,7 +142,7 @@ def _check_many(subject: Subject) -> int:
     """Check the answers to many new problems with one generator, and return the number of answers."""
     oracle, rng, calls = subject.oracle, np.random.default_rng((subject.rng, 1)), 0
     for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
-        answer = oracle.solve(means.copy(), rng)
+        answer = np.asarray(oracle.solve(means.copy(), rng))
         value = oracle.expected_reward(answer, means)
         calls += 1
         if _missed(oracle, value, best) > TOLERANCE:

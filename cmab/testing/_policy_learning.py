@@ -168,7 +168,7 @@ def _worth(world: World, super_arms: list[IntArray]) -> float:
 def _difference(world: World, other: World) -> float:
     """Return the loss in `world` of the super arm that is best in the other world."""
     own, foreign = (
-        place.oracle.solve(place.means.copy(), np.random.default_rng(7)) for place in (world, other)
+        np.array(place.oracle.solve(place.means.copy(), np.random.default_rng(7))) for place in (world, other)
     )
     return world.value(own) - world.value(foreign)
 
@@ -187,7 +187,7 @@ def check_exploration(subject: Subject) -> Finding:
     is_alone = np.eye(oracle.n_arms, dtype=bool)
     # Arms that the oracle does not select even if they alone are good need not be observed.
     leads = [subject.world(np.where(row, best, worst)).means for row in is_alone]
-    answers = [oracle.solve(means, np.random.default_rng(7)) for means in leads]
+    answers = [np.array(oracle.solve(means, np.random.default_rng(7))) for means in leads]
     missing = {arm for arm, answer in enumerate(answers) if arm in oracle.triggered_arms(answer)}
     bleak, rounds = subject.world(np.full(oracle.n_arms, worst)), 0
     for seed in range(3):  # a policy that explores at random may miss an arm once
@@ -212,7 +212,9 @@ def check_optimism(subject: Subject) -> Finding:
     state = policy.initial_state()
     if not isinstance(state, ArmStatistics) or subject.worlds is None:
         return Finding("not tried: the state is not an ArmStatistics, or one super arm is best in all worlds")
-    answers = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in subject.worlds]
+    answers = [
+        np.array(oracle.solve(world.means.copy(), np.random.default_rng(7))) for world in subject.worlds
+    ]
     first, second = (oracle.triggered_arms(answer) for answer in answers)
     only = np.setdiff1d(first, second), np.setdiff1d(second, first)
     if not len(only[0]) or not len(only[1]):
