@@ -104,6 +104,9 @@ def _is_integer(value: object) -> bool:
 
 
 def require_answer(arms: IntArray, n_arms: int) -> None:
+    is_array = isinstance(arms, np.ndarray) and (arms.dtype.kind in "iu" or not arms.size)
+    found = f"an array of {arms.dtype}" if isinstance(arms, np.ndarray) else type(arms).__name__
+    require(is_array, "form", "recommend must return an integer array, got {}", found)
     in_order = len(arms) < 2 or (np.diff(arms) > 0).all()
     inside = len(arms) == 0 or (arms.min() >= 0 and arms.max() < n_arms)
     require(

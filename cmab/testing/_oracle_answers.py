@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import chain, cycle, islice, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -69,11 +70,11 @@ def check_errors(subject: Subject, means: FloatArray) -> None:
 
 @on_each_means
 def check_form(subject: Subject, means: FloatArray) -> None:
-    """Check that the answer is a 1-D array of distinct integers in the declared range, each with a label."""
-    oracle, answer = subject.oracle, subject.solve(means)
-    require(
-        isinstance(answer, np.ndarray), "form", "solve must return an array, got {}", type(answer).__name__
-    )
+    """Check that the answer is an array or list of distinct integers in the declared range, with labels."""
+    oracle, given = subject.oracle, subject.oracle.solve(means.copy(), np.random.default_rng(7))
+    text = "solve must return an integer array, or a list or tuple of integers, got {}"
+    require(isinstance(given, np.ndarray | list | tuple), "form", text, type(given).__name__)
+    answer = np.asarray(given)
     require(answer.ndim == 1, "form", "a super arm must be 1-D, got shape {}", answer.shape)
     if answer.size == 0:
         return
@@ -137,7 +138,7 @@ def check_membership(subject: Subject) -> None:
 def check_input(subject: Subject, means: FloatArray) -> None:
     """Check that `solve` and `expected_reward` do not modify their arguments."""
     given = means.copy()
-    answer = subject.oracle.solve(given, np.random.default_rng(7))
+    answer = np.asarray(subject.oracle.solve(given, np.random.default_rng(7)))
     same = np.array_equal(given, means)
     require(same, "input", "solve must not modify its means, but changed {} to {}", means, given)
     kept = answer.copy()
@@ -275,14 +276,16 @@ def check_buffer(subject: Subject) -> Finding:
         return Finding("not tried: the oracle cannot be pickled")
     problems = subject.some(0.02)
     for means, other in subject.timed(pairwise(problems)):
-        first = copy.solve(means.copy(), np.random.default_rng(7))
-        kept = first.copy()
+        given: Any = copy.solve(means.copy(), np.random.default_rng(7))
+        kept = np.array(given)
         copy.solve(other.copy(), np.random.default_rng(7))
-        same = np.array_equal(first, kept)
-        require(same, "buffer", "a later call of solve changed the answer {} to {}", kept, first)
-        if first.flags.writeable:
-            # Overwrite the answer with a value that is in no super arm.
-            first[...] = -1 if first.dtype.kind != "u" else np.iinfo(first.dtype).max
+        same = np.array_equal(given, kept)
+        require(same, "buffer", "a later call of solve changed the answer {} to {}", kept, given)
+        # Overwrite the answer with a value that is in no super arm.
+        if isinstance(given, list):
+            given[:] = [-1] * len(given)
+        elif isinstance(given, np.ndarray) and given.flags.writeable:
+            given[...] = -1 if given.dtype.kind != "u" else np.iinfo(given.dtype).max
         again = copy.solve(means.copy(), np.random.default_rng(7))
         require_same(
             kept, again, "buffer", "solve for means {}, after its first answer was overwritten,", means

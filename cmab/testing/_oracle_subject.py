@@ -137,8 +137,8 @@ class Subject:
             yield f"solve for means {means}", partial(self.oracle.solve, means.copy())
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
-        """Return the answer of the oracle for a generator with seed `state`."""
-        return self.oracle.solve(means.copy(), np.random.default_rng(state))
+        """Return the answer of the oracle for a generator with seed `state`, a list or tuple as an array."""
+        return np.asarray(self.oracle.solve(means.copy(), np.random.default_rng(state)))
 
     def answer(self, means: FloatArray) -> IntArray:
         """Return a copy of the first answer of `solve` for these means, which most checks use."""

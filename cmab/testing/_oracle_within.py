@@ -31,7 +31,8 @@ def check_availability(subject: Subject) -> Finding:
         if subject.family is not None:
             left = [member for member in subject.family if available[member].all()]
         try:
-            chosen = oracle.solve_within(means.copy(), available.copy(), np.random.default_rng(7))
+            given = oracle.solve_within(means.copy(), available.copy(), np.random.default_rng(7))
+            chosen = np.asarray(given)
         except TypeError:
             return Finding("not tried: solve_within raised TypeError, so that it is not supported")
         except ValueError as error:

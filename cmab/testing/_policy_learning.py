@@ -21,6 +21,8 @@ _FIRST = 300
 _ROUNDS = 3000
 _CREDITED = 60
 _LEAST = 0.05
+# Share gained by a policy that clearly learns.
+_CLEARLY = 0.2
 _BASELINE = Finding("not tried: the policy declares learns=False")
 _CONTEXTUAL = Finding("not tried: the policy needs a context, which artificial worlds do not have")
 
@@ -93,7 +95,47 @@ def check_learning(subject: Subject) -> Finding:
         return _CONTEXTUAL
     if subject.worlds is None:
         return Finding("not tried: one super arm is best in all worlds")
-    games = [subject.game(subject.policy, world, subject.rng, rounds=_ROUNDS) for world in subject.worlds]
+    share, rounds = _gain(subject, subject.worlds)
+    if share > _LEAST:
+        return Finding(f"gain of {share:.0%} of the difference between two worlds after {rounds} rounds")
+    text = (
+        "after {} rounds in each of two worlds, the policy gains {:.0%} of the difference between their best"
+        " super arms (-100 %: it selects that of the other world); declare learns=False if it does not learn"
+    )
+    require(False, "learning", text, rounds, share)
+    return Finding()
+
+
+def loss_of_learning(subject: Subject, feedback: Feedback, after: int) -> str:
+    """Return how much less the policy learns if it gets `feedback` after `after` rounds, or ''.
+
+    Only a policy that no longer learns at all counts, as one feedback may delay the others.
+    """
+    if not subject.policy.learns or subject.needs_context or subject.worlds is None:
+        return ""
+    share, rounds = _gain(subject, subject.worlds, feedback, after)
+    if share > _LEAST:
+        return ""
+    without, _ = _gain(subject, subject.worlds)
+    if without <= _CLEARLY:
+        return ""
+    return f"gains {share:.0%} instead of {without:.0%} in {rounds} rounds in each of two worlds"
+
+
+def _gain(
+    subject: Subject, worlds: tuple[World, World], feedback: Feedback | None = None, after: int = 0
+) -> tuple[float, int]:
+    """Return the gain of the policy in two worlds and the number of rounds, if it also learns `feedback`."""
+    policy, states = subject.policy, [subject.policy.initial_state(np.random.default_rng(0)) for _ in worlds]
+    if feedback is not None:
+        for state, world in zip(states, worlds, strict=True):
+            rng = np.random.default_rng(subject.rng)
+            list(subject.game(policy, world, subject.rng, state, after))
+            subject.learn(state, subject.select(policy, state, rng), feedback, rng)
+    games = [
+        subject.game(policy, world, subject.rng, None if feedback is None else state, _ROUNDS)
+        for world, state in zip(worlds, states, strict=True)
+    ]
     played: list[list[IntArray]] = [[], []]
     share = 0.0
     # Some policies explore for long before they use their statistics, so that there is a second attempt.
@@ -101,17 +143,10 @@ def check_learning(subject: Subject) -> Finding:
         for arms, game in zip(played, games, strict=True):
             more = islice(game, rounds - len(arms))
             arms.extend(arm for arm, _, _ in subject.timed(more, seconds))
-        share = _learned(subject.worlds, played)
+        share = _learned(worlds, played)
         if share > _LEAST:
-            return Finding(
-                f"gain of {share:.0%} of the difference between two worlds after {len(played[0])} rounds"
-            )
-    text = (
-        "after {} rounds in each of two worlds, the policy gains {:.0%} of the difference between their best"
-        " super arms (-100 %: it selects that of the other world); declare learns=False if it does not learn"
-    )
-    require(False, "learning", text, len(played[0]), share)
-    return Finding()
+            break
+    return share, len(played[0])
 
 
 def _learned(worlds: tuple[World, World], played: list[list[IntArray]]) -> float:
@@ -133,7 +168,7 @@ def _worth(world: World, super_arms: list[IntArray]) -> float:
 def _difference(world: World, other: World) -> float:
     """Return the loss in `world` of the super arm that is best in the other world."""
     own, foreign = (
-        place.oracle.solve(place.means.copy(), np.random.default_rng(7)) for place in (world, other)
+        np.array(place.oracle.solve(place.means.copy(), np.random.default_rng(7))) for place in (world, other)
     )
     return world.value(own) - world.value(foreign)
 
@@ -152,7 +187,7 @@ def check_exploration(subject: Subject) -> Finding:
     is_alone = np.eye(oracle.n_arms, dtype=bool)
     # Arms that the oracle does not select even if they alone are good need not be observed.
     leads = [subject.world(np.where(row, best, worst)).means for row in is_alone]
-    answers = [oracle.solve(means, np.random.default_rng(7)) for means in leads]
+    answers = [np.array(oracle.solve(means, np.random.default_rng(7))) for means in leads]
     missing = {arm for arm, answer in enumerate(answers) if arm in oracle.triggered_arms(answer)}
     bleak, rounds = subject.world(np.full(oracle.n_arms, worst)), 0
     for seed in range(3):  # a policy that explores at random may miss an arm once
@@ -177,7 +212,9 @@ def check_optimism(subject: Subject) -> Finding:
     state = policy.initial_state()
     if not isinstance(state, ArmStatistics) or subject.worlds is None:
         return Finding("not tried: the state is not an ArmStatistics, or one super arm is best in all worlds")
-    answers = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in subject.worlds]
+    answers = [
+        np.array(oracle.solve(world.means.copy(), np.random.default_rng(7))) for world in subject.worlds
+    ]
     first, second = (oracle.triggered_arms(answer) for answer in answers)
     only = np.setdiff1d(first, second), np.setdiff1d(second, first)
     if not len(only[0]) or not len(only[1]):

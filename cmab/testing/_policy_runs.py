@@ -21,6 +21,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
+from cmab.testing._policy_learning import loss_of_learning
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
@@ -217,7 +218,7 @@ def check_feedback(subject: Subject) -> None:
 
 
 def check_empty_feedback(subject: Subject) -> None:
-    """Check that `update` accepts feedback without arms, and that the next super arm is feasible."""
+    """Check that the policy accepts feedback without arms, plays on and still learns."""
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     # An example is a seed set without outgoing edges.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
@@ -237,6 +238,9 @@ def check_empty_feedback(subject: Subject) -> None:
             "the super arm {} after feedback without arms is not feasible",
             super_arm,
         )
+        lost = loss_of_learning(subject, nothing, rounds)
+        text = "after {} rounds and one feedback without arms, the policy {}; skip updates that divide by 0"
+        require(not lost, "empty feedback", text, rounds, lost)
 
 
 def check_growth(subject: Subject) -> Finding:

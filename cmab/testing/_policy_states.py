@@ -140,7 +140,7 @@ def _share_of_best(subject: Subject, t: int) -> float:
     (low, high), n, hits = subject.support, subject.policy.oracle.n_arms, []
     for world in subject.worlds:
         state = written(subject, t // n, (world.means - low) / (high - low))
-        best = world.value(world.oracle.solve(world.means.copy(), np.random.default_rng(7)))
+        best = world.value(np.array(world.oracle.solve(world.means.copy(), np.random.default_rng(7))))
         for seed in range(10):
             chosen = subject.select(subject.policy, copy.deepcopy(state), np.random.default_rng(seed))
             hits.append(world.value(chosen) >= best - 1e-9 * (1 + abs(best)))

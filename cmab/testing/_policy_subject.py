@@ -132,7 +132,7 @@ class Subject:
         """Two worlds with very different best super arms, or None if one super arm is best in all worlds."""
         rng, oracle = np.random.default_rng(self.rng), self.policy.oracle
         worlds = [self.world(rng.choice(np.array([0.1, 0.9]), oracle.n_arms)) for _ in range(10)]
-        best = [oracle.solve(world.means.copy(), np.random.default_rng(7)) for world in worlds]
+        best = [np.array(oracle.solve(world.means.copy(), np.random.default_rng(7))) for world in worlds]
         values = np.array([[world.value(arm) for arm in best] for world in worlds])
         # lost[i, j] is the loss in world i of the best super arm of world j. Take the pair with most loss.
         lost = np.diag(values)[:, None] - values

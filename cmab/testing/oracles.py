@@ -19,6 +19,7 @@ from cmab.testing import _oracle_answers as answers
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
+from cmab.testing import _oracle_scales as scales
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
 from cmab.testing import _process_checks as process
@@ -51,7 +52,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_guarantee,
     guarantees.check_neighbours,
     generated.check_generated,
-    guarantees.check_scale,
+    scales.check_scale,
     answers.check_membership,
     relations.check_rewards,
     relations.check_zeros,
@@ -62,7 +63,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rewards.check_monotonicity,
     rewards.check_triggering,
     rewards.check_smoothness,
-    guarantees.check_constraints,
+    scales.check_constraints,
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,

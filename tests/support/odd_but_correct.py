@@ -154,6 +154,22 @@ class Cheapest(LinearOracle):
         return [("shop", "abcde"[entry]) for entry in super_arm]
 
 
+class Tupled(LinearOracle):
+    """Answers with a tuple of Python integers."""
+
+    n_arms = N
+
+    def solve(self, means, rng):
+        return tuple(sorted(range(N), key=lambda arm: (-means[arm], arm))[:K])
+
+
+class ListedAnswer(Tupled):
+    """Answers with a new list of Python integers."""
+
+    def solve(self, means, rng):
+        return list(super().solve(means, rng))
+
+
 class Reliable(Oracle):
     """A product reward, in logarithms, with a warning that it hides."""
 
@@ -559,7 +575,7 @@ class Strings(Base2):
         return np.sqrt((self.log_level + 2 * np.log(counts)) / (2 * counts))
 
 
-ORACLES = [Slots, Loops, Cached, Lazy, Shuffled, Pooled, Careful, Cheapest, Reliable]
+ORACLES = [Slots, Loops, Cached, Lazy, Shuffled, Pooled, Careful, Cheapest, Tupled, ListedAnswer, Reliable]
 POLICIES = [WarnsAtFirst, Jittered, GaussianSampler, WithPrior, Listed, Commits, Mixed, Forgets]
 ENVIRONMENTS = [Base, DrawsAll, Sorted, Counting, Uneven, Certain, Unrewarded, Common, Gaussian]
 EXPLORERS = [Base2, OneByOne, Batches, WithIntervals, OwnState, Steps, FixedBudget, Strings]

@@ -44,6 +44,11 @@ class Sound(Explorer):
         return np.sort(np.argsort(-state.means, kind="stable")[:2])
 
 
+class ListedAnswer(Sound):
+    def recommend(self, state):
+        return super().recommend(state).tolist()
+
+
 class Wrong(Sound):
     """Names the worst arms with some probability, which the outcomes decide."""
 
@@ -364,6 +369,7 @@ FAULTS = [
         OtherDelta, None, "arms that are harder to tell apart would show it, at a hundred times the samples"
     ),
     Fault(Unordered, "form"),
+    Fault(ListedAnswer, "form"),
     Fault(OutOfRange, "form"),
     Fault(Repeats, "form"),
     Fault(Moody, "determinism"),

@@ -430,9 +430,11 @@ class Floats(Best):
         return best(means).astype(float)
 
 
-class Lists(Best):
+class Iterators(Best):
+    """Answers with an iterator, which is empty after its first use."""
+
     def solve(self, means, rng):
-        return best(means).tolist()
+        return iter(best(means).tolist())
 
 
 class Repeats(Best):
@@ -482,6 +484,16 @@ class AnyThatFits(Best):
         free = np.setdiff1d(np.arange(N), [*include, *exclude])
         missing = K - len(include)
         return np.array([*include, *free[:missing]]) if 0 <= missing <= len(free) else None
+
+
+class SmallBonus(Best):
+    """Includes arms by a bonus, which is too small for means that differ by more."""
+
+    def solve_constrained(self, means, include, exclude, rng):
+        worth = means.copy()
+        worth[include] += 10.0
+        free = [arm for arm in best(worth, N) if arm not in exclude]
+        return np.array(free[:K]) if len(free) >= K >= len(include) else None
 
 
 class IgnoresAvailable(Best):
@@ -652,7 +664,7 @@ FAULTS = [
     Fault(FailsOnTies, "ties"),
     Fault(RareCrash, "errors"),
     Fault(Floats, "form"),
-    Fault(Lists, "form"),
+    Fault(Iterators, "form"),
     Fault(Repeats, "form"),
     Fault(OutOfRange, "form"),
     Fault(LosesParameters, "pickling"),
@@ -660,6 +672,8 @@ FAULTS = [
     Fault(IgnoresConstraints, "constraints"),
     Fault(GivesUp, "constraints"),
     Fault(AnyThatFits, "constraints"),
+    Fault(Negative, "scale"),
+    Fault(SmallBonus, "constraints"),
     Fault(IgnoresAvailable, "availability"),
     Fault(IgnoresSquares, "root"),
     Fault(WrongKernel, "compiled"),

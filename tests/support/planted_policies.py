@@ -533,7 +533,64 @@ class Amnesiac(ArmStatistics):
         return {**self.__dict__, "rounds": 0}
 
 
+@dataclass
+class Level:
+    """Sums of each arm, and a running level of all outcomes."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    rounds: int = 0
+    level: float = 0.5
+
+
+class OwnSums(Policy):
+    """Sound: an upper confidence bound with a state of its own."""
+
+    oracle = ORACLE
+
+    def initial_state(self):
+        return Level(np.zeros(N), np.zeros(N))
+
+    def select(self, state, rng):
+        tried = np.maximum(state.counts, 1)
+        index = state.sums / tried + np.sqrt(np.log(state.rounds + 2) / tried)
+        cap = 3.0 + state.level
+        return self.oracle.solve(np.nan_to_num(np.minimum(np.where(state.counts == 0, 2.5, index), cap)), rng)
+
+    def update(self, state, feedback):
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[feedback.arms] += feedback.outcomes
+
+
+class PositionCredit(OwnSums):
+    """Credits outcomes to the sorted super arm, whichever arms the feedback names."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        arms = np.sort(ticket.super_arm)[: len(feedback.outcomes)]
+        super().update(state, Feedback(arms, feedback.outcomes))
+
+
+class EmptyPoison(OwnSums):
+    """Has a level of nan for ever after a feedback without arms."""
+
+    def update(self, state, feedback):
+        super().update(state, feedback)
+        with np.errstate(all="ignore"):
+            mean = feedback.outcomes.sum() / np.float64(len(feedback.outcomes))
+        state.level = float(0.9 * state.level + 0.1 * mean)
+
+
+def own_sums(oracle):
+    """Return the sound policy on which the two above are based."""
+    policy = OwnSums()
+    policy.oracle = oracle
+    return policy
+
+
 FAULTS = [
+    Fault(PositionCredit, "report order"),
+    Fault(EmptyPoison, "empty feedback"),
     Fault(SortsArms, "conservation"),
     Fault(Rounds, "conservation"),
     Fault(Forgetful, "conservation"),
@@ -581,4 +638,4 @@ FAULTS = [
     Fault(Certain, "propensity"),
 ]
 
-SOUND = [UCB, CUCB, DrawsToLearn, RightPropensity, with_own_state]
+SOUND = [UCB, CUCB, DrawsToLearn, RightPropensity, with_own_state, own_sums]

@@ -54,7 +54,10 @@ ITEMS = [
 ]
 
 
-OWN_ORACLE = (planted_policies.KeepsFeedback, planted_policies.IntegerSums)
+OWN_ORACLE = (
+    *(planted_policies.KeepsFeedback, planted_policies.IntegerSums),
+    *(planted_policies.PositionCredit, planted_policies.EmptyPoison),
+)
 
 
 def made(kind, fault):

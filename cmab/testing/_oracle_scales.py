@@ -1,0 +1,113 @@
+"""Checks of linear oracles with means outside the range, and with arms included and excluded."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.oracle import LinearOracle
+from cmab.testing._checks import Finding
+from cmab.testing._comparisons import require
+from cmab.testing._oracle_subject import TOLERANCE, Subject
+
+_FORCED = "for include={}, exclude={} and means {}"
+
+
+def check_scale(subject: Subject) -> Finding | None:
+    """Check that a LinearOracle solves or rejects very small, very large and negative means."""
+    oracle = subject.oracle
+    if not oracle.is_linear or oracle.beta < 1 or np.isnan(oracle.alpha):
+        return None
+    tried = [f"factor {factor:g}" for factor in _factors(subject)]
+    for factor in _factors(subject):
+        _check_numbers(subject, factor, 0.0)
+    # Approximation ratios say nothing about rewards that are negative.
+    if subject.low >= 0 and oracle.alpha == 1.0:
+        shift = -(subject.low + subject.high) / 2
+        if subject.low + shift >= getattr(oracle, "least_mean", -np.inf):
+            _check_numbers(subject, 1.0, shift)
+            tried.append(f"shift {shift:g}")
+    return Finding(", ".join(tried))
+
+
+def _check_numbers(subject: Subject, factor: float, shift: float) -> None:
+    """Check answers for means of the range after they were multiplied and moved."""
+    oracle = subject.oracle
+    for means in subject.timed(subject.problems, 0.05):
+        scaled = factor * means + shift
+        try:
+            answer = subject.solve(scaled)
+        except ValueError:  # the oracle rejects such means
+            if factor < 1:
+                raise
+            return
+        value = oracle.expected_reward(answer, scaled)
+        worths = factor * subject.worths(means)
+        if shift:
+            worths = np.array([oracle.expected_reward(arm, scaled) for arm in subject.rivals])
+        best = float(worths.max() if oracle.sense == "max" else worths.min())
+        slack = TOLERANCE * max(abs(value), factor)
+        limit = oracle.alpha * best
+        good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
+        what = f"{shift:+g} on means in the range" if shift else f"{factor:g} times means in the range"
+        remedy = "declare their least_mean" if shift else "solve such problems"
+        text = "for means {} ({}) the answer {} has reward {:.6g}, but another super arm {:.6g};"
+        text += " the answer misses alpha={:.6g}; {} or raise ValueError"
+        require(good, "scale", text, scaled, what, answer, value, best, oracle.alpha, remedy)
+
+
+def _factors(subject: Subject) -> list[float]:
+    """Return the factors by which a LinearOracle with the range of the subject must accept scaled means."""
+    return [1e-6] * (subject.low <= 0 <= subject.high) + [1e3, 1e6] * (subject.low >= 0)
+
+
+def check_constraints(subject: Subject) -> Finding | None:
+    """Check that `solve_constrained` finds the best super arm with some arms included and some excluded."""
+    if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
+        return None
+    oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
+    family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
+    # A penalty or bonus instead of a constraint is too small for some means, and too large for others.
+    scaled, tried = _factors(subject), 0
+    for factor in (1.0, *scaled):
+        for means in subject.timed(subject.problems, 0.1 if factor == 1.0 else 0.03):
+            sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
+            try:
+                _check_forced(oracle, family, factor * means, sides, factor)
+            except TypeError:  # the oracle cannot include arms
+                continue
+            except ValueError:  # the oracle rejects such means
+                if factor == 1.0:
+                    raise
+                break
+            tried += 1
+    return Finding(f"{tried} problems with the factors 1, {', '.join(f'{factor:g}' for factor in scaled)}")
+
+
+def _check_forced(
+    oracle: LinearOracle,
+    family: list[tuple[frozenset[int], IntArray]],
+    means: FloatArray,
+    sides: IntArray,
+    factor: float,
+) -> None:
+    """Check one answer: arms with a side of 1 are included, and those with a side of 2 excluded."""
+    include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
+    left = {key: arm for key, arm in family if key.issuperset(include) and key.isdisjoint(exclude)}
+    told = (include, exclude, means)
+    answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
+    text = "solve_constrained returned {}, but {} super arms remain " + _FORCED
+    require((answer is None) == (not left), "constraints", text, answer, len(left), *told)
+    if answer is None:
+        return
+    answer = np.asarray(answer)
+    text = "the answer {} is not one of the remaining super arms " + _FORCED
+    require(frozenset(answer.tolist()) in left, "constraints", text, answer, *told)
+    values = [oracle.expected_reward(arm, means) for arm in left.values()]
+    best = max(values) if oracle.sense == "max" else min(values)
+    value = oracle.expected_reward(answer, means)
+    good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (factor + abs(best))
+    text = "the answer {} has reward {:.6g}, but the optimum is {:.6g} " + _FORCED
+    require(good, "constraints", text, answer, value, best, *told)

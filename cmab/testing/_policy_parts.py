@@ -1,0 +1,49 @@
+"""The numbers for each base arm in a state of any class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import FloatArray
+
+_DEPTH = 4
+
+
+def parting(one: Any, other: Any, n_arms: int) -> str:
+    """Return the name of a part with a number for each arm in which two states differ, or ''.
+
+    Differences by rounding do not count.
+    """
+    second = dict(_of_each_arm(other, n_arms))
+    for name, numbers in _of_each_arm(one, n_arms):
+        known = second.get(name)
+        if known is None or known.shape != numbers.shape:
+            return name
+        if not np.allclose(numbers, known, rtol=1e-9, atol=1e-12, equal_nan=True):
+            return name
+    return ""
+
+
+def _of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the arrays, lists and dictionaries in a part that have a number for each arm."""
+    if isinstance(part, np.ndarray | list | tuple) and len(numbers := _numbers(part)) == n_arms:
+        yield name, numbers
+    elif isinstance(part, dict) and set(part) <= set(range(n_arms)):
+        for key, value in part.items():  # arms without an entry are allowed
+            if (numbers := _numbers(value)).size:
+                yield f"{name}[{key}]", numbers
+    elif depth < _DEPTH:
+        within = part if isinstance(part, dict) else getattr(part, "__dict__", {})
+        for key, value in within.items():
+            yield from _of_each_arm(value, n_arms, f"{name}.{key}" if name else str(key), depth + 1)
+
+
+def _numbers(part: Any) -> FloatArray:
+    """Return a part as an array of numbers with at least one dimension, which is empty if it is not one."""
+    try:
+        return np.atleast_1d(np.asarray(part, np.float64))
+    except (TypeError, ValueError):
+        return np.empty(0)
