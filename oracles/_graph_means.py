@@ -55,8 +55,9 @@ class GraphOracle(Oracle):
         Raises
         ------
         ValueError
-            If an edge has no weight, or one that is not a finite number, if the graph no longer has an edge,
-            or if this oracle is a copy, because copies from other processes do not have the graph.
+            If an edge has no weight, or one that is not a finite number, if a mapping has different weights
+            for the two orders of an undirected edge, if the graph no longer has an edge, or if this oracle is
+            a copy, because copies from other processes do not have the graph.
 
         Examples
         --------
@@ -79,6 +80,8 @@ class GraphOracle(Oracle):
         labels = self.arm_labels()
         is_node = self._arms_are_nodes
         values = np.empty(len(labels))
+        if isinstance(weight, Mapping) and not is_node and not graph.is_directed():
+            _check_orders(labels, weight)
         for arm, label in enumerate(labels):
             value = _weight_of(graph, label, weight, is_node)
             try:
@@ -92,13 +95,30 @@ class GraphOracle(Oracle):
         return values
 
 
+def _turned(label: Any) -> Any:
+    """Return an edge with its ends in the other order."""
+    return (label[1], label[0], *label[2:])
+
+
+def _check_orders(labels: list[Any], weight: Mapping[Any, float]) -> None:
+    """Raise ``ValueError`` if the two orders of one base arm have different weights."""
+    # The two directions of an undirected edge may be separate base arms.
+    names = set(labels)
+    for label in labels:
+        turned = _turned(label)
+        if turned in names or turned not in weight or label not in weight:
+            continue
+        if weight[label] != weight[turned]:
+            both = {label: weight[label], turned: weight[turned]}
+            raise ValueError(f"weight must be equal for both orders of an edge, got {shown(both)}")
+
+
 def _weight_of(graph: Any, label: Any, weight: Weight, is_node: bool) -> Any:
     """Return the weight of one edge or node; None if it has none."""
     if isinstance(weight, Mapping):
-        if label in weight or is_node:
+        if is_node or graph.is_directed():
             return weight.get(label)
-        turned = (label[1], label[0], *label[2:])
-        return None if graph.is_directed() else weight.get(turned)
+        return weight.get(label, weight.get(_turned(label)))
     try:
         data = _data_of(graph, label, is_node)
     except (KeyError, StopIteration):

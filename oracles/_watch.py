@@ -8,12 +8,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _PATIENCE, _INTERVAL = 1.0, 0.25  # seconds before the first line, and between lines
 _QUIET = "CMAB_QUIET"
+_Handler = Callable[[int, FrameType | None], Any]
+# Signals other than Ctrl-C whose handlers may raise exceptions; Windows has only some of them.
+_NAMES = ("SIGALRM", "SIGVTALRM", "SIGPROF", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGBREAK")
+_OTHERS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
 class Watch:
@@ -66,9 +71,10 @@ def watched(name: str) -> Iterator[Watch]:
     """Watch a search. Ctrl-C sets `Watch.is_interrupted`, and takes effect when the context ends.
 
     An exception in the middle of compiled code or of a callback of a solver would leave it in an invalid
-    state.
+    state, and the solver would lose the exception. An exception from the handler of another signal, for
+    example a timer, therefore also ends the search and is raised when the context ends.
     """
-    watch = Watch(name)
+    watch, raised = Watch(name), _Raised()
     usual = signal.getsignal(signal.SIGINT)
     came: list[tuple[int, FrameType | None]] = []
 
@@ -77,17 +83,49 @@ def watched(name: str) -> Iterator[Watch]:
         came.append((number, frame))
 
     # Only the main thread can set handlers, and a handler that was set outside of Python cannot be called.
-    is_main = threading.current_thread() is threading.main_thread() and callable(usual)
+    is_main = threading.current_thread() is threading.main_thread()
+    replaced: dict[int, tuple[_Handler, _Handler]] = {}
     if is_main:
-        signal.signal(signal.SIGINT, note)
+        handlers = {number: signal.getsignal(number) for number in _OTHERS}
+        for number, handler in handlers.items():
+            if callable(handler):
+                replaced[number] = handler, raised.handler(handler, watch)
+        if callable(usual):
+            replaced[signal.SIGINT] = usual, note
     try:
+        for number, (_, ours) in replaced.items():
+            signal.signal(number, ours)
         yield watch
     finally:
-        if is_main:
-            signal.signal(signal.SIGINT, usual)
+        for number, (theirs, ours) in replaced.items():
+            # A handler may have set another one.
+            if signal.getsignal(number) is ours:
+                signal.signal(number, theirs)
         watch.clear()
-    if came and callable(usual):
-        usual(*came[0])
+        # An error of the search may follow from its interruption, so the exceptions of handlers replace it.
+        if came and callable(usual):
+            usual(*came[0])
+        if raised.error is not None:
+            raise raised.error
+
+
+class _Raised:
+    """The first exception that a handler raised during a search."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def handler(self, usual: _Handler, watch: Watch) -> _Handler:
+        """Return a handler that calls `usual`, and ends the search in place of raising an exception."""
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            try:
+                usual(number, frame)
+            except BaseException as error:
+                watch.is_interrupted = True
+                self.error = self.error or error
+
+        return handle
 
 
 def _is_watched() -> bool:

@@ -51,8 +51,9 @@ class LinearOracle(Oracle):
         return True
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the sum of the means of the base arms in `super_arm`."""
-        return float(means[super_arm].sum())
+        """Return the sum of the means of the base arms in `super_arm`; infinite beyond the largest float."""
+        with np.errstate(over="ignore"):
+            return float(means[super_arm].sum())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return `super_arm` itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from cmab import Oracle
 from cmab.arrays import FloatArray
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,24 @@ class Problem:
         ----------
         **options
             Further arguments of the class, such as ``method`` or ``time_limit``, or other values of
-            `arguments`.
+            `arguments`. A file of shortest paths has no ends, so `source` and `target` are required.
+
+        Raises
+        ------
+        TypeError
+            If an argument is missing that neither the file nor `options` contains.
         """
-        return self.oracle_class(**{**self.arguments, **options})
+        given = {**self.arguments, **options}
+        parameters = inspect.signature(self.oracle_class).parameters.values()
+        named = [one for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+        missing = [one.name for one in named if one.default is one.empty and one.name not in given]
+        if missing:
+            raise TypeError(
+                f"options must have {' and '.join(missing)} for {self.oracle_class.__name__}, because the "
+                f"file does not contain them, got {shown(options)}; write problem.oracle("
+                f"{', '.join(f'{name}=...' for name in missing)})"
+            )
+        return self.oracle_class(**given)
 
     @property
     def means(self) -> FloatArray:

@@ -38,7 +38,8 @@ def read_benchmark(path: str | os.PathLike[str], *, kind: str | None = None, ind
     Returns
     -------
     Problem
-        A problem with `oracle()` and `means`. For a maximum flow, the oracle is `MinimumCut`, whose cost is
+        A problem with `oracle()` and `means`. For shortest paths, pass `source` and `target` to `oracle`,
+        because the file does not contain them. For a maximum flow, the oracle is `MinimumCut`, whose cost is
         the flow. For a generalised assignment, pass ``sense="min"`` to `oracle` if the means are costs,
         because the file does not tell. For a graph of colouring or of cliques, it is `VertexCover`, with
         means of 1; a largest clique is the complement of a vertex cover of the complement of the graph.

@@ -192,9 +192,10 @@ class CapacitatedFlow(GraphOracle):
         return list(self.edges)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-        """Return the sum of the means of the arcs times their units."""
+        """Return the sum of the means of the arcs times their units; infinite beyond the largest float."""
         arcs = self._arcs(super_arm)
-        return float((means[arcs] * (super_arm - self.offsets[arcs] + 1)).sum())
+        with np.errstate(over="ignore"):
+            return float((means[arcs] * (super_arm - self.offsets[arcs] + 1)).sum())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the arcs with flow."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import real, vector
-from oracles.packing.multidimensional import scaled_row
+from oracles.packing._rows import scaled_row
 from oracles.programs._mixed_integer import INTEGRAL
 
 #: The solver ignores improvements below 1e-6, so the scaled means are multiplied by 2^10.

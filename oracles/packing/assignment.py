@@ -12,8 +12,8 @@ from cmab.oracle import Sense
 from cmab.oracle.certificate import SolverCertificate
 from cmab.validation import check_flag, one_of, real_array, shown, vector
 from oracles.anytime import OnLimit, checked_limits
+from oracles.packing._rows import Rows, check_exact
 from oracles.packing.knapsack import Knapsack
-from oracles.packing.multidimensional import scaled_row
 from oracles.programs._mixed_integer import rows_of, scaled
 from oracles.programs.linear_program import PuLPOracle, value_of
 
@@ -30,7 +30,8 @@ class GeneralizedAssignment(PuLPOracle):
     Parameters
     ----------
     weights : array_like, shape (agents, jobs)
-        The capacity that each job needs of each agent, nonnegative.
+        The capacity that each job needs of each agent, nonnegative. Integers must be at most 2^53; larger
+        numbers must be floats. Capacities of integer rows are satisfied as in `MultidimensionalKnapsack`.
     capacities : array_like, shape (agents,)
         The capacity of each agent, nonnegative.
     complete : bool
@@ -88,10 +89,12 @@ class GeneralizedAssignment(PuLPOracle):
         on_limit: OnLimit = "raise",
     ) -> None:
         self.weights = np.array(real_array("weights", weights))
+        check_exact("weights", weights)
         if self.weights.ndim != 2 or 0 in self.weights.shape:
             raise ValueError(f"weights must have shape (agents, jobs), got {self.weights.shape}")
         vector("weights", self.weights.reshape(-1), low=0.0)
         self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
+        check_exact("capacities", capacities)
         check_flag("complete", complete)
         self.complete = bool(complete)
         self.method = one_of("method", method, ("program", "local_ratio"))
@@ -101,10 +104,10 @@ class GeneralizedAssignment(PuLPOracle):
         arms = np.arange(self.weights.size).reshape(self.weights.shape)
         least = 1.0 if self.complete else -np.inf
         rows = [(jobs, np.ones(len(jobs)), least, 1.0) for jobs in arms.T]
-        scaled = [scaled_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
-        rows += [(arms[agent], row, -np.inf, most) for agent, (row, most) in enumerate(scaled)]
-        self._rows, self._room = np.array([row for row, _ in scaled]), np.array([most for _, most in scaled])
-        feasible = rows_of(self.weights.size, rows)
+        self._packing = Rows.of(self.weights, self.capacities)
+        self._rows, self._room, _ = self._packing
+        packing, carries = self._packing.program(arms, self.weights.size)
+        feasible = rows_of(self.weights.size, rows + packing, carries)
         try:
             self._begin(
                 feasible,
@@ -135,6 +138,14 @@ class GeneralizedAssignment(PuLPOracle):
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether each job has at most one agent (exactly one if complete), and all jobs fit."""
+        agents, jobs = np.divmod(super_arm, self.weights.shape[1])
+        counts = np.bincount(jobs, minlength=self.weights.shape[1])
+        if (counts > 1).any() or (self.complete and not counts.all()):
+            return False
+        return all(self._packing.allow(agent, jobs[agents == agent]) for agent in range(len(self._room)))
 
     @property
     def certifies_calls(self) -> bool:

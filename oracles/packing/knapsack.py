@@ -14,6 +14,7 @@ from cmab.validation import as_array, real, vector
 from oracles._watch import watched
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.packing._core import fractional_bound, packed
+from oracles.packing._rows import LARGEST, check_exact
 from oracles.programs.linear_program import value_of
 
 # Weights that are not integers are counted in units of 2^-40 of the capacity, so that three times 0.1 is 0.3.
@@ -35,9 +36,10 @@ class Knapsack(AnytimeOracle):
     Parameters
     ----------
     weights : array_like, shape (n_arms,)
-        The weight of each arm, nonnegative. Integers below 2^53 are exact. If the weights are not integers,
-        they are rounded down to multiples of 2^-40 times the capacity. So three arms of weight 0.1 fit into
-        0.3, and a set exceeds the capacity by at most one such unit per arm.
+        The weight of each arm, nonnegative. Integers are exact and must be at most 2^53; larger numbers must
+        be floats. If the weights are not integers, or if the capacity is above 2^53, the weights are rounded
+        down to multiples of 2^-40 times the capacity. So three arms of weight 0.1 fit into 0.3, and a set
+        exceeds the capacity by at most one such unit per arm.
     capacity : float
         The largest total weight of a super arm, nonnegative.
     epsilon : float
@@ -97,9 +99,11 @@ class Knapsack(AnytimeOracle):
         self.weights = vector("weights", weights, low=0.0)
         if not len(self.weights):
             raise ValueError("weights must have at least one entry, got none")
+        check_exact("weights", weights)
         self.weights.setflags(write=False)
         self.n_arms = len(self.weights)
         self.capacity = real("capacity", capacity, 0.0)
+        check_exact("capacity", capacity)
         self.epsilon = real("epsilon", epsilon, 0.0, 1.0)
         if self.epsilon == 1.0:
             raise ValueError("epsilon must be a finite number in [0, 1), got 1.0")
@@ -213,9 +217,10 @@ class Knapsack(AnytimeOracle):
 
 def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
     """Return weights and capacity in units with exact sums."""
-    if (weights == np.floor(weights)).all() and capacity < 2.0**53:
+    if (weights == np.floor(weights)).all() and capacity <= LARGEST:
         room = math.floor(capacity)
-        return np.minimum(weights, room + 1.0).astype(np.int64), room
+        # A double above the capacity is at most 2^1023, and 64-bit numbers end at 2^63.
+        return np.minimum(np.minimum(weights, 2.0**62).astype(np.int64), room + 1), room
     room = 2**_PARTS
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         parts = np.where(weights == 0.0, 0.0, np.floor(weights / capacity * 2.0**_PARTS))

@@ -11,6 +11,7 @@ from cmab.description import described
 from cmab.validation import real_array, vector
 from oracles.anytime import OnLimit, checked_limits
 from oracles.packing._core import fractional_bound
+from oracles.packing._rows import Rows, check_exact
 from oracles.programs._mixed_integer import INTEGRAL, rows_of
 from oracles.programs.linear_program import PuLPOracle
 
@@ -19,14 +20,16 @@ class MultidimensionalKnapsack(PuLPOracle):
     """The sets of arms that satisfy several capacities, including the empty set.
 
     The oracle uses integer programming as in `PuLPOracle`; it is exact unless `gap` is positive. For one row,
-    `Knapsack` is faster. Rows of integers are satisfied exactly, other rows up to 1e-6 of their capacity.
+    `Knapsack` is faster. Rows of integers with a capacity of at most 2^53 are satisfied exactly, other rows
+    up to 1e-6 of their capacity.
 
     Parameters
     ----------
     weights : array_like, shape (rows, n_arms)
-        The amount of each capacity that each arm uses, nonnegative.
+        The amount of each capacity that each arm uses, nonnegative. Integers must be at most 2^53; larger
+        numbers must be floats.
     capacities : array_like, shape (rows,)
-        The capacities, nonnegative.
+        The capacities, nonnegative, with the same largest integer.
     gap : float
     time_limit : float, optional
     node_limit : int, optional
@@ -68,19 +71,21 @@ class MultidimensionalKnapsack(PuLPOracle):
         on_limit: OnLimit = "raise",
     ) -> None:
         self.weights = np.array(real_array("weights", weights))
+        check_exact("weights", weights)
         if self.weights.ndim != 2 or 0 in self.weights.shape:
             raise ValueError(f"weights must have shape (rows, n_arms), got {self.weights.shape}")
         vector("weights", self.weights.reshape(-1), low=0.0)
         self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
+        check_exact("capacities", capacities)
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         arms = np.arange(self.weights.shape[1])
-        rows = [scaled_row(row, room) for row, room in zip(self.weights, self.capacities, strict=True)]
-        self._rows = np.array([row for row, _ in rows])
-        self._room = np.array([room for _, room in rows])
-        fitting = [(np.cumsum(np.sort(row)) <= room + INTEGRAL).sum() for row, room in rows]
-        feasible = rows_of(len(arms), [(arms, row, -np.inf, room) for row, room in rows])
+        self._packing = Rows.of(self.weights, self.capacities)
+        self._rows, self._room, _ = self._packing
+        fitting = (np.cumsum(np.sort(self._rows), axis=1) <= self._room[:, np.newaxis] + INTEGRAL).sum(axis=1)
+        places = np.tile(arms, (len(self.weights), 1))
+        feasible = rows_of(len(arms), *self._packing.program(places, len(arms)))
         self._begin(
-            feasible, "max", limits, solver, largest=np.empty(0, np.int64), max_size=int(min(fitting))
+            feasible, "max", limits, solver, largest=np.empty(0, np.int64), max_size=int(fitting.min())
         )
 
     def __repr__(self) -> str:
@@ -88,6 +93,10 @@ class MultidimensionalKnapsack(PuLPOracle):
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         return [int(arm) for arm in super_arm]
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the arms satisfy all capacities."""
+        return all(self._packing.allow(row, super_arm) for row in range(len(self._room)))
 
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return the arms that fit, in decreasing order of the mean per share of all capacities."""
@@ -106,13 +115,3 @@ class MultidimensionalKnapsack(PuLPOracle):
         return min(
             fractional_bound(values, row, room) for row, room in zip(self._rows, self._room, strict=True)
         )
-
-
-def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
-    """Return integers unchanged, other rows as fractions of the capacity: solver tolerances are absolute."""
-    if (weights == np.floor(weights)).all() and room == np.floor(room) and room < 2**20:
-        return np.minimum(weights, room + 1.0), room
-    if room == 0.0:
-        return (weights > 0.0).astype(np.float64), 0.0
-    with np.errstate(over="ignore"):  # a weight that exceeds a tiny capacity never fits
-        return np.minimum(weights / room, 2.0), 1.0

@@ -192,7 +192,7 @@ class KeptProgram:
         if relaxed.values is None or relaxed.state == "stopped":
             return relaxed._replace(values=None)
         whole = relaxed.values[self._set.integral]
-        if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all():
+        if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all() and self._holds(relaxed.values):
             return relaxed
         if self._between is None:
             found = self._integers(None)
@@ -204,6 +204,10 @@ class KeptProgram:
             self._deadline -= time.perf_counter() - started
             found = self._integers(start)
         return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
+
+    def _holds(self, values: FloatArray) -> bool:
+        """Return whether the values satisfy all constraints after rounding."""
+        return self._set.holds(np.where(self._set.integral, np.rint(values), values))
 
     def _integers(self, start: FloatArray | None) -> Outcome:
         """Solve the integer program without a starting basis."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -48,25 +49,45 @@ class FeasibleSet:
         """The number of columns, including columns that are not base arms."""
         return len(self.lower)
 
+    @cached_property
+    def _is_whole(self) -> BoolArray:
+        """Whether a row has only integers and integer columns, and sums that double precision represents."""
+        rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
+        fine = self.integral[self.columns] & (self.coefficients == np.floor(self.coefficients))
+        most = np.maximum(np.abs(self.lower), np.abs(self.upper))[self.columns]
+        sums = np.bincount(rows, np.abs(self.coefficients) * most, minlength=len(self.row_lower))
+        is_whole = np.bincount(rows, ~fine, minlength=len(self.row_lower)) == 0
+        return is_whole & (sums < 2.0**53)
+
     def holds(self, values: FloatArray) -> bool:
-        """Return whether the column values satisfy all rows and bounds, up to 1e-6."""
+        """Return whether the column values satisfy all rows and bounds, up to 1e-6.
+
+        Rows of integers over integer columns must be satisfied exactly.
+        """
         rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
         activity = np.bincount(rows, self.coefficients * values[self.columns], minlength=len(self.row_lower))
         slack = INTEGRAL * (1 + np.abs(activity))
+        # Integers have a distance of at least 1.
+        slack = np.where(self._is_whole, np.minimum(slack, 0.5), slack)
         inside = (values >= self.lower - INTEGRAL) & (values <= self.upper + INTEGRAL)
         kept = (activity >= self.row_lower - slack) & (activity <= self.row_upper + slack)
         return bool(inside.all() and kept.all())
 
 
-def rows_of(n_columns: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]) -> FeasibleSet:
-    """Return the 0-1 vectors of `n_columns` base arms that satisfy rows (arms, coefficients, low, high)."""
+def rows_of(
+    n_columns: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]], most: Sequence[float] = ()
+) -> FeasibleSet:
+    """Return the 0-1 vectors of `n_columns` base arms that satisfy rows (columns, coefficients, low, high).
+
+    `most` has the largest values of further integer columns, which are not base arms.
+    """
     listed = list(rows)
     sizes = [len(arms) for arms, *_ in listed]
     return FeasibleSet(
         np.arange(n_columns),
-        np.zeros(n_columns),
-        np.ones(n_columns),
-        np.ones(n_columns, bool),
+        np.zeros(n_columns + len(most)),
+        np.concatenate((np.ones(n_columns), most)),
+        np.ones(n_columns + len(most), bool),
         np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
         np.concatenate([arms for arms, *_ in listed]).astype(np.int64),
         np.concatenate([coefficients for _, coefficients, *_ in listed]).astype(np.float64),

@@ -257,6 +257,9 @@ def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | s
         capacity = dict(graph.nodes(data=capacity))
     if not isinstance(capacity, Mapping):
         return np.full(len(graph), integer("capacity", capacity, 1))
+    unknown = [node for node in capacity if node not in graph]
+    if unknown:
+        raise ValueError(f"capacity must have only nodes of graph, got {shown(unknown)}")
     missing = [node for node in graph if capacity.get(node) is None]
     if missing:
         raise ValueError(f"capacity must have a value for every node, got no value for {shown(missing)}")

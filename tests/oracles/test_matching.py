@@ -133,6 +133,8 @@ test_bad_input_is_refused = refused(
     (nx.Graph([(0, 1), (2, 3), (3, 4)]), {"perfect": True}, "perfect matching"),
     (nx.path_graph(2), {"capacity": 0}, "capacity"),
     (nx.path_graph(2), {"capacity": {0: 1}}, "every node"),
+    (nx.path_graph(2), {"capacity": {0: 1, 1: 1, 9: 1}}, "only nodes of graph"),
+    (nx.path_graph(2), {"capacity": {9: 1}}, "only nodes of graph"),
     (nx.path_graph(2), {"capacity": "room"}, "every node"),
     (nx.path_graph(2), {"method": "magic"}, "method"),
     (nx.path_graph(2), {"sense": "most"}, "sense"),
