@@ -58,7 +58,7 @@ class Rows(NamedTuple):
         if self.is_whole[row]:
             return sum(int(size) for size in self.sizes[row, arms].tolist()) <= int(self.room[row])
         used = float(self.sizes[row, arms].sum())
-        return used <= self.room[row] + INTEGRAL * (1.0 + used)
+        return used <= float(self.room[row]) + INTEGRAL * (1.0 + used)
 
     def program(self, places: IntArray, first: int) -> tuple[list[Row], list[float]]:
         """Return the rows of a program, and the largest values of further integer columns, from `first` on.

@@ -56,8 +56,9 @@ class FeasibleSet:
         fine = self.integral[self.columns] & (self.coefficients == np.floor(self.coefficients))
         most = np.maximum(np.abs(self.lower), np.abs(self.upper))[self.columns]
         sums = np.bincount(rows, np.abs(self.coefficients) * most, minlength=len(self.row_lower))
-        is_whole = np.bincount(rows, ~fine, minlength=len(self.row_lower)) == 0
-        return is_whole & (sums < 2.0**53)
+        broken = np.bincount(rows, ~fine, minlength=len(self.row_lower))
+        is_whole: BoolArray = (broken == 0) & (sums < 2.0**53)
+        return is_whole
 
     def holds(self, values: FloatArray) -> bool:
         """Return whether the column values satisfy all rows and bounds, up to 1e-6.
