@@ -77,6 +77,8 @@ class GraphOracle(Oracle):
             raise ValueError(f"weight must be read by an oracle that has its graph, got a copy: {self!r}")
         if weight == "probability" and not hasattr(graph, "edges") and graph.probabilities is not None:
             return np.array(graph.probabilities)
+        if not callable(weight) and not isinstance(weight, Mapping | Hashable):
+            raise ValueError(f"weight must be a name, a mapping or a function, got {shown(weight)}")
         labels = self.arm_labels()
         is_node = self._arms_are_nodes
         values = np.empty(len(labels))

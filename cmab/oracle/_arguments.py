@@ -58,6 +58,7 @@ TAKES = {
     "spread": (_super_arm, _means),
     "triggering_probabilities": (_super_arm, _means),
     "triggered_arms": (_super_arm,),
+    "uniform_family": (entries_available,),
     "is_feasible": (_super_arm,),
     "labels": (_super_arm,),
     "feedback_of": (_super_arm,),

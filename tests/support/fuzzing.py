@@ -175,6 +175,7 @@ class Subject:
             "joined": {},
             "carried": None,
             "unseen": (),
+            "known": None,
             "arms": self.arms,
             "named": self.arms,
             "names": range(self.n_arms),
