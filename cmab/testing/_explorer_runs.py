@@ -103,7 +103,7 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def require_answer(arms: IntArray, n_arms: int) -> None:
+def require_answer(arms: Any, n_arms: int) -> None:
     is_array = isinstance(arms, np.ndarray) and (arms.dtype.kind in "iu" or not arms.size)
     found = f"an array of {arms.dtype}" if isinstance(arms, np.ndarray) else type(arms).__name__
     require(is_array, "form", "recommend must return an integer array, got {}", found)

@@ -132,7 +132,7 @@ def check_report_order(subject: Subject) -> Finding:
         )
         what = _difference(subject, *states)
         require(not what, "report order", text, one.feedback.arms, one.feedback.outcomes, what)
-        parted = parted or parting(*states, subject.policy.oracle.n_arms)
+        parted = parted or parting(states[0], states[1], subject.policy.oracle.n_arms)
         tried += n > 1
     if parted:  # a record of the order is no fault, unless the choices depend on it
         text = (
