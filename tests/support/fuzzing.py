@@ -196,6 +196,9 @@ class Subject:
             "group": None,
             "ticket": Ticket(0, self.super_arm),
             "weight": lambda *_: 0.25,
+            "attraction": np.full(self.n_choices, 0.25),
+            "items": np.ones(len(getattr(self.thing, "items", ())), bool),
+            "examination": np.linspace(1.0, 0.5, getattr(self.thing, "positions", 1)),
             "units": self.thing.units(self.super_arm) if name == "units" else None,
             "t": 1,
         }[name]
