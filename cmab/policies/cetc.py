@@ -53,6 +53,8 @@ class QueryState:
         Number of rounds with feedback.
     n_choices : int
         Number of entries among which the algorithm chooses.
+    size : int
+        Number of entries of `current`.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class QueryState:
     told: int = 0
     rounds: int = 0
     n_choices: int = 0
+    size: int = 0
 
     def check(self, fresh: QueryState) -> None:
         """Raise ``ValueError`` if no feedback leads to this state."""
@@ -82,6 +85,8 @@ class QueryState:
             count(name, getattr(self, name))
         for query in (*self.queries, self.current):
             arm_indices("queries", query, self.n_choices)
+        if len(self.current) != self.size:
+            raise ValueError(f"current must have {self.size} entries, got {len(self.current)}")
         check_vector("values", np.array(self.values, dtype=float), len(self.queries))
         if self.told > self.rounds or not math.isfinite(self.total) or (self.has_ended and self.told):
             raise ValueError(f"told must be at most rounds, and 0 after the last query, got {self.told}")
@@ -249,6 +254,7 @@ class CETC(Policy[QueryState]):
         else:
             state.current = np.sort(arm_indices("the result of algorithm", result, self.oracle.n_choices))
             state.has_ended = True
+        state.size = len(state.current)
 
     def _greedy(self, value: Value) -> IntArray:
         """Return the set to which the entry with the largest value was added k times."""

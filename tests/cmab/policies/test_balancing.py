@@ -56,7 +56,7 @@ def test_what_it_refuses():
             RegretBalancing(wrong)
     with pytest.raises(ValueError, match="one shape"):
         RegretBalancing([CUCB(ORACLE), CUCB(TopK(5, 1))])
-    with pytest.raises(TypeError, match="policy"):
+    with pytest.raises(ValueError, match="policies must be policies"):
         RegretBalancing([CUCB(ORACLE), 3])
     for wrong in ({"delta": 1.0}, {"least": 0.0}, {"confidence": -1.0}, {"reward_range": (1.0, 0.0)}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
