@@ -21,6 +21,7 @@ from cmab.campaigns._course import Course
 from cmab.campaigns._events import Events
 from cmab.campaigns._fold import Fold
 from cmab.campaigns.stores._store import Store, hash_of
+from cmab.cascades.cascade import no_numbers
 from cmab.certificates.played import Played
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state
@@ -31,20 +32,16 @@ _FORMAT = 1
 _TIME = "S29"
 
 
-def _integers() -> IntArray:
-    return np.empty(0, np.int64)
-
-
 @dataclass
 class Kept:
     """The arrays of a checkpoint: the state, and one entry for each ticket or for each line to undo."""
 
     state: Any
-    asks: IntArray = field(default_factory=_integers)
-    closed: IntArray = field(default_factory=_integers)
-    told: IntArray = field(default_factory=_integers)
+    asks: IntArray = field(default_factory=no_numbers)
+    closed: IntArray = field(default_factory=no_numbers)
+    told: IntArray = field(default_factory=no_numbers)
     latest: AnyArray = field(default_factory=lambda: np.empty(0, _TIME))
-    standing: IntArray = field(default_factory=_integers)
+    standing: IntArray = field(default_factory=no_numbers)
 
 
 def written(fold: Fold[Any], store: Store) -> bytes:

@@ -21,7 +21,8 @@ class Network(NamedTuple):
     n_nodes: int
 
 
-def _none() -> IntArray:
+def no_numbers() -> IntArray:
+    """Return an empty array of numbers, the default of fields."""
     return np.empty(0, np.int64)
 
 
@@ -46,13 +47,13 @@ class Cascade:
     """
 
     seeds: IntArray
-    joined: IntArray = field(default_factory=_none)
-    steps: IntArray = field(default_factory=_none)
-    unseen: IntArray = field(default_factory=_none)
-    live: IntArray = field(default_factory=_none)
-    dead: IntArray = field(default_factory=_none)
-    absent: IntArray = field(default_factory=_none)
-    missing: IntArray = field(default_factory=_none)
+    joined: IntArray = field(default_factory=no_numbers)
+    steps: IntArray = field(default_factory=no_numbers)
+    unseen: IntArray = field(default_factory=no_numbers)
+    live: IntArray = field(default_factory=no_numbers)
+    dead: IntArray = field(default_factory=no_numbers)
+    absent: IntArray = field(default_factory=no_numbers)
+    missing: IntArray = field(default_factory=no_numbers)
 
     @property
     def has_steps(self) -> bool:

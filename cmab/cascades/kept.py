@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
+from cmab.cascades.cascade import Cascade, CascadeFeedback, Network, no_numbers
 from cmab.cascades.chain import Chain
 from cmab.cascades.prior import BetaPrior
 from cmab.validation import shown
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 #: The lists of nodes and of arms of a report, in the order in which `numbers` holds them.
 _NODES, _ARMS = ("seeds", "joined", "unseen", "absent"), ("live", "dead", "missing")
 _LISTS = (*_NODES, *_ARMS, "arms")
-
-
-def _integers() -> IntArray:
-    return np.empty(0, np.int64)
 
 
 def _reals() -> FloatArray:
@@ -42,13 +38,13 @@ class KeptCascades:
     """
 
     sizes: IntArray = field(default_factory=lambda: np.empty((0, len(_LISTS)), np.int64))
-    numbers: IntArray = field(default_factory=_integers)
-    steps: IntArray = field(default_factory=_integers)
+    numbers: IntArray = field(default_factory=no_numbers)
+    steps: IntArray = field(default_factory=no_numbers)
     outcomes: FloatArray = field(default_factory=_reals)
     is_old: AnyArray = field(default_factory=_bits)
     won: FloatArray = field(default_factory=_reals)
     tried: FloatArray = field(default_factory=_reals)
-    clock: IntArray = field(default_factory=_integers)
+    clock: IntArray = field(default_factory=no_numbers)
     coins: AnyArray = field(default_factory=_bits)
     is_tried: AnyArray = field(default_factory=_bits)
     counts: FloatArray = field(default_factory=lambda: np.empty((0, 0)))

@@ -7,7 +7,9 @@ import numpy as np
 from cmab.arrays import AnyArray, IntArray
 from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel
 from oracles.diffusion._kernels_graph import group_offsets
-from oracles.diffusion._tables import STRIPE
+
+#: The number of neighbouring nodes that one thread indexes.
+STRIPE = 1024
 
 
 class Index(NamedTuple):

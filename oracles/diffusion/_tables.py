@@ -14,8 +14,6 @@ from oracles.diffusion._threads import in_parts
 _BLOCK = 2**18
 # With fewer entries for each thread, starting threads takes longer than the work.
 _WORTH_A_THREAD = 2**16
-#: The number of neighbouring nodes that one thread indexes.
-STRIPE = 1024
 
 
 class _Writable:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import FloatArray
 from cmab.oracle import Sense
 from cmab.validation import shown
 from oracles.anytime import SolverError
@@ -174,20 +174,3 @@ def _rebuild(
             problem += expression >= float(low)
     problem.setObjective(pulp.lpSum(float(c) * x for c, x in zip(costs, columns, strict=True)))
     return problem, columns
-
-
-def row_model(
-    n_arms: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]
-) -> tuple[Any, list[Any]]:
-    """Return a PuLP model of sets of arms with rows (arms, coefficients, low, high), and its variables."""
-    import pulp
-
-    problem = pulp.LpProblem("rows", pulp.LpMaximize)
-    takes = [problem.add_variable(f"arm{i}", cat="Binary") for i in range(n_arms)]
-    for arms, coefficients, low, high in rows:
-        total = pulp.lpSum(float(c) * takes[arm] for arm, c in zip(arms, coefficients, strict=True))
-        if np.isfinite(high):
-            problem += total <= float(high)
-        if np.isfinite(low):
-            problem += total >= float(low)
-    return problem, takes
