@@ -17,8 +17,9 @@ from cmab.arrays import AnyArray
 from cmab.validation import shown
 from oracles.stores._checks import Rules, check_block, check_gaps
 from oracles.stores._finish import finish
+from oracles.stores._readers import source_of
 from oracles.stores.layout import TYPES, array_file
-from oracles.stores.sources import Block, Source, identity, source_of
+from oracles.stores.sources import Block, Source, identity
 
 Duplicates = Literal["error", "keep", "first"]
 Loops = Literal["error", "drop"]

@@ -10,9 +10,6 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 
-#: The first bytes of a Parquet file.
-_PARQUET = b"PAR1"
-
 
 class Block(NamedTuple):
     """Some edges of a source.
@@ -60,21 +57,6 @@ def require_pyarrow() -> Any:
             "reading files of edges needs pyarrow; install it with `pip install cmab[graphs]`"
         ) from None
     return pyarrow
-
-
-def source_of(file: Path) -> Source:
-    """Return the reader of a file; raise ``ValueError`` if it is not a file that can be read twice."""
-    from oracles.stores.parquet import ParquetSource
-    from oracles.stores.text import TextSource
-
-    require_pyarrow()
-    if not file.exists():
-        raise ValueError(f"source must be a file of edges, got {file}, which does not exist")
-    if not file.is_file():
-        raise ValueError(f"source must be a file of edges, got {file}; save the edges as a file")
-    with file.open("rb") as stream:
-        is_parquet = stream.read(len(_PARQUET)) == _PARQUET
-    return ParquetSource(file) if is_parquet else TextSource(file)
 
 
 def identity(file: Path) -> dict[str, Any]:
