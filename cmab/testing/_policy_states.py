@@ -45,7 +45,7 @@ def written(subject: Subject, counts: Any, fractions: Any, spread: float = 1.0) 
     state.counters[:] = counts
     state.means[:] = np.where(state.counters > 0, low + (high - low) * fractions, 0.0)
     state.deviations[:] = spread * state.counters * fractions * (1 - fractions) * (high - low) ** 2
-    state.rounds = int(min(state.counters.sum(), 2**53))
+    state.rounds = min(int(state.counters.sum()), 2**53)
     return state
 
 

@@ -156,7 +156,8 @@ class InfluenceMaximization(InfluenceOracle):
     @property
     def backend(self) -> Any:
         """The Dask client of the cluster that draws the sets, or None."""
-        return self._cluster.client
+        # Asked of `vars`, so that a look at it adds nothing to what is pickled.
+        return self._cluster.client if "_cluster" in vars(self) else None
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
