@@ -24,12 +24,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture
 def counted_seconds(monkeypatch):
-    """Let each look of a check at its stopwatch count as 50 microseconds, however busy the machine is."""
+    """Let each look of a check at its stopwatch count as 20 microseconds, however busy the machine is."""
     from cmab.testing._comparisons import Stopwatch
 
     def seconds(watch):
         watch.looks = getattr(watch, "looks", 0) + 1
-        return 5e-5 * watch.looks
+        return 2e-5 * watch.looks
 
     monkeypatch.setattr(Stopwatch, "seconds", seconds)
 
