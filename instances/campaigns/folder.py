@@ -15,6 +15,7 @@ from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
 from instances.campaigns.names import clean
 from instances.campaigns.options import FILE, Options, read_options, written
+from instances.campaigns.paths import check_paths
 from instances.campaigns.problem import Problem, problem_of
 from instances.campaigns.reports import Report, round_of
 from instances.campaigns.rounds import Round, rounds_of
@@ -204,6 +205,8 @@ class CampaignFolder:
                     f" between {least} and {most}, got {report.count:g}"
                 )
             return {"reward": float(report.count)}
+        if self.problem.graph is not None:
+            check_paths(self.problem.graph, of.names, report.joined, report.unknown)
         given = {"unseen": report.unknown} if report.unknown else {}
         return {"joined": report.joined, **given}
 
