@@ -91,9 +91,14 @@ TOO_EARLY = "It is too early to tell how much more another choice would bring."
 
 
 def is_telling(folder: CampaignFolder, gap: float) -> bool:
-    """Return whether a bound on the gain of a better choice is below the largest result of a round."""
+    """Return whether a bound on the gain of a better choice says more than the range of the results.
+
+    The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
+    network, all results include the people asked.
+    """
     options, n = folder.options, len(folder.problem.names.labels)
-    return gap < (n if folder.is_network else (options.k or n) * options.largest)
+    widest = n - (options.k or 1) if folder.is_network else (options.k or n) * options.largest
+    return gap < 0.9 * widest
 
 
 def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:

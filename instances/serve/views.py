@@ -184,7 +184,7 @@ def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: in
 
 def history_of(opened: Opened) -> list[dict[str, Any]]:
     """Return the events in words, newest first."""
-    events, rounds = opened.folder.campaign.history(), rounds_in(opened)
+    events, rounds = opened.folder.history(), rounds_in(opened)
     tickets = {event["line"]: event.get("ticket") for event in events}
     rows = []
     for event in events:
@@ -230,7 +230,7 @@ def _listed(names: list[str], most: int = 12) -> str:
 def can_undo(opened: Opened) -> bool:
     """Return whether there is an event to take back."""
     kinds = ("tell", "cancel", "correct")
-    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.campaign.history())
+    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.history())
 
 
 def when(text: str | None) -> str:
