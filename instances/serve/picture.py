@@ -147,7 +147,7 @@ def chart_of(rounds: Sequence[Round], *, is_network: bool) -> Chart | None:
     told = [of for of in rounds if of.state == "reported" and not math.isnan(of.count)][-30:]
     if not told:
         return None
-    left, top, low = 40.0, 18.0, 190.0
+    left, top, low = 40.0, 28.0, 190.0
     most = _round_up(max(1.0, *(of.count for of in told)))
     step = (720.0 - left - 8.0) / max(len(told), 6)
     bars = []

@@ -201,7 +201,8 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
                 "round": None if ticket is None else ticket + 1,
                 "details": _details(event, opened.folder.is_network),
                 "undone": event["undone"],
-                "can_correct": event["event"] in ("tell", "correct")
+                "can_correct": ticket is not None
+                and event["event"] in ("tell", "correct")
                 and not event["undone"]
                 and rounds[ticket].state == "reported",
             }
