@@ -16,19 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
 from cmab.campaigns._course import Course
 from cmab.campaigns._events import Events
 from cmab.campaigns._fold import Fold
 from cmab.campaigns.stores._store import Store, hash_of
 from cmab.cascades.cascade import no_numbers
+from cmab.cascades.kept import KeptCascades
+from cmab.cascades.kept import kept as kept_cascades
+from cmab.cascades.told import Cascades
 from cmab.certificates.played import Played
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state
 
-#: The number of events between two checkpoints.
-EVERY = 5_000
-_FORMAT = 1
+#: The number of events between two checkpoints; and with hidden outcomes, whose replay takes longer.
+EVERY, EVERY_HIDDEN = 5_000, 200
+_FORMAT = 2
 _TIME = "S29"
 
 
@@ -42,6 +46,8 @@ class Kept:
     told: IntArray = field(default_factory=no_numbers)
     latest: AnyArray = field(default_factory=lambda: np.empty(0, _TIME))
     standing: IntArray = field(default_factory=no_numbers)
+    #: The reports with hidden outcomes and their chain; None without such reports.
+    cascades: Any = None
 
 
 def written(fold: Fold[Any], store: Store) -> bytes:
@@ -61,6 +67,7 @@ def written(fold: Fold[Any], store: Store) -> bytes:
         "descriptions": fold.descriptions,
         "rewrites": fold.rewrites,
         "arrays": [[name, line] for name, line in fold.arrays.items()],
+        "is_hidden": session._cascades is not None,
     }
     kept = Kept(
         session.state,
@@ -69,6 +76,7 @@ def written(fold: Fold[Any], store: Store) -> bytes:
         np.array(list(fold.told.items()), np.int64).reshape(-1),
         np.array(course._latest, _TIME),
         np.array(course._standing, np.int64),
+        None if session._cascades is None else kept_cascades(session._cascades),
     )
     return _state.packed(header, kept, compressed=False)
 
@@ -93,7 +101,8 @@ def resumed(fold: Fold[Any], file: Any, lines: list[bytes]) -> tuple[Fold[Any], 
         if header["digest"] != hash_of(lines).hexdigest():
             return None
         new = Fold(fold.policy, fold.where, fold.present, is_same=fold.is_same)
-        kept = _state.fill(file, Kept(fold.policy.initial_state()))
+        hidden = KeptCascades() if header["is_hidden"] else None
+        kept = _state.fill(file, Kept(fold.policy.initial_state(), cascades=hidden))
         events = Events(lines)
         _restore(new, header, kept, events)
         return new, _course_of(header, kept, lines)
@@ -115,6 +124,11 @@ def _restore(fold: Fold[Any], header: dict[str, Any], kept: Kept, events: Events
     session.state, session.rng = kept.state, generator_from(header["rng"])
     session._asked = int(header["asked"])
     session._played = Played.of(header["played"])
+    if header["is_hidden"]:
+        prior, network = prior_of(fold.policy), getattr(fold.policy.oracle, "network", None)
+        if prior is None or network is None:
+            raise ValueError(f"learner must learn from hidden outcomes, got {fold.policy!r}")
+        session._cascades = Cascades.of(kept.cascades, prior, network)
     for number in header["open"]:
         session._open[number] = fold.ticket(number)
 

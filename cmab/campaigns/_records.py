@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, TypeVar, cast
 
-from cmab.campaigns._checkpoints import EVERY, line_of, resumed, written
+from cmab.campaigns._checkpoints import EVERY, EVERY_HIDDEN, line_of, resumed, written
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns.stores._store import Overtaken, Store
@@ -56,7 +56,7 @@ class Records:
                 self._author, before = author, self.store.n_read
                 yield self.fold
             # The process that writes the event with a round number writes the checkpoint.
-            if self.store.n_read // EVERY > before // EVERY:
+            if self.store.n_read // self._every > before // self._every:
                 self.keep_checkpoint()
 
     @contextmanager
@@ -105,15 +105,19 @@ class Records:
     def keep_checkpoint(self) -> None:
         """Write a checkpoint if possible; without one, the campaign replays more events."""
         with suppress(OSError, ValueError, TypeError):
-            # A checkpoint does not contain the drawn outcomes of cascades: their rounds are replayed.
-            if self._is_whole and self.fold.current._cascades is None:
+            if self._is_whole:
                 self.store.keep_checkpoint(written(self.fold, self.store))
                 self._n_kept = self.store.n_read
 
     @property
     def is_long(self) -> bool:
         """Whether a checkpoint would save the replay of many events."""
-        return self.store.n_read - self._n_kept >= EVERY
+        return self.store.n_read - self._n_kept >= self._every
+
+    @property
+    def _every(self) -> int:
+        """The number of events between two checkpoints."""
+        return EVERY if self.fold.current._cascades is None else EVERY_HIDDEN
 
     def _catch_up(self) -> None:
         """Process the events that others have added."""

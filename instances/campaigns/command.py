@@ -161,6 +161,7 @@ def _correct(options: argparse.Namespace) -> Lines:
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
     """Store the report of the command line or of a table."""
     from instances.campaigns.intake import read_reports, take_all
+    from instances.campaigns.paths import UnreachableError
     from instances.campaigns.reports import Report, report_of, round_of
     from instances.campaigns.words import outcome_in_words
 
@@ -195,7 +196,14 @@ def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
                 largest=folder.options.largest,
             )
         ]
-    for of in take_all(folder, reports, is_correction=is_correction):
+    try:
+        stored = take_all(folder, reports, is_correction=is_correction)
+    except UnreachableError as error:
+        raise ValueError(
+            f"{error} If a tie is missing from the network, add it to {folder.options.network} in the folder,"
+            " and use --accept-changes"
+        ) from None
+    for of in stored:
         yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
 
 

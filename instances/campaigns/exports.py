@@ -100,7 +100,7 @@ def _history(folder: CampaignFolder) -> list[Row]:
             "names": "; ".join(map(str, event.get("names") or ())),
             "undone": event["undone"],
         }
-        for event in folder.campaign.history()
+        for event in folder.history()
     ]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
 from instances.campaigns.names import clean
 from instances.campaigns.options import FILE, Options, read_options, written
+from instances.campaigns.paths import check_paths
 from instances.campaigns.problem import Problem, problem_of
 from instances.campaigns.reports import Report, round_of
 from instances.campaigns.rounds import Round, rounds_of
@@ -62,6 +63,10 @@ class CampaignFolder:
             told = str(error).replace("accept_changes=True", "--accept-changes")
             raise ValueError(told) from None
 
+        #: The events that the present block of `reading` has read, and whether there is such a block.
+        self._history: list[dict[str, Any]] | None = None
+        self._is_reading = False
+
     def __repr__(self) -> str:
         return f"CampaignFolder({str(self.path)!r})"
 
@@ -74,9 +79,31 @@ class CampaignFolder:
         """Whether people join along the ties of a network."""
         return self.options.is_network
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read the events at most once in a block, and again after each action of this object in it.
+
+        The block sees the events of other processes as they are at its first reading. Only one thread may
+        use the object during a block.
+        """
+        self._history, self._is_reading = None, True
+        try:
+            yield
+        finally:
+            self._history, self._is_reading = None, False
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return all events, oldest first, as `Campaign.history` does."""
+        if self._history is not None:
+            return self._history
+        found = self.campaign.history()
+        if self._is_reading:
+            self._history = found
+        return found
+
     def rounds(self) -> list[Round]:
         """Return all rounds, oldest first."""
-        return rounds_of(self.campaign.history(), is_network=self.is_network)
+        return rounds_of(self.history(), is_network=self.is_network)
 
     def beliefs(self) -> Beliefs:
         """Return the estimates of the learner."""
@@ -190,6 +217,8 @@ class CampaignFolder:
             raise
 
     def _of(self, author: str | None) -> Campaign:
+        """Return the campaign for an action of an author, after which the events are read again."""
+        self._history = None
         return self.campaign if author is None else self.campaign.signed(signature(author))
 
     def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
@@ -204,6 +233,8 @@ class CampaignFolder:
                     f" between {least} and {most}, got {report.count:g}"
                 )
             return {"reward": float(report.count)}
+        if self.problem.graph is not None:
+            check_paths(self.problem.graph, of.names, report.joined, report.unknown)
         given = {"unseen": report.unknown} if report.unknown else {}
         return {"joined": report.joined, **given}
 

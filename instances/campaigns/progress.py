@@ -55,7 +55,9 @@ class ByWeek:
     asked : int
         How many were asked in all.
     joined : float
-        How many joined in all, including the people asked; or the sum of the results.
+        How many joined, counted in each round, including the people asked; or the sum of the results.
+    told : list of Round
+        The reported rounds.
     """
 
     monday: str
@@ -63,6 +65,12 @@ class ByWeek:
     waiting: int = 0
     asked: int = 0
     joined: float = 0.0
+    told: list[Round] = field(default_factory=list)
+
+    @property
+    def different(self) -> str:
+        """How many different people joined in this week."""
+        return different_people(self.told)
 
 
 def by_name(rounds: Sequence[Round], *, is_network: bool) -> list[ByName]:
@@ -94,8 +102,32 @@ def by_week(rounds: Sequence[Round]) -> list[ByWeek]:
         row.rounds.append(of.number)
         row.asked += len(of.names)
         row.waiting += of.state == "waiting"
+        if of.state == "reported":
+            row.told.append(of)
         row.joined += 0.0 if math.isnan(of.count) else of.count
     return [rows[monday] for monday in sorted(rows)]
+
+
+def different_people(rounds: Sequence[Round]) -> str:
+    """Return how many different people joined: a number, or "at least" a number if some names are unknown.
+
+    The people asked in a reported round count as joined.
+
+    Examples
+    --------
+    >>> from instances.campaigns.progress import different_people
+    >>> from instances.campaigns.rounds import Round
+    >>> first = Round(1, "2026-11-25", ("Ann",), "reported", count=2.0, joined={"Bob": None})
+    >>> second = Round(2, "2026-11-25", ("Bob",), "reported", count=1.0, joined={})
+    >>> different_people([first, second])
+    '2'
+    >>> different_people([first, Round(3, "2026-11-25", ("Bob",), "reported", count=3.0)])
+    'at least 2'
+    """
+    told = [of for of in rounds if of.state == "reported"]
+    names = {name for of in told for name in (*of.names, *(of.joined or {}))}
+    is_whole = all(of.count == len(of.names) + len(of.joined or {}) for of in told)
+    return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
 
 
 def listed_rounds(numbers: Sequence[int]) -> str:

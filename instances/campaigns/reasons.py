@@ -37,6 +37,8 @@ class Reason:
         Whether the name is also in the best choice by the present estimates.
     asked : int
         In how many reported rounds the name was chosen before.
+    is_first : bool
+        Whether there was no report yet.
     """
 
     name: Hashable
@@ -45,6 +47,7 @@ class Reason:
     high: float
     kind: Kind
     asked: int
+    is_first: bool = False
 
     @property
     def certainty(self) -> str:
@@ -73,8 +76,15 @@ class Reason:
             if not self.asked
             else f"{verb.capitalize()} {'once' if self.asked == 1 else f'{self.asked} times'} before"
         )
+        if self.is_first:
+            source = "by the shape of the network" if is_network else "before the first report"
+            if self.kind == "known":
+                return f"{before}; among the best {source}."
+            return f"{before}; chosen to learn more, because there is no report yet."
         if self.kind == "known":
             return f"{before}; among the best by all reports so far."
+        if self.asked >= 2:
+            return f"{before}; chosen again to learn more, because the best choice is not certain yet."
         return f"{before}; chosen to learn more, because the best could be among the less known."
 
 
@@ -103,11 +113,11 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
         rows = np.stack([beliefs.means[chosen], low[chosen], high[chosen]], axis=1)
     asked = [sum(name in each.names for each in earlier if each.state == "reported") for name in of.names]
     by_name = dict(zip(of.names, asked, strict=True))
-    reasons = []
+    reasons, is_first = [], not any(each.state == "reported" for each in earlier)
     for at, (mean, low, high) in zip(chosen, rows.tolist(), strict=True):
         name = problem.names.labels[at]
         kind: Kind = "known" if at in best else "explored"
-        reasons.append(Reason(name, mean, low, high, kind, by_name[name]))
+        reasons.append(Reason(name, mean, low, high, kind, by_name[name], is_first))
     return reasons
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from instances.campaigns.folder import CampaignFolder, labels_of
-from instances.campaigns.progress import by_name, by_week, listed_rounds
+from instances.campaigns.progress import by_name, by_week, different_people, listed_rounds
 from instances.campaigns.rounds import Round
 
 _MOST = 20
@@ -67,6 +67,10 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     known = [of.count for of in reported if not math.isnan(of.count)]
     if known and folder.is_network:
         yield f"On average {sum(known) / len(known):.1f} people joined in a round, with those who were asked."
+        yield (
+            f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
+            " different people."
+        )
     for of in waiting[:_MOST]:
         yield f"Round {of.number} waits for its report since {of.asked[:10]}: {labels_of(of.names)}"
     yield from _progress(folder, rounds)
@@ -74,9 +78,27 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     if certificate is not None and math.isfinite(certificate.exact_gap):
         best = "the best choice" if not folder.is_network else "the best people"
         yield ""
+        if not is_telling(folder, certificate.exact_gap):
+            yield TOO_EARLY
+            return
         if any(of.joined is not None for of in reported):
             yield "The next sentence uses only results of ties that are certain."
         yield certificate.gap_in_words(best, labels_of(certificate.labels))
+
+
+#: The sentence instead of a bound that says nothing.
+TOO_EARLY = "It is too early to tell how much more another choice would bring."
+
+
+def is_telling(folder: CampaignFolder, gap: float) -> bool:
+    """Return whether a bound on the gain of a better choice says more than the range of the results.
+
+    The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
+    network, all results include the people asked.
+    """
+    options, n = folder.options, len(folder.problem.names.labels)
+    widest = n - (options.k or 1) if folder.is_network else (options.k or n) * options.largest
+    return gap < 0.9 * widest
 
 
 def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:
@@ -112,10 +134,17 @@ def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:
         yield f"  and {len(rows) - _MOST:,} more"
     yield ""
     yield "By week"
-    joined = "joined" if folder.is_network else "sum of results"
-    weeks = [["week of", "rounds", "asked" if folder.is_network else "chosen", joined, "waiting"]]
+    joined = ["joined, by round", "different people"] if folder.is_network else ["sum of results"]
+    weeks = [["week of", "rounds", "asked" if folder.is_network else "chosen", *joined, "waiting"]]
     weeks += [
-        [row.monday, listed_rounds(row.rounds), f"{row.asked:,}", f"{row.joined:g}", f"{row.waiting:,}"]
+        [
+            row.monday,
+            listed_rounds(row.rounds),
+            f"{row.asked:,}",
+            f"{row.joined:g}",
+            *([row.different] if folder.is_network else []),
+            f"{row.waiting:,}",
+        ]
         for row in by_week(rounds)[-_MOST:]
     ]
     yield from aligned(weeks)

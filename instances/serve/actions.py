@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from instances.campaigns.intake import read_reports, take_all
 from instances.campaigns.names import clean
+from instances.campaigns.paths import UnreachableError
 from instances.campaigns.reports import Report, report_of, round_of
 from instances.campaigns.rounds import Round
 from instances.serve import views
@@ -17,6 +18,10 @@ from instances.serve.store import Opened
 
 _CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _LONGEST_LIST = 5_000
+_IN_BETWEEN = (
+    "Did you forget somebody in between? Mark them, or list them under"
+    " 'may have joined without your knowledge'."
+)
 
 
 def check_mark(given: Any, now: int) -> None:
@@ -52,7 +57,7 @@ def leave_out(context: Context) -> Response:
         without = [*names_in_lines(context.text("without")), name]
         again = replace_round(opened, of, without, author=context.author)
         left_out = "&".join(["", *(f"out={at}" for at in _numbers(opened, without))])
-        return go(f"/c/{context.slug}?done=replaced&round={again.number}{left_out}")
+        return go(f"/c/{context.slug}?done=replaced&round={again.number}&old={of.number}{left_out}")
 
 
 def replace_round(opened: Opened, of: Round, without: list[str], *, author: str) -> Round:
@@ -93,7 +98,15 @@ def report_form(context: Context) -> Response:
         return _form(context, opened, round_of(views.rounds_in(opened), context.number))
 
 
-def _form(context: Context, opened: Opened, of: Round, message: str = "", status: int = 200) -> Response:
+def _form(
+    context: Context,
+    opened: Opened,
+    of: Round,
+    message: str = "",
+    status: int = 200,
+    *,
+    is_lost: bool = False,
+) -> Response:
     if of.state == "cancelled":
         raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
     known = views.known_people(opened, of)
@@ -116,6 +129,8 @@ def _form(context: Context, opened: Opened, of: Round, message: str = "", status
         tab="current",
         of=of,
         known=listed,
+        before=views.joined_before(opened, of),
+        is_lost=is_lost,
         ticked=ticked,
         others=others or "",
         form=context.form,
@@ -135,6 +150,8 @@ def report(context: Context) -> Response:
         check_mark(context.form.get("mark"), of.mark)
         try:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
+        except UnreachableError as error:
+            return _form(context, opened, of, f"{error.sentence} {_IN_BETWEEN}", 400, is_lost=True)
         except ValueError as error:
             return _form(context, opened, of, shown_error(error), 400)
         done = "corrected" if of.state == "reported" else "reported"
@@ -205,7 +222,8 @@ def upload(context: Context) -> Response:
             stored = take_all(opened.folder, reports, is_correction=may_replace, author=context.author)
         except ValueError as error:
             return context.page("upload.html", 400, **values, refused=None, message=shown_error(error))
-        return go(f"/c/{context.slug}?done=uploaded&round={len(stored)}")
+        numbers = "".join(f"&stored={of.number}" for of in stored[:100])
+        return go(f"/c/{context.slug}?done=uploaded&round={len(stored)}{numbers}")
 
 
 def _text(data: bytes) -> str:

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Lines:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
     users = None if options.users is None else Users(options.users)
     store = Store(options.folder)
-    yield "Preparing the page. This takes up to a minute after an installation, and a moment later on."
+    yield "Preparing the page. This takes up to a few minutes after an installation, and a moment later on."
     warm_up()
     server = _bound(uvicorn.Config(_nothing, host=options.host, port=options.port, **_settings(options)))
     port = server.port

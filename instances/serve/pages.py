@@ -8,7 +8,8 @@ from starlette.responses import Response
 
 from instances.campaigns.exports import FORMATS, TABLES, csv_of, exported
 from instances.campaigns.reports import round_of
-from instances.campaigns.words import outcome_in_words
+from instances.campaigns.rounds import Round
+from instances.campaigns.words import TOO_EARLY, outcome_in_words
 from instances.serve import views
 from instances.serve.context import Context, attachment, go
 from instances.serve.refusals import Refusal
@@ -39,6 +40,51 @@ def done_in(context: Context) -> str:
     number = context.request.query_params.get("round", "")
     text = _DONE.get(context.request.query_params.get("done", ""), "")
     return text.format(number) if "{}" not in text or (number.isdecimal() and len(number) < 9) else ""
+
+
+def details_in(context: Context, opened: Opened) -> str:
+    """Return the replaced people or the stored rounds as sentences after that of `done_in`."""
+    asked, rounds = context.request.query_params, views.rounds_in(opened)
+    done = asked.get("done", "")
+    if done == "uploaded":
+        stored = [rounds[at - 1] for at in _numbers(asked.getlist("stored")) if 1 <= at <= len(rounds)]
+        network = opened.folder.is_network
+        told = [
+            f"Round {of.number}: {outcome_in_words(of, is_network=network)}{_joined(of)}." for of in stored
+        ]
+        return " ".join(told)
+    pair = [at for at in _numbers([asked.get("old", ""), asked.get("round", "")]) if 1 <= at <= len(rounds)]
+    if done != "replaced" or len(pair) != 2:
+        return ""
+    old, new = rounds[pair[0] - 1], rounds[pair[1] - 1]
+    gone = [str(name) for name in old.names if name not in new.names]
+    out = [name for name in gone if name in left_out_in(context, opened)["names"]]
+    others = [name for name in gone if name not in out]
+    told = [f"{_and(out)} {'was' if len(out) == 1 else 'were'} left out."] if out else []
+    if others:
+        told.append(f"{_and(others)} {'is' if len(others) == 1 else 'are'} replaced, too.")
+    return " ".join(told)
+
+
+def _joined(of: Round) -> str:
+    return f" ({', '.join(map(str, [*of.names, *of.joined]))})" if of.joined is not None else ""
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _numbers(texts: list[str]) -> list[int]:
+    return [int(text) for text in texts if text.isdecimal() and len(text) < 9]
+
+
+def correctable_in(context: Context, opened: Opened) -> int:
+    """Return the number of the round whose report was just stored, or 0."""
+    asked, rounds = context.request.query_params, views.rounds_in(opened)
+    if asked.get("done") not in ("reported", "corrected"):
+        return 0
+    found = [at for at in _numbers([asked.get("round", "")]) if 1 <= at <= len(rounds)]
+    return found[0] if found and rounds[found[0] - 1].state == "reported" else 0
 
 
 def left_out_in(context: Context, opened: Opened) -> dict[str, Any]:
@@ -103,7 +149,8 @@ def current(context: Context) -> Response:
             told=told,
             n_rounds=len(rounds),
             when=views.when,
-            done=done_in(context),
+            done=" ".join(filter(None, [done_in(context), details_in(context, opened)])),
+            correctable=correctable_in(context, opened),
             out=left_out_in(context, opened),
         )
 
@@ -116,6 +163,7 @@ def state(context: Context) -> Response:
             **views.frame(opened),
             tab="state",
             state=views.state_of(opened),
+            too_early=TOO_EARLY,
             share=views.share_of,
             outcome=outcome_in_words,
             when=views.when,

@@ -41,8 +41,13 @@ class Picture:
     height: float = _HEIGHT
 
 
-def picture_of(graph: DirectedGraph, asked: Collection[Hashable], joined: Collection[Hashable]) -> Picture:
-    """Return the picture of a network, with the people that are asked and those that ever joined.
+def picture_of(
+    graph: DirectedGraph,
+    asked: Collection[Hashable],
+    joined: Collection[Hashable],
+    waiting: Collection[Hashable] = (),
+) -> Picture:
+    """Return the picture of a network: the people asked, those that ever joined, and those without a report.
 
     Of a large network, the people asked and those nearest to them are shown.
     """
@@ -57,14 +62,20 @@ def picture_of(graph: DirectedGraph, asked: Collection[Hashable], joined: Collec
             str(name),
             *places[name],
             9.0 if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name)),
-            "asked" if name in asked else "joined" if name in joined else "other",
+            "asked"
+            if name in asked
+            else "joined"
+            if name in joined
+            else "waiting"
+            if name in waiting
+            else "other",
             name in named,
             any(other in asked for other in part[name]),
         )
         for name in part
     ]
     ties = [(*places[u], *places[v], u in asked or v in asked) for u, v in part.edges]
-    order = {"other": 0, "joined": 1, "asked": 2}
+    order = {"other": 0, "waiting": 1, "joined": 2, "asked": 3}
     nodes.sort(key=lambda node: order[node.kind])
     return Picture(nodes, ties, len(whole) - len(part))
 
@@ -136,7 +147,7 @@ def chart_of(rounds: Sequence[Round], *, is_network: bool) -> Chart | None:
     told = [of for of in rounds if of.state == "reported" and not math.isnan(of.count)][-30:]
     if not told:
         return None
-    left, top, low = 40.0, 18.0, 190.0
+    left, top, low = 40.0, 28.0, 190.0
     most = _round_up(max(1.0, *(of.count for of in told)))
     step = (720.0 - left - 8.0) / max(len(told), 6)
     bars = []

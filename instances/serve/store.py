@@ -39,7 +39,7 @@ class Opened:
     @property
     def version(self) -> int:
         """The number of events, which changes with each of them."""
-        return len(self.folder.campaign.history())
+        return len(self.folder.history())
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
         """Return a result that depends on the events only, computed at most once for each version."""
@@ -91,7 +91,7 @@ class Store:
 
     @contextmanager
     def held(self, slug: str) -> Iterator[Opened]:
-        """Hold a campaign for one request, as a context manager.
+        """Hold a campaign for one request, which reads its events once, as a context manager.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Store:
             If there is no such campaign.
         """
         opened = self._find(slug)
-        with opened.lock:
+        with opened.lock, opened.folder.reading():
             yield opened
 
     def _find(self, slug: str) -> Opened:

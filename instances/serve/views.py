@@ -13,10 +13,10 @@ import numpy as np
 from cmab import RegretCertificate
 from instances.campaigns.beliefs import LEVEL
 from instances.campaigns.exports import WORDS, table_of
-from instances.campaigns.progress import ByName, by_name, by_week
+from instances.campaigns.progress import ByName, by_name, by_week, different_people
 from instances.campaigns.reasons import Reason, reasons_of
 from instances.campaigns.rounds import Round, steps_in
-from instances.campaigns.words import counted
+from instances.campaigns.words import counted, is_telling
 from instances.serve.picture import Picture, chart_of, picture_of
 from instances.serve.store import Opened
 from oracles.influence.base import InfluenceOracle
@@ -64,7 +64,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
         rounds = rounds_in(opened)
         picture = None
         if folder.problem.graph is not None and has_picture:
-            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds))
+            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), asked_ever(rounds))
         return Card(of, reasons_of(folder.problem, folder.beliefs(), of, rounds), picture)
 
     return opened.kept(("card", of.number, has_picture), compute)
@@ -74,6 +74,17 @@ def joined_ever(rounds: list[Round]) -> set[Hashable]:
     """Return the people that are known to have joined or to have been asked in a reported round."""
     told = [of for of in rounds if of.state == "reported"]
     return {name for of in told for name in (*of.names, *(of.joined or {}))}
+
+
+def asked_ever(rounds: list[Round]) -> set[Hashable]:
+    """Return the people that were asked in a round without a report."""
+    return {name for of in rounds if of.state == "waiting" for name in of.names}
+
+
+def joined_before(opened: Opened, of: Round) -> dict[str, int]:
+    """Return the number of the last other round before `of` in which each person joined, by name."""
+    told = [each for each in rounds_in(opened) if each.state == "reported" and each.number < of.number]
+    return {str(name): each.number for each in told for name in (*each.names, *(each.joined or {}))}
 
 
 def known_people(opened: Opened, of: Round) -> list[str]:
@@ -94,17 +105,20 @@ def state_of(opened: Opened) -> dict[str, Any]:
     def compute() -> dict[str, Any]:
         folder, rounds = opened.folder, rounds_in(opened)
         reported = [of for of in rounds if of.state == "reported"]
+        found = certificate_of(opened) if reported else None
         known = [of.count for of in reported if not math.isnan(of.count)]
         return {
             "rounds": rounds,
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
             "mean": float(np.mean(known)) if known else None,
+            "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
             "people": by_name(rounds, is_network=folder.is_network),
             "weeks": by_week(rounds)[::-1],
             "chart": chart_of(rounds, is_network=folder.is_network),
-            "certificate": certificate_of(opened) if reported else None,
+            "certificate": found,
+            "is_early": found is not None and not is_telling(folder, found[1].exact_gap),
             "next": next_round(opened),
             "level": round(100 * LEVEL),
         }
@@ -170,7 +184,7 @@ def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: in
 
 def history_of(opened: Opened) -> list[dict[str, Any]]:
     """Return the events in words, newest first."""
-    events = opened.folder.campaign.history()
+    events, rounds = opened.folder.history(), rounds_in(opened)
     tickets = {event["line"]: event.get("ticket") for event in events}
     rows = []
     for event in events:
@@ -187,6 +201,10 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
                 "round": None if ticket is None else ticket + 1,
                 "details": _details(event, opened.folder.is_network),
                 "undone": event["undone"],
+                "can_correct": ticket is not None
+                and event["event"] in ("tell", "correct")
+                and not event["undone"]
+                and rounds[ticket].state == "reported",
             }
         )
     return rows[::-1]
@@ -213,7 +231,7 @@ def _listed(names: list[str], most: int = 12) -> str:
 def can_undo(opened: Opened) -> bool:
     """Return whether there is an event to take back."""
     kinds = ("tell", "cancel", "correct")
-    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.campaign.history())
+    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.history())
 
 
 def when(text: str | None) -> str:

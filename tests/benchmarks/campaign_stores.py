@@ -1,8 +1,9 @@
 """Campaigns in journal files, SQLite and PostgreSQL: rounds in a second, contention, and opening.
 
 Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_stores.py [PART ...] [--scale S]
-[--folder FOLDER]. The parts are rates, features, contention and opening. All numbers are by the clock: they
-depend on the disk and on other load, so compare the rows of one run. `contention` lets 8 processes write
+[--folder FOLDER]. The parts are rates, features, work, contention and opening. Numbers by the clock depend
+on the disk and on other load, so compare the rows of one run. `work` prints the processor time of a round in
+batches of 20, in the process that writes it and in one that reads it. `contention` lets 8 processes write
 10,000 events to each store, kills them at random, restarts the server of PostgreSQL midway, and checks that
 no event is lost, doubled or reordered. `opening` writes 100,000 rounds to SQLite and opens them. The
 scale multiplies the numbers of rounds and events.
@@ -84,6 +85,23 @@ def rates(folder, server, scale, has_features=False):
             print(f"{kind:<12} {processes} processes, batches of {batch:>2}: {found:8.0f}", flush=True)
 
 
+def work_of(folder, server, scale):
+    """Print the processor time of a round for its writer and for a reader."""
+    rounds = 20 * int(50 * scale)
+    for kind, where in places(folder, server, "work"):
+        writer, reader = Campaign(learner(False), where, rng=0), Campaign(learner(False), where)
+        spent = []
+        for is_counted in (False, True):
+            for campaign, n_batches in ((writer, rounds // 20 if is_counted else 2), (reader, 0)):
+                start = time.process_time()
+                for _ in range(n_batches):
+                    requests = campaign.ask_many(20)
+                    campaign.tell_many([{"ticket": r, "outcomes": dict.fromkeys(r, 0.5)} for r in requests])
+                _ = campaign.pending
+                spent.append(1000.0 * (time.process_time() - start) / rounds)
+        print(f"{kind:<12} writer {spent[2]:.2f} ms, reader {spent[3]:.2f} ms of processor time a round")
+
+
 def contention(folder, server, scale):
     """Print the time of 8 processes, of which some are killed."""
 
@@ -145,7 +163,7 @@ def opening(folder, server, scale):
 def main():
     """Run the chosen parts."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", default=["rates", "features", "contention", "opening"])
+    parser.add_argument("parts", nargs="*", default=["rates", "features", "work", "contention", "opening"])
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--folder")
     options = parser.parse_args()
@@ -154,6 +172,7 @@ def main():
     parts = {
         "rates": rates,
         "features": lambda *given: rates(*given, has_features=True),
+        "work": work_of,
         "contention": contention,
         "opening": opening,
     }

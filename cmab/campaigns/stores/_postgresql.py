@@ -47,6 +47,12 @@ _CHECKPOINTS = sql.Table(
     sql.Column("campaign", sql.BigInteger, primary_key=True, autoincrement=False),
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
+#: The insertion of many rows in one message; one message for each row takes most of the time of a batch.
+_INSERTION = sql.text(
+    "INSERT INTO cmab_events (campaign, line, text, token)"
+    " SELECT CAST(:campaign AS bigint), new.line, new.text, CAST(:token AS text)"
+    " FROM unnest(CAST(:lines AS bigint[]), CAST(:texts AS text[])) AS new (line, text)"
+)
 #: The advisory lock under which the tables are created.
 _CREATION = 0x636D6162
 #: How long a writer tries to reach a server that it has reached before, in seconds.
@@ -143,9 +149,8 @@ class PostgreSQL(Database):
         return self._attempt(rows)
 
     def _insert(self, rows: list[tuple[int, str]], token: str) -> None:
-        values = [
-            {"campaign": self._number, "line": line, "text": text, "token": token} for line, text in rows
-        ]
+        lines, texts = map(list, zip(*rows, strict=True))
+        values = {"campaign": self._number, "lines": lines, "texts": texts, "token": token}
 
         def insert() -> None:
             if self._connection is None:
@@ -163,7 +168,7 @@ class PostgreSQL(Database):
                         f"{self.where} was changed by another process while the connection was lost; the call"
                         " has changed nothing: repeat it"
                     )
-            self._run(sql.insert(_EVENTS), values)
+            self._run(_INSERTION, values)
             assert self._connection is not None
             self._connection.commit()
 

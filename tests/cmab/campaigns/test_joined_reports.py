@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from cmab import CTS, CUCB, AdaptiveCTS, Campaign, Feedback, HierarchicalCTS, Session, read_journal
+from cmab.campaigns import _checkpoints, _records
 from cmab.cascades.cascade import CascadeFeedback
+from cmab.cascades.chain import Chain
 from oracles import DegreeHeuristic, InfluenceMaximization
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
@@ -75,6 +77,31 @@ def test_a_replayed_journal_has_the_same_future(path, learner):
     once = future(running)
     path.write_text(lines, encoding="utf-8")
     assert future(Campaign(learner(oracle()), path)) == once
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_checkpoint_has_the_reports_and_their_chain(path, learner, monkeypatch):
+    for module in (_checkpoints, _records):
+        monkeypatch.setattr(module, "EVERY_HIDDEN", 7)
+    running = Campaign(learner(oracle()), path, rng=3)
+    all_in(running, 0, 24)
+    files = {each: each.read_bytes() for each in path.parent.glob(f"{path.name}*")}
+    once = future(running)
+    for each, data in files.items():
+        each.write_bytes(data)
+    again, tried = Campaign(learner(oracle()), path), []
+    assert 0 < again._records._n_kept <= len(again.history())
+    assert future(again) == once
+    for each, data in files.items():
+        each.write_bytes(data)
+
+    def refuse(*_):
+        tried.append(1)
+        raise ValueError("outcomes must explain the reports")
+
+    monkeypatch.setattr(Chain, "resume", refuse)
+    assert future(Campaign(learner(oracle()), path)) == once
+    assert tried
 
 
 def test_the_reports_reach_the_default_learner(path):

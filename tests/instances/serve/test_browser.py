@@ -178,8 +178,15 @@ def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path)
 
 def click(browser, text):
     """Click a link or a button by its words, as a reader does."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
     words = f"//*[(self::a or self::button) and contains(normalize-space(.), '{text}')]"
-    browser.find_element("xpath", words).click()
+    for _ in range(20):
+        try:
+            return browser.find_element("xpath", words).click()
+        except StaleElementReferenceException:  # the page of the click before has just arrived
+            time.sleep(0.1)
+    raise AssertionError(f"the page changes all the time before a click on {text!r}")
 
 
 def mark(browser, n):

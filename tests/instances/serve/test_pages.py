@@ -58,6 +58,46 @@ def test_a_late_report_and_steps_and_unknown_people(page, spring, asked):
     assert of.joined == {known[0]: 1} and of.unknown == (known[1],)
 
 
+def test_a_person_whom_nobody_can_tell_is_named_and_the_report_is_kept(page):
+    place = page.create(
+        "Lost", network="name_1,name_2\nAnn,Bob\nBob,Carl\nCarl,Tilda\n", k="1", never="Tilda\nCarl"
+    )
+    page.choose(place, without="Bob")
+    text = page.report(place, 1, 400, others="Tilda").text.replace("&#39;", "'")
+    assert "Tilda knows nobody who was asked or who joined. Did you forget somebody in between?" in text
+    assert "accept_changes" not in text and "a new campaign from the new file" in text
+    assert '<details class="card" open>' in text and ">Tilda</textarea>" in text
+    page.report(place, 1, others="Tilda", unknown="Bob\nCarl")
+    assert page.rounds(place)[0].joined == {"Tilda": None}
+
+
+def test_different_people_and_people_who_joined_before(page):
+    place = page.create("Twice", network="name_1,name_2\nAnn,Bob\nBob,Carl\n", k="1")
+    for number in (1, 2):
+        page.choose(place, without="Ann\nCarl")
+        form = page.get(f"{place}/rounds/{number}/report").text
+        assert ("joined in round 1" in form) == (number == 2)
+        answer = page.report(place, number, joined="Ann")
+    after = page.get(answer.headers["location"]).text
+    assert f'href="{place}/rounds/2/report">Correct it' in after
+    text = page.get(f"{place}/state").text
+    assert "<dt>Joined, counted in each round</dt><dd>4</dd>" in text
+    assert "<dt>Different people who joined</dt><dd>2</dd>" in text
+    assert "It is too early to tell" in text and "95 % confidence" not in text
+    assert "Different people who joined: 2" in page.get(f"{place}/print").text
+    assert page.get(f"{place}/history").text.count(">Correct</a>") == 2
+
+
+def test_the_first_reasons_name_the_network_and_waiting_people_are_marked(page):
+    place = page.create("First")
+    page.choose(place)
+    assert "by all reports so far" not in page.get(place).text
+    assert 'class="waiting"' not in page.get(place).text
+    page.choose(place, without="\n".join(str(name) for name in page.rounds(place)[0].names))
+    text = page.get(place).text
+    assert text.count('<circle class="waiting"') == 2 and "no report yet</span>" in text
+
+
 def test_only_the_number_of_people(page, spring, asked):
     page.report(spring, asked, count="5")
     of = page.rounds(spring)[asked - 1]
@@ -100,7 +140,12 @@ def test_leaving_people_out_cancels_and_chooses_again(page, spring, asked):
         name = str(page.rounds(spring)[-1].names[0])
         action = f"{spring}/rounds/{number}/leave-out"
         address = page.send(address, action, name=name).headers["location"]
+        before = {str(each) for each in page.rounds(spring)[number - 1].names}
         gone.append(name)
+        text = page.get(address).text
+        assert f"{name} was left out." in text and "Left out: " in text
+        for other in before - {name} - {str(each) for each in page.rounds(spring)[-1].names}:
+            assert f"{other} is replaced, too." in text
         assert page.rounds(spring)[number - 1].state == "cancelled"
         assert not {*gone} & {str(each) for each in page.rounds(spring)[-1].names}
 
@@ -112,7 +157,9 @@ def test_a_table_is_stored_whole_or_not_at_all(page, spring, asked):
     assert "2 lines were refused" in answer.text
     assert "<td>3</td>" in answer.text and "<td>4</td>" in answer.text
     assert page.rounds(spring)[asked - 1].state == "waiting"
-    page.send(f"{spring}/upload", f"{spring}/upload", text="\n".join(rows), accept="1")
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", text="\n".join(rows), accept="1")
+    stored = page.get(answer.headers["location"]).text
+    assert f"Round {asked}: 3 people joined" in stored and friend in stored.split('role="status"')[1][:400]
     assert page.rounds(spring)[asked - 1].count == 3.0
     again = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows[:2]))
     assert "was reported before" in again.text
@@ -131,12 +178,13 @@ def test_the_table_to_fill_in_can_be_uploaded(page, spring, asked):
 def test_the_state_and_the_estimates(page, spring, asked):
     page.report(spring, asked, nobody="1")
     text = page.get(f"{spring}/state").text
-    assert "expected to bring" in text and "95 % confidence" in text and "Who brings most" in text
+    assert "expected to bring" in text and "Who brings most" in text
     rows = page.get(f"{spring}/estimates?search=ann&sort=to&down=0").text
-    ends = [row.split("</td>")[:2] for row in rows.split("<tr><td>")[1:]]
-    heads = [head.replace("<td>", "") for _, head in ends]
+    cell = '<td class="name">'
+    ends = [row.split("</td>")[:2] for row in rows.split(f"<tr>{cell}")[1:]]
+    heads = [head.replace(cell, "") for _, head in ends]
     assert heads == sorted(heads, key=str.casefold) and all(
-        "Ann" in (a, b.replace("<td>", "")) for a, b in ends
+        "Ann" in (a, b.replace(cell, "")) for a, b in ends
     )
     assert 'aria-sort="ascending"' in rows
 
