@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.models import estimators
-from cmab.models.background import begin, fit_all
+from cmab.models.background import Task, begin, fit_all
 from cmab.models.estimators import ModelError
 from cmab.models.rules import UNCUT, drawn_values
 from cmab.models.state import ModelState
@@ -32,8 +32,7 @@ def refit(policy: ModelPolicy, state: ModelState, rng: np.random.Generator) -> b
     state.begun, state.due, state.use_from = len(state.rows), state.seen + step, state.seen
     if policy.background:
         state.use_from += (step + 1) // 2
-        kept = _kept(policy, state)
-        state.set_later(begin(state.fits(policy.estimator, policy._added, kept, state.next_seeds)))
+        state.set_later(begin(_tasks(policy, state, _kept(policy, state)), policy._finish))
         return changed
     return _use(policy, state) or changed
 
@@ -45,7 +44,7 @@ def _use(policy: ModelPolicy, state: ModelState) -> bool:
     try:
         models = state.take_later()
         if models is None:
-            models = fit_all(state.fits(policy.estimator, policy._added, kept, state.next_seeds))
+            models = fit_all(_tasks(policy, state, kept), policy._finish)
         _check_draws(policy, models, state.rows[kept[:2]])
     except ModelError as error:
         _keep_last(policy, state, error)
@@ -54,6 +53,11 @@ def _use(policy: ModelPolicy, state: ModelState) -> bool:
     state.seeds, state.fitted, state.ends = state.next_seeds.copy(), len(kept), np.zeros(0, np.int64)
     state.set_models(models)
     return True
+
+
+def _tasks(policy: ModelPolicy, state: ModelState, kept: IntArray) -> list[Task]:
+    """Return the arguments of the next fits, to the rows `kept`."""
+    return state.fits(policy.estimator, policy._added, kept, state.next_seeds)
 
 
 def _check_draws(policy: ModelPolicy, models: list[Any], rows: FloatArray) -> None:
@@ -77,7 +81,7 @@ def learn_more(policy: ModelPolicy, state: ModelState) -> None:
     """Learn the rows since the last fit by ``partial_fit``."""
     if len(state.rows) >= 2 * policy.max_rows:
         return
-    models = state.models(policy.estimator, policy._added)
+    models = state.models(policy.estimator, policy._added, policy._finish)
     start, end = int(state.ends[-1]) if len(state.ends) else state.fitted, len(state.rows)
     try:
         state.set_models(state.fit_more(models, start, end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 from cmab.arrays import FloatArray, IntArray
@@ -11,14 +12,16 @@ from cmab.models import estimators
 
 #: The arguments of `estimators.fit` for each member of an ensemble.
 Task = tuple[Any, FloatArray, FloatArray, IntArray, int]
+Finish = Callable[[list[Task], list[Any]], list[Any]] | None
 #: The executor of each process; a forked process needs its own.
 _EXECUTORS: dict[int, Any] = {}
 _IDLE_SECONDS = 60
 
 
-def fit_all(tasks: list[Task]) -> list[Any]:
-    """Return the fitted models."""
-    return [estimators.fit(*task) for task in tasks]
+def fit_all(tasks: list[Task], finish: Finish) -> list[Any]:
+    """Return the fitted models, after `finish` has changed them, which gets the tasks and the models."""
+    models = [estimators.fit(*task) for task in tasks]
+    return models if finish is None else finish(tasks, models)
 
 
 class Later:
@@ -56,7 +59,7 @@ class Later:
         return models
 
 
-def begin(tasks: list[Task]) -> Later:
+def begin(tasks: list[Task], finish: Finish) -> Later:
     """Begin to fit models in the worker process, which ends after a minute without work."""
     from joblib.externals.loky import ProcessPoolExecutor
 
@@ -64,12 +67,12 @@ def begin(tasks: list[Task]) -> Later:
     try:
         if executor is None:
             raise RuntimeError("no executor yet")
-        return Later(executor.submit(fit_all, tasks))
+        return Later(executor.submit(fit_all, tasks, finish))
     except Exception:  # the executor is new, was shut down or lost its worker
         executor = ProcessPoolExecutor(max_workers=1, timeout=_IDLE_SECONDS)
         _EXECUTORS[os.getpid()] = executor
         atexit.register(_end, os.getpid())
-        return Later(executor.submit(fit_all, tasks))
+        return Later(executor.submit(fit_all, tasks, finish))
 
 
 def _end(process: int) -> None:

@@ -16,10 +16,13 @@ from cmab.guards import Takes, generator, unguarded, verb
 from cmab.linear.features import checked_features
 from cmab.models import estimators
 from cmab.models._refits import learn_more, refit
+from cmab.models.background import Finish
+from cmab.models.blending import blended
 from cmab.models.history import History
 from cmab.models.priors import Priors
 from cmab.models.rules import (
     ARTIFICIAL,
+    BLENDED,
     DRAWN,
     ENSEMBLES,
     EXPLORATIONS,
@@ -73,6 +76,9 @@ class ModelPolicy(Policy[ModelState]):
     exploration : {"mixture", "history", "bootstrap", "priors", "deviation", "joint", "optimism", "gap", \
 "epsilon", "none"}
         How the policy explores; see Notes. The default was chosen by measurement.
+    blend : bool
+        Whether predictions are weighted means of those of the model and of a ridge regression (only for the
+        same explorations as `members`, except ``"priors"``); see Notes.
     members : int
         The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``, ``"priors"``).
     epsilon : float
@@ -138,6 +144,10 @@ class ModelPolicy(Policy[ModelState]):
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
     - ``"none"``: one model without exploration.
 
+    If `blend` is True, the weight of the ridge regression is the one with the least squared error on rows
+    that the bootstrap left out (stacked regression, Breiman 1996). Where the truth is linear, the policy
+    therefore loses little to linear policies, and elsewhere the model has nearly all the weight.
+
     Equal predictions, which are usual for trees, are ordered at random.
 
     Examples
@@ -159,6 +169,7 @@ class ModelPolicy(Policy[ModelState]):
     References
     ----------
     S. Agrawal, N. Goyal: Analysis of Thompson sampling for the multi-armed bandit problem, COLT 2012.
+    L. Breiman: Stacked regressions, Machine Learning 24 (1996).
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
     D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
     2020. T. Hwang, K. Chai, M.-H. Oh: Combinatorial Neural Bandits, ICML 2023.
@@ -174,6 +185,7 @@ class ModelPolicy(Policy[ModelState]):
     features: ArrayLike | None = None
     _: KW_ONLY
     exploration: Exploration = field(default="mixture", metadata=declared.one_of(*EXPLORATIONS))
+    blend: bool = field(default=True, metadata=declared.flag())
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
     deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
@@ -226,6 +238,10 @@ class ModelPolicy(Policy[ModelState]):
         together = getattr(self.estimator, "joint_columns", 0)
         return History(self._artificial, self.support, int(self.exploration == "mixture"), together)
 
+    @property
+    def _finish(self) -> Finish:
+        return blended if self.blend and self.exploration in BLENDED else None
+
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
         return ModelState.empty(self._models, first, self.dimension or 0)
@@ -270,7 +286,7 @@ class ModelPolicy(Policy[ModelState]):
             The context of the round.
         """
         rows = self._features_in(state, context)
-        models = state.models(self.estimator, self._added)
+        models = state.models(self.estimator, self._added, self._finish)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
@@ -347,7 +363,7 @@ class ModelPolicy(Policy[ModelState]):
         members.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
-        models = state.models(self.estimator, self._added)
+        models = state.models(self.estimator, self._added, self._finish)
         if uniform is None or not models:
             return uniform
         if getattr(self.oracle, "uniform_size", None) is None:  # ties would need all orders

@@ -18,6 +18,8 @@ EXPLORATIONS = (
     "mixture", "history", "bootstrap", "priors", "deviation", "joint", "optimism", "gap", "epsilon", "none"
 )  # fmt: skip
 ENSEMBLES = ("mixture", "history", "bootstrap", "priors")
+#: Explorations whose members leave out rows, by which the weight of ridge regression is chosen.
+BLENDED = ("mixture", "history", "bootstrap")
 ARTIFICIAL = ("mixture", "history")
 #: Explorations whose numbers are random although the model is given.
 DRAWN = ("deviation", "joint")

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.models.background import Later, Task, fit_all
+from cmab.models.background import Finish, Later, Task, fit_all
+from cmab.models.blending import Blend
 from cmab.models.estimators import fit_more
 from cmab.models.history import History
 from cmab.models.priors import Priors
@@ -125,7 +126,7 @@ class ModelState:
         self.rows, self.outcomes = self.rows[kept], self.outcomes[kept]
         self.weights, self.keys = self.weights[kept], self.keys[kept]
 
-    def models(self, estimator: Any, added: Added = None) -> list[Any]:
+    def models(self, estimator: Any, added: Added = None, finish: Finish = None) -> list[Any]:
         """Return the models of the last fit; after loading, fit them again to the same rows.
 
         Parameters
@@ -134,9 +135,11 @@ class ModelState:
             The estimator.
         added : History or Priors, optional
             The artificial outcomes or the prior functions of the members.
+        finish : callable, optional
+            Changes the models after their fits; see `cmab.models.background.fit_all`.
         """
         if self._fitted.models is None:
-            self._fitted.models = self._fit_again(estimator, added)
+            self._fitted.models = self._fit_again(estimator, added, finish)
         return self._fitted.models
 
     def set_models(self, models: list[Any]) -> None:
@@ -167,12 +170,17 @@ class ModelState:
         rows, outcomes, weights = self.rows[start:end], self.outcomes[start:end], self.weights[start:end]
         # The seed is that of the last fit plus the number of the row, also after loading.
         seeds = (self.seeds + start).tolist()
-        return [fit_more(model, rows, outcomes, weights[:, j], seeds[j]) for j, model in enumerate(models)]
+        return [
+            model._replace(model=fit_more(model.model, rows, outcomes, weights[:, j], seeds[j]))
+            if isinstance(model, Blend)
+            else fit_more(model, rows, outcomes, weights[:, j], seeds[j])
+            for j, model in enumerate(models)
+        ]
 
-    def _fit_again(self, estimator: Any, added: Added) -> list[Any]:
+    def _fit_again(self, estimator: Any, added: Added, finish: Finish) -> list[Any]:
         if not self.fitted:
             return []
-        models = fit_all(self.fits(estimator, added, np.arange(self.fitted), self.seeds))
+        models = fit_all(self.fits(estimator, added, np.arange(self.fitted), self.seeds), finish)
         for start, end in zip([self.fitted, *self.ends.tolist()], self.ends.tolist(), strict=False):
             models = self.fit_more(models, start, end)
         return models

@@ -36,7 +36,7 @@ def test_every_exploration_learns(exploration):
 
 def test_models_are_the_fits_to_the_kept_rows():
     """Each member equals a fit of our own to the rows, weights and artificial rows in the state."""
-    policy = ModelPolicy(ORACLE, LeastSquares(), exploration="bootstrap", members=3)
+    policy = ModelPolicy(ORACLE, LeastSquares(), exploration="bootstrap", members=3, blend=False)
     session, _ = played(policy, 40)
     state = session.state
     assert 0 < state.fitted <= len(state.rows) == 80
