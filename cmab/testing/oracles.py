@@ -16,6 +16,7 @@ from cmab.smoothness import Smoothness
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
+from cmab.testing import _oracle_duplicates as duplicates
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
@@ -48,6 +49,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_pickling,
     answers.check_buffer,
     answers.check_batch,
+    duplicates.check_duplication,
     answers.check_compiled,
     guarantees.check_guarantee,
     guarantees.check_neighbours,
