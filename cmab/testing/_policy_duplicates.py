@@ -29,10 +29,10 @@ def check_duplication(subject: Subject) -> Finding:
         ones, others = order[:half], order[half : 2 * half]
         counts[others], fractions[others] = counts[ones], fractions[ones]
         state = written(subject, counts, fractions)
-        drawn = [indices_of(policy, state, seed) for seed in range(2)]
-        if not np.array_equal(*drawn, equal_nan=True):
+        indices, again = (indices_of(policy, state, seed) for seed in range(2))
+        if not np.array_equal(indices, again, equal_nan=True):
             return Finding("not tried: the indices are drawn")
-        first, second = drawn[0][ones], drawn[0][others]
+        first, second = indices[ones], indices[others]
         with np.errstate(invalid="ignore"):
             apart = np.abs(first - second) > 1e-6 * (1 + np.abs(first))
         text = "arms {} have the same counts {} and means {} as arms {}, but indices {} and {}"
