@@ -145,7 +145,7 @@ def check_oracle(
     trials : int
         Number of random means with many ties, and of random means with at most a few ties.
     level : {"quick", "thorough"}
-        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+        Effort: about a second of work for "quick", at most a minute for "thorough".
     progress : bool, optional
         Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
     seconds : float, optional
