@@ -209,8 +209,14 @@ def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> A
         if template is not None and _sort(value) != _sort(template):
             raise _Wrong(f"{name} = {value!r} in place of {_sort(template)}")
         return value
-    if kind not in ("list", "tuple") or not (template is None or type(template).__name__ == kind):
+    # A named tuple, whose class only the fresh state tells.
+    is_named = isinstance(template, tuple) and hasattr(template, "_make")
+    if (kind not in ("list", "tuple") and not is_named) or (
+        template is not None and type(template).__name__ != kind
+    ):
         raise _Wrong(f"{name} of kind {kind}")
+    if is_named and len(node["items"]) != len(template):
+        raise _Wrong(f"{name} of {len(node['items'])} entries in place of {len(template)}")
     known = () if template is None else template
     # A list may be longer than in the fresh state. Its further entries may have any form.
     padded = [*known, *[None] * len(node["items"])]
@@ -218,6 +224,8 @@ def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> A
         _fill(like, item, arrays, f"{name}.{i}")
         for i, (like, item) in enumerate(zip(padded, node["items"], strict=False))
     ]
+    if is_named:
+        return type(template)._make(parts)
     return parts if kind == "list" else tuple(parts)
 
 

@@ -57,6 +57,7 @@ class Reported:
     state: Any
     ticket: Ticket
     feedback: Feedback
+    outcomes: FloatArray
 
     def learned(self, subject: Subject, feedback: Feedback) -> Any:
         """Return a copy of the state after `feedback`."""
@@ -88,7 +89,7 @@ def reports(subject: Subject) -> Iterator[Reported]:
         if ticket.pulls > 1:
             sums, squares = weight * outcomes.sum(axis=1), weight * (outcomes**2).sum(axis=1)
             feedback = Feedback(arms, sums, pulls=np.full(len(arms), ticket.pulls), squares=squares)
-        yield Reported(copy.deepcopy(session.state), ticket, feedback)
+        yield Reported(copy.deepcopy(session.state), ticket, feedback, outcomes)
         session.tell(feedback, ticket)
 
 

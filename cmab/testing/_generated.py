@@ -210,7 +210,7 @@ def _generate(
     between: tuple[float, float] | None = None,
 ) -> int:
     """Call `examine` with generated lists until the time is over, and return their number."""
-    tried, least = 0, 30 if getattr(subject, "cost", 0.0) < 0.003 else 8
+    tried, least = 0, 15 if getattr(subject, "cost", 0.0) < 0.003 else 8
     is_thorough = subject.seconds >= _THOROUGH
     examples = 10 * examples if is_thorough else examples
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,6 +28,8 @@ T = TypeVar("T")
 THREADS = 4
 _AT_LEAST = 8
 _IDLE_SECONDS = 60
+#: Packages whose modules the other interpreter imports in advance.
+_PREPARED = ("cmab", "instances", "numba", "oracles")
 # The program redirects standard output, so that the output of an oracle does not reach the pipe of the
 # answers. It ends after some idle time.
 _PROGRAM = """
@@ -59,8 +63,9 @@ class _Helper:
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         # A fork of this process inherits the pipes, but must not use them. A helper that is older than the
-        # sources runs old code.
-        self._owner, self._newest = os.getpid(), _newest_source()
+        # sources runs old code. Sources that this process imports later are as old as the helper or older.
+        self._owner, self._newest = os.getpid(), max(_newest_source(), time.time())
+        self._is_preparing = False
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(_IDLE_SECONDS)],
@@ -75,10 +80,22 @@ class _Helper:
         mine = self._owner == os.getpid() and self._process.poll() is None
         return mine and _newest_source() <= self._newest
 
+    def prepare(self) -> None:
+        """Let the helper import the modules that this process has imported, and do not wait for it."""
+        assert self._process.stdin is not None
+        names = [name for name in list(sys.modules) if name.partition(".")[0] in _PREPARED]
+        with suppress(OSError):
+            pickle.dump((sys.path, pickle.dumps((_import_all, (names,)))), self._process.stdin)
+            self._process.stdin.flush()
+            self._is_preparing = True
+
     def ask(self, question: bytes) -> bytes | str:
         """Return the pickled answers as bytes, or an error message as a string."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
+            if self._is_preparing:
+                pickle.load(self._process.stdout)
+                self._is_preparing = False
             pickle.dump((sys.path, question), self._process.stdin)
             self._process.stdin.flush()
             answer: bytes | str = pickle.load(self._process.stdout)
@@ -120,6 +137,21 @@ def in_another_process(fault: str, function: Callable[..., T], *arguments: objec
         raise AssertionError(f"{fault}: the oracle could not be used in another process: {answer}")
     result: T = pickle.loads(answer)
     return result
+
+
+def prepare_another_process() -> None:
+    """Start the other interpreter unless one runs, so that it is ready when a check needs it."""
+    with _lock:
+        if not (_helpers and _helpers[-1].is_current()):
+            _stop()
+            _helpers.append(_Helper())
+            _helpers[-1].prepare()
+
+
+def _import_all(names: list[str]) -> None:
+    for name in names:
+        with suppress(Exception):  # a module that cannot be imported is of no use there
+            importlib.import_module(name)
 
 
 def solve_all(oracle: Oracle, problems: list[FloatArray]) -> list[IntArray]:

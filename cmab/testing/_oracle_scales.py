@@ -12,6 +12,10 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._oracle_subject import TOLERANCE, Subject
 
+#: Exceptions that come from slips in the code rather than from a refusal.
+_SLIPS = (IndexError, KeyError, TypeError, AttributeError, NameError)
+#: Number of problems with negative means whose answers identify an oracle that clips them.
+_CLIPPED = 5
 _FORCED = "for include={}, exclude={} and means {}"
 
 
@@ -22,40 +26,73 @@ def check_scale(subject: Subject) -> Finding | None:
         return None
     tried = [f"factor {factor:g}" for factor in _factors(subject)]
     for factor in _factors(subject):
-        _check_numbers(subject, factor, 0.0)
+        _check_factor(subject, factor)
     # Approximation ratios say nothing about rewards that are negative.
     if subject.low >= 0 and oracle.alpha == 1.0:
         shift = -(subject.low + subject.high) / 2
-        if subject.low + shift >= getattr(oracle, "least_mean", -np.inf):
-            _check_numbers(subject, 1.0, shift)
-            tried.append(f"shift {shift:g}")
+        least = getattr(oracle, "least_mean", None)
+        if least is None or subject.low + shift >= least:
+            tried.append(_check_shift(subject, shift))
     return Finding(", ".join(tried))
 
 
-def _check_numbers(subject: Subject, factor: float, shift: float) -> None:
-    """Check answers for means of the range after they were multiplied and moved."""
-    oracle = subject.oracle
+def _check_factor(subject: Subject, factor: float) -> None:
+    """Check answers for means of the range after they were multiplied."""
     for means in subject.timed(subject.problems, 0.05):
-        scaled = factor * means + shift
+        scaled, worths = factor * means, subject.worths(means)
         try:
             answer = subject.solve(scaled)
         except ValueError:  # the oracle rejects such means
             if factor < 1:
                 raise
             return
-        value = oracle.expected_reward(answer, scaled)
-        worths = factor * subject.worths(means)
-        if shift:
-            worths = np.array([oracle.expected_reward(arm, scaled) for arm in subject.rivals])
+        top = subject.rivals[int(worths.argmax() if subject.oracle.sense == "max" else worths.argmin())]
+        told = f"{factor:g} times means in the range", "solve such problems"
+        _require_best(subject, scaled, answer, subject.oracle.expected_reward(top, scaled), factor, *told)
+
+
+def _check_shift(subject: Subject, shift: float) -> str:
+    """Check answers for means of the range after they were moved, and return what was tried."""
+    oracle, clips, clipped, faults = subject.oracle, True, 0, []
+    for means in subject.timed(subject.problems, 0.05):
+        moved = means + shift
+        try:
+            answer = subject.solve(moved)
+            flat = subject.solve(np.maximum(moved, 0.0))
+        except _SLIPS:
+            raise
+        except Exception as error:  # the oracle rejects such means, with an exception of its own
+            return f"negative means are rejected ({type(error).__name__})"
+        # An oracle that clips solves all such problems as problems with means of at least 0, which it knows.
+        clips = clips and np.array_equal(answer, flat)
+        clipped += bool((moved < 0).any())
+        worths = np.array([oracle.expected_reward(arm, moved) for arm in subject.rivals])
         best = float(worths.max() if oracle.sense == "max" else worths.min())
-        slack = TOLERANCE * max(abs(value), factor)
-        limit = oracle.alpha * best
-        good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
-        what = f"{shift:+g} on means in the range" if shift else f"{factor:g} times means in the range"
-        remedy = "declare their least_mean" if shift else "solve such problems"
-        text = "for means {} ({}) the answer {} has reward {:.6g}, but another super arm {:.6g};"
-        text += " the answer misses alpha={:.6g}; {} or raise ValueError"
-        require(good, "scale", text, scaled, what, answer, value, best, oracle.alpha, remedy)
+        told = f"{shift:+g} on means in the range", "declare their least_mean"
+        try:
+            _require_best(subject, moved, answer, best, 1.0, *told)
+        except AssertionError as error:
+            faults.append(error)
+        if faults and not clips:
+            raise faults[0]
+    if faults and clipped >= _CLIPPED:
+        return "negative means are clipped at 0 (least_mean = 0 would declare it)"
+    if faults:
+        raise faults[0]
+    return f"shift {shift:g}"
+
+
+def _require_best(
+    subject: Subject, means: FloatArray, answer: IntArray, best: float, size: float, what: str, remedy: str
+) -> None:
+    """Raise ``AssertionError`` if the answer is worse than `alpha` permits."""
+    oracle = subject.oracle
+    value = oracle.expected_reward(answer, means)
+    slack, limit = TOLERANCE * max(abs(value), size), oracle.alpha * best
+    good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
+    text = "for means {} ({}) the answer {} has reward {:.6g}, but another super arm {:.6g};"
+    text += " the answer misses alpha={:.6g}; {} or raise ValueError"
+    require(good, "scale", text, means, what, answer, value, best, oracle.alpha, remedy)
 
 
 def _factors(subject: Subject) -> list[float]:

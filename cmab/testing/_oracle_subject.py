@@ -39,7 +39,7 @@ class Subject:
     low: float = 0.0
     high: float = 1.0
     trials: int = 50
-    seconds: float = 1.0
+    seconds: float = 0.5
     rng: int = 0
     _answers: dict[bytes, IntArray] = field(init=False, default_factory=dict)
     _rewards: dict[bytes, FloatArray] = field(init=False, default_factory=dict)

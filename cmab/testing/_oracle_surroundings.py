@@ -111,7 +111,7 @@ def check_growth(subject: Subject) -> Finding:
     stages = [resident()]
     calls = 0
     for stage in range(_STAGES):
-        for number in subject.timed(range(500), 0.025):
+        for number in subject.timed(range(500), 0.05):
             subject.solve(problems[number % len(problems)])
             calls += 1
         stages.append(resident())
@@ -132,7 +132,7 @@ def check_growth(subject: Subject) -> Finding:
     creeping = creeps(
         lambda number: subject.oracle.solve(problems[number % len(problems)].copy(), rng),
         subject.oracle.n_arms,
-        subject.seconds,
+        2.0 * subject.seconds,
     )
     require(creeping is None, "growth", "each of 20,000 calls leaves {:.0f} bytes in memory", creeping or 0.0)
     return Finding(f"{calls} calls")

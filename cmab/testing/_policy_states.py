@@ -23,7 +23,16 @@ _GAMES = 60
 _DRAWS = 300
 _LEVEL = 1e-10
 #: Attributes of every policy, apart from its parameters.
-_KNOWN = ("oracle", "forms", "stale_forms", "_abc_impl", "_takes", "memory_parameters", "understood")
+_KNOWN = (
+    "oracle",
+    "_reals",
+    "forms",
+    "stale_forms",
+    "_abc_impl",
+    "_takes",
+    "memory_parameters",
+    "understood",
+)
 _MANY_DRAWS, _MOST_NAMES = 2000, 100
 #: The p-value below which frequencies are drawn for longer.
 _SUSPICIOUS = 1e-3
@@ -121,7 +130,7 @@ def _check_bounds(subject: Subject) -> None:
         counts[0] = 100
         fractions = np.full(n, 0.5)
         fractions[0] = 0.1 if policy.oracle.sense == "max" else 0.9
-        drawn = [_indices(policy, written(subject, counts, fractions), seed)[0] for seed in range(2)]
+        drawn = [indices_of(policy, written(subject, counts, fractions), seed)[0] for seed in range(2)]
         if drawn[0] != drawn[1] or not np.isfinite(drawn[0]):
             return  # random indices, or forced exploration
         rises.append(drawn[0])
@@ -172,14 +181,14 @@ def check_relabelling(subject: Subject) -> Finding:
     if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
         return Finding("not tried: the policy has no indices of plain statistics")
     n = policy.oracle.n_arms
-    if named := _own_data(policy, n):
+    if named := own_data(policy, n):
         return Finding(f"not tried: `{named}` may tell arms apart")
     rng = np.random.default_rng((35, subject.rng))
     tests = 0
     for count in (0, 1, 5, 200):
         fraction = float(rng.uniform(0.2, 0.8))
         state = written(subject, count, np.full(n, fraction))
-        draws = np.array([_indices(policy, state, seed) for seed in range(2)])
+        draws = np.array([indices_of(policy, state, seed) for seed in range(2)])
         if np.array_equal(draws[0], draws[1]):
             first, apart = draws[0][0], np.abs(draws[0] - draws[0][0])
             slack = 1e-6 * (1 + abs(first))
@@ -195,8 +204,8 @@ def check_relabelling(subject: Subject) -> Finding:
 
 
 def _check_laws(policy: Any, state: ArmStatistics, count: int) -> int:
-    draws = np.array([_indices(policy, state, seed) for seed in range(_DRAWS)])
-    others = np.array([_indices(policy, state, seed) for seed in range(_DRAWS, 2 * _DRAWS)])
+    draws = np.array([indices_of(policy, state, seed) for seed in range(_DRAWS)])
+    others = np.array([indices_of(policy, state, seed) for seed in range(_DRAWS, 2 * _DRAWS)])
     for arm in range(1, draws.shape[1]):
         chance = same_law(draws[:, 0], others[:, arm])
         text = "arms 0 and {} have the same {} outcomes, but other laws of the index: means {:.4g} and {:.4g}"
@@ -205,11 +214,12 @@ def _check_laws(policy: Any, state: ArmStatistics, count: int) -> int:
     return int(draws.shape[1]) - 1
 
 
-def _indices(policy: Any, state: ArmStatistics, seed: int) -> FloatArray:
+def indices_of(policy: Any, state: ArmStatistics, seed: int) -> FloatArray:
+    """Return the indices of a copy of a state, for a seed."""
     return np.array(policy.indices(copy.deepcopy(state), np.random.default_rng(seed)), np.float64)
 
 
-def _own_data(policy: Any, n_arms: int) -> str:
+def own_data(policy: Any, n_arms: int) -> str:
     """Return the name of an attribute that may hold a number for each arm, or ''."""
     named = dict(vars(policy))
     for cls in type(policy).__mro__:

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -262,18 +263,23 @@ def _locale() -> str:
 
 
 def _functions() -> dict[Any, Any]:
-    return {owner: vars(owner[0]).get(owner[1]) for owner in _shared_names()}
+    names = _shared_names()
+    parts = (map(vars(module).get, listed) for module, listed in names.items())
+    return dict(zip(_owners(), chain.from_iterable(parts), strict=True))
 
 
 @cache
-def _shared_names() -> tuple[tuple[Any, str], ...]:
-    """Return the modules and names of the shared functions, which are listed once because they are many."""
-    return tuple(
-        (module, name)
+def _shared_names() -> dict[Any, list[str]]:
+    """Return the names of the shared functions of each module, listed once because they are many."""
+    return {
+        module: [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         for module in _SHARED
-        for name, value in vars(module).items()
-        if callable(value) and not name.startswith("_")
-    )
+    }
+
+
+@cache
+def _owners() -> tuple[tuple[Any, str], ...]:
+    return tuple((module, name) for module, names in _shared_names().items() for name in names)
 
 
 def _processors() -> tuple[Any, int]:

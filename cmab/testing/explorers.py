@@ -18,6 +18,7 @@ from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
+from cmab.testing import _splits as splits
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -36,6 +37,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_budget,
     reports.check_conservation,
     reports.check_report_order,
+    splits.check_splitting,
     reports.check_constant_outcomes,
     reports.check_aliasing,
     reports.check_feedback,

@@ -16,6 +16,7 @@ from cmab.smoothness import Smoothness
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
+from cmab.testing import _oracle_duplicates as duplicates
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
@@ -48,6 +49,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     answers.check_pickling,
     answers.check_buffer,
     answers.check_batch,
+    duplicates.check_duplication,
     answers.check_compiled,
     guarantees.check_guarantee,
     guarantees.check_neighbours,
@@ -143,7 +145,7 @@ def check_oracle(
     trials : int
         Number of random means with many ties, and of random means with at most a few ties.
     level : {"quick", "thorough"}
-        Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
+        Effort: about a second of work for "quick", at most a minute for "thorough".
     progress : bool, optional
         Whether to show a progress bar. If omitted, thorough checks show one on a terminal and in a notebook.
     seconds : float, optional

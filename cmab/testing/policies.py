@@ -9,6 +9,7 @@ from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
+from cmab.testing import _policy_duplicates as duplicates
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
@@ -19,6 +20,7 @@ from cmab.testing import _process_copies as copies
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
+from cmab.testing import _splits as splits
 from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -46,11 +48,13 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_optimism,
     reports.check_conservation,
     reports.check_report_order,
+    splits.check_splitting,
     reports.check_missing_reward,
     states.check_rare_states,
     states.check_late_rounds,
     states.check_constant_outcomes,
     states.check_relabelling,
+    duplicates.check_duplication,
     states.check_aliasing,
     states.check_propensity,
     runs.check_growth,
@@ -126,7 +130,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    34
+    36
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

@@ -1,6 +1,7 @@
 """Tries generated mutants of a folder or a file against the conformance checks of its rows, and its tests.
 
-``python tests/mutants/generated.py oracles/matroids 20 1`` tries 20 mutants, in the order of seed 1. A fork
+``python tests/mutants/generated.py oracles/matroids 20 1`` tries 20 mutants, in the order of seed 1. Further
+words restrict the rows to those whose names are one of them, which saves the search for rows. A fork
 for each loads the mutant in place of the file, without compilation, and runs the checks of those rows of
 `cases.py` whose short run executes the file. Mutants that survive the checks are run against the tests that
 are named after the file or its folder. Survivors are printed with their lines.
@@ -109,13 +110,15 @@ def executed(make):
     return files
 
 
-def rows_of(folder):
-    """Return the names of the rows that execute each file of a folder."""
+def rows_of(folder, words=()):
+    """Return the names of the rows that execute each file of a folder, of all rows or of those of `words`."""
     read, write = os.pipe()
 
     def work():
         found = {}
         for name, make in rows():
+            if words and name.partition(" ")[2] not in words:
+                continue
             for file in executed(make):
                 if str(folder) in file:
                     found.setdefault(file, []).append(name)
@@ -171,10 +174,10 @@ def sound_rows(names):
     return passes_checks(None, names)
 
 
-def main(folder, number, seed):
+def main(folder, number, seed=0, words=()):
     """Print what became of each mutant; return how many nothing noticed."""
     folder = (ROOT / folder).resolve()
-    (chosen, of), found = sample(folder, number, seed), rows_of(folder)
+    (chosen, of), found = sample(folder, number, seed), rows_of(folder, words)
     survivors = []
     for mutant in chosen:
         started, names = time.monotonic(), found.get(str(mutant.file), [])[:ROWS]
@@ -195,4 +198,4 @@ def main(folder, number, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0))
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:4]), words=sys.argv[4:]))

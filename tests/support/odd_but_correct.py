@@ -581,15 +581,19 @@ ENVIRONMENTS = [Base, DrawsAll, Sorted, Counting, Uneven, Certain, Unrewarded, C
 EXPLORERS = [Base2, OneByOne, Batches, WithIntervals, OwnState, Steps, FixedBudget, Strings]
 
 
-def arguments(make):
+def arguments(make, kind=None):
     """Return an object of the class, and the further arguments of its checks."""
-    if make in ORACLES:
+    kind = kind or next(name for name, makes in _KINDS.items() if make in makes)
+    if kind == "ORACLES":
         return make(), ([sorted(pair) for pair in PAIRS],), {}
-    if make in POLICIES:
+    if kind == "POLICIES":
         oracle = TopK(N, K)
         thing = make(oracle) if issubclass(make, IndexPolicy) else make()
         return thing, (SemiBandit(BernoulliArms(MEANS), oracle),), {}
-    if make in ENVIRONMENTS:
+    if kind == "ENVIRONMENTS":
         return make(), ([(0, 1), (1, 3), (2, 4)],), {}
     delta = None if make is FixedBudget else 0.1
     return make(), (BernoulliArms([0.9, 0.1, 0.85, 0.1]),), {"delta": delta}
+
+
+_KINDS = {"ORACLES": ORACLES, "POLICIES": POLICIES, "ENVIRONMENTS": ENVIRONMENTS, "EXPLORERS": EXPLORERS}

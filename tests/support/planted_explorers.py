@@ -345,7 +345,18 @@ class Amnesiac(ArmStatistics):
         return {**self.__dict__, "rounds": 0}
 
 
+class SpreadWithinReports(Sound):
+    """Adds the squared deviations within each report, without those between reports."""
+
+    def update(self, state, feedback):
+        before = state.deviations.copy()
+        state.update(feedback)
+        within = feedback.squares - feedback.outcomes**2 / feedback.pulls
+        state.deviations[feedback.arms] = before[feedback.arms] + within
+
+
 FAULTS = [
+    Fault(SpreadWithinReports, "splitting"),
     Fault(CountsTwice, "conservation"),
     Fault(IgnoresFirst, "conservation"),
     Fault(SortsArms, "report order"),

@@ -605,7 +605,18 @@ class StrayTriggers(Best):
         return np.full(N, 0.5)
 
 
+class BatchOfDistinct(Best):
+    """Solves the distinct rows of a batch only."""
+
+    def solve_batch(self, means, rng):
+        answers = [np.arange(K)] * len(means)
+        for row in np.unique(means, axis=0, return_index=True)[1]:
+            answers[row] = best(means[row])
+        return answers
+
+
 FAULTS = [
+    Fault(BatchOfDistinct, "duplication"),
     Fault(AboveHalf, "generated"),
     Fault(NegativeZero, "rewards"),
     Fault(BySign, "zeros"),

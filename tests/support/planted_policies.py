@@ -588,7 +588,28 @@ def own_sums(oracle):
     return policy
 
 
+class SpreadOfReports(UCB):
+    """Adds squared deviations from the average of the report, not from the mean of the arm."""
+
+    def update(self, state, feedback):
+        before = state.deviations.copy()
+        state.update(feedback)
+        if len(feedback.arms):
+            apart = feedback.outcomes - feedback.outcomes.mean()
+            state.deviations[feedback.arms] = before[feedback.arms] + apart**2
+
+
+class FirstLeader(UCB):
+    """The first arm with the largest mean has a larger index, unless all arms are equal."""
+
+    def indices(self, stats, rng):
+        leads = np.arange(N) == np.argmax(stats.means)
+        return super().indices(stats, rng) - 0.1 * leads * (np.ptp(stats.means) > 0)
+
+
 FAULTS = [
+    Fault(SpreadOfReports, "splitting"),
+    Fault(FirstLeader, "duplication"),
     Fault(PositionCredit, "report order"),
     Fault(EmptyPoison, "empty feedback"),
     Fault(SortsArms, "conservation"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
 from isolated import isolated
+from odd_styles import Totals, Tuples
 
 from cmab import CTS, CUCB, Feedback, MemoisedOracle, RandomPolicy, Session
 from cmab.explorer import Explorer
@@ -564,3 +565,15 @@ def test_a_file_of_the_format_before_is_loaded(tmp_path):
     del header["is_learned"], header["rng"]["seed_seq"]
     file.write_bytes(packed(document, arrays))
     assert played(Session.load(file, CTS(TopK(5, 2))), 6) == future
+
+
+def test_named_tuples_in_a_state_are_restored(tmp_path):
+    """A state of a class with a named tuple, which only the fresh state tells."""
+    session = Session(Tuples(), rng=0)
+    for _ in range(3):
+        session.tell(Feedback(session.ask().super_arm, [1.0, 0.5]))
+    session.save(tmp_path / "session.npz")
+    loaded = Session.load(tmp_path / "session.npz", Tuples())
+    assert type(loaded.state.totals) is Totals
+    assert loaded.state.totals == session.state.totals
+    assert np.array_equal(loaded.ask().super_arm, session.ask().super_arm)

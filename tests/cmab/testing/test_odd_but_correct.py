@@ -3,6 +3,7 @@
 import json
 
 import odd_but_correct as odd
+import odd_styles
 import pytest
 
 from cmab.testing import ConformanceError, check, checks
@@ -21,6 +22,20 @@ def test_odd_but_correct_classes_pass(make):
     thing, arguments, settings = odd.arguments(make)
     report = check(thing, *arguments, **settings)
     assert report.false_alarm < 1e-6
+
+
+STYLES = [
+    (kind, make)
+    for kind in ("ORACLES", "POLICIES", "ENVIRONMENTS", "EXPLORERS")
+    for make in getattr(odd_styles, kind)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "make"), STYLES, ids=lambda part: getattr(part, "__name__", part))
+def test_classes_in_further_styles_pass(kind, make):
+    thing, arguments, settings = odd.arguments(make, kind)
+    assert check(thing, *arguments, **settings).false_alarm < 1e-6
 
 
 @pytest.mark.slow
