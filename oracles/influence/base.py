@@ -117,7 +117,7 @@ class InfluenceOracle(GraphOracle):
             if (given := getattr(search, name)) != getattr(Search, name):
                 raise ValueError(f"search.{name} must be left out for {type(self).__name__}, got {given!r}")
         self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
-        unasked = epsilon is None and search.first_rr_sets is None and search.max_rr_sets is None
+        unasked = search.first_rr_sets is None and search.max_rr_sets is None
         self.quality = search.quality_if(unasked)
         self._hits_per_unit = hits_per_unit(self.quality)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
@@ -130,9 +130,7 @@ class InfluenceOracle(GraphOracle):
         """The options of the search; options with their default value are omitted."""
         kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
         kept |= {name: getattr(Search, name) for name in self._fixed}
-        unasked = self.__dict__.get("epsilon") == _EPSILON and not (
-            kept.get("first_rr_sets") or kept.get("max_rr_sets")
-        )
+        unasked = not (kept.get("first_rr_sets") or kept.get("max_rr_sets"))
         if kept.get("quality") == USUAL.quality_if(unasked):
             kept["quality"] = None
         return Search(**kept)
