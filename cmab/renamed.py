@@ -28,6 +28,10 @@ PARAMETERS = {
 }
 
 
+#: The class of the graphs of constructors. Earlier versions described these graphs.
+KEPT_GRAPH = "KeptGraph"
+
+
 def present_name(name: str) -> str:
     """Return the present name of a class, or `name` itself if the class was not renamed."""
     return FORMER[name].partition(":")[2] if name in FORMER else name
@@ -86,6 +90,7 @@ def up_to_date(described: Any) -> Any:
     described = {
         own.get(key, key): kind if key == "class" and isinstance(part, str) else up_to_date(part)
         for key, part in described.items()
+        if not (isinstance(part, dict) and part.get("class") == KEPT_GRAPH)
     }
     if former == "ESCB":  # files of earlier versions do not contain the tolerance
         described.setdefault("tolerance", 0.0)

@@ -18,6 +18,7 @@ from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
+from cmab.saving._defaults import with_defaults_of
 from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
 from cmab.validation import shown
@@ -26,13 +27,21 @@ from cmab.validation import shown
 _SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
 
 
-def learner_of(learner: Any, where: Any, support: Any) -> Policy[Any]:
-    """Return a policy unchanged, and the default learner for an oracle.
+def learner_of(learner: Any, where: Any, support: Any, accept_changes: bool = True) -> Policy[Any]:
+    """Return a policy, and the default learner for an oracle.
 
-    An existing journal determines its class and its support. Version 0.1 had another default learner.
+    An existing journal determines the class and the support of the default learner. Version 0.1 had another
+    default learner. Unless `accept_changes` is true, the journal also determines defaults of parameters.
     """
+    begun = _begun(where)
+    policy = _learner_of(learner, begun, support)
+    if begun is None or accept_changes:
+        return policy
+    return with_defaults_of(begun["policy"], policy)
+
+
+def _learner_of(learner: Any, begun: Event | None, support: Any) -> Policy[Any]:
     if isinstance(learner, Oracle):
-        begun = _begun(where)
         if begun is not None and begun["policy"]["class"] == CTS.__name__:
             return CTS(learner)
         known = begun["support"] if support is None and begun is not None else support
@@ -82,6 +91,11 @@ def changed(fold: Fold[Any]) -> Event:
     gone = {"choices": fold.choices.gone(), "names": fold.arms.gone()}
     made_of = {**fold.present, "versions": versions}
     return {"event": "changed", **made_of, **({"gone": gone} if any(gone.values()) else {}), **new}
+
+
+def last_description(events: list[Event]) -> Event | None:
+    """Return the last event that describes the learner, or None if there is none."""
+    return next((event for event in reversed(events) if event["event"] in ("campaign", "changed")), None)
 
 
 def admit(fold: Fold[Any], events: list[Event], support: Any, accept_changes: bool) -> None:

@@ -13,13 +13,22 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
-from cmab.campaigns._admission import admit, beginning, changed, checked_author, learner_of
+from cmab.campaigns._admission import (
+    admit,
+    beginning,
+    changed,
+    checked_author,
+    last_description,
+    learner_of,
+)
 from cmab.campaigns._expiry import age, older
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._records import Records, repeated
 from cmab.campaigns._rows import last_to_undo, row_of
+from cmab.campaigns._schema import Event
 from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
 from cmab.campaigns.request import Request
+from cmab.campaigns.stores._store import Store
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.cascades.estimates import Estimate
@@ -28,6 +37,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.results.regret_certificate import RegretCertificate
+from cmab.saving._defaults import with_defaults_of
 from cmab.saving._generators import position_of
 from cmab.saving._state import copied
 from cmab.seeding import Seed, root
@@ -70,7 +80,8 @@ class Campaign:
         as `k` or a scale, differ from those in the journal. If True, accept these changes. Statistics are
         matched by name, so a different order of the same names is always accepted. If True, the reports in
         the journal are also used without a check that the present learner accepts them; use this if its code
-        has changed.
+        has changed. If False, parameters that were left out have the defaults of the version that wrote the
+        journal; if True, they have the present defaults.
     propensity_draws : int
         If positive, each ask is logged with its propensity and the propensities of its positions, estimated
         from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
@@ -126,7 +137,7 @@ class Campaign:
         expires: timedelta | int | None = None,
         author: str | None = None,
     ) -> None:
-        self.policy = learner_of(learner, where, support)
+        self.policy = learner_of(learner, where, support, accept_changes)
         self._expires, self._author = age("expires", expires), checked_author(author)
         self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
@@ -138,10 +149,9 @@ class Campaign:
         is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
         with store.held(create=True):
-            self._records.resume()
-            fold, events = self._records.fold, store.read()
+            known, events = self._read(store, accept_changes)
+            fold = self._records.fold
             if events or fold.events:
-                known = [fold.events[line - 1] for line in fold.descriptions]
                 admit(fold, [*known, *events], support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
@@ -153,6 +163,25 @@ class Campaign:
                 self._records.append(now, self._author)
         if self._records.is_long:
             self._records.keep_checkpoint()
+
+    def _read(self, store: Store, accept_changes: bool) -> tuple[list[Event], list[Event]]:
+        """Return the descriptions of the learner in a checkpoint, and the events after the checkpoint.
+
+        Unless `accept_changes` is true, the last description determines the defaults of the policy.
+        """
+        while True:
+            self._records.resume()
+            fold, events = self._records.fold, store.read()
+            known = [fold.events[line - 1] for line in fold.descriptions]
+            last = last_description([*known, *events])
+            if accept_changes or last is None:
+                return known, events
+            policy = with_defaults_of(last["policy"], self.policy)
+            if policy is self.policy:
+                return known, events
+            # `learner_of` has used the first description, and a later one has other defaults.
+            self.policy, self._records = policy, Records(policy, store, is_same=True)
+            store.rewind()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same file.

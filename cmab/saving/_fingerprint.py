@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab.oracle import Oracle
+from cmab.renamed import KEPT_GRAPH
 from cmab.saving._digest import short_hash, without_addresses
 
 _OWN = ("cmab", "oracles", "instances")
@@ -97,7 +98,8 @@ def _thing(value: Any, depth: int) -> Any:
         # Another version of the library may fit another model to the same data.
         described["library"] = library_of(value)
     for name, part in _parameters(value).items():
-        if name == "clusters" and isinstance(value, Oracle):  # no learner depends on them
+        # No learner depends on the clusters. Pickled copies of an oracle lack the graph of its constructor.
+        if isinstance(value, Oracle) and (name == "clusters" or type(part).__name__ == KEPT_GRAPH):
             continue
         described[name.lstrip("_")] = describe(part, depth + 1)
     return described

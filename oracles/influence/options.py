@@ -56,8 +56,8 @@ class Search(Declared):
         ``"fast"`` draws no more sets than the certificate needs. ``"good"`` draws more: its seeds were within
         3 % of the best known ones on seven networks. ``"better"`` requires three times as many covered sets
         as ``"good"``, for about 1 %, and ``"best"`` seven times as many, for 0.5 %. A number is a multiple of
-        the requirement of ``"good"``. The default is ``"good"``; it is ``"fast"`` if `epsilon`,
-        `max_rr_sets` or `first_rr_sets` is given.
+        the requirement of ``"good"``. The default is ``"better"``, whether or not `epsilon` is given; it is
+        ``"fast"`` if `max_rr_sets` or `first_rr_sets` is given.
     time_limit : float, optional
         The approximate time limit of a call in seconds. The search draws as many sets as the limit allows; if
         `quality` is given, no more than it requires. The number of sets depends on the clock, so answers are
@@ -92,8 +92,8 @@ class Search(Declared):
         return described(self)
 
     def quality_if(self, unasked: bool) -> Quality | float:
-        """Return the quality. If it is omitted, return "good" if `unasked` is true and "fast" otherwise."""
-        return ("good" if unasked else "fast") if self.quality is None else self.quality
+        """Return the quality. If it is omitted, return "better" if `unasked` is true, otherwise "fast"."""
+        return ("better" if unasked else "fast") if self.quality is None else self.quality
 
 
 #: The default options.

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import real, vector
-from oracles.packing._rows import scaled_row
-from oracles.programs._mixed_integer import INTEGRAL
+from oracles.packing._rows import Row, Rows, check_exact
 
 #: The solver ignores improvements below 1e-6, so the scaled means are multiplied by 2^10.
 _EXPONENT = 10
 
 
 class Budget(NamedTuple):
-    """The costs of the items and the budget, scaled so that the tolerances of the solver are relative."""
+    """The costs of the items and the budget, as the only row of a packing problem."""
 
-    costs: FloatArray
-    room: float
+    row: Rows
 
     @classmethod
     def of(cls, costs: ArrayLike, budget: Any, n_items: int) -> Budget:
-        """Return the scaled budget; raise ``ValueError`` if an argument is out of its range."""
-        checked = vector("costs", costs, n_items, 0.0)
-        return cls(*scaled_row(checked, real("budget", budget, 0.0)))
+        """Return the budget; raise ``ValueError`` if an argument is out of its range."""
+        checked, room = vector("costs", costs, n_items, 0.0), real("budget", budget, 0.0)
+        check_exact("costs", costs)
+        check_exact("budget", budget)
+        return cls(Rows.of(checked[np.newaxis], np.array([room])))
 
     def allows(self, items: IntArray) -> bool:
         """Return whether the items cost at most the budget."""
-        return float(self.costs[items].sum()) <= self.room + INTEGRAL
+        return self.row.allow(0, items)
 
     def longest(self, groups: IntArray, quota: IntArray) -> int:
         """Return the largest number of items within the budget and the quotas.
 
         The sets within the quotas form a matroid, so cheapest items first are the cheapest set of each size.
         """
-        left, spent, taken = quota.copy(), 0.0, 0
-        for item in np.argsort(self.costs, kind="stable").tolist():
-            if left[groups[item]] > 0 and spent + self.costs[item] <= self.room + INTEGRAL:
+        left, taken = quota.copy(), list[int]()
+        for item in np.argsort(self.row.sizes[0], kind="stable").tolist():
+            if left[groups[item]] > 0:
+                taken.append(item)
                 left[groups[item]] -= 1
-                spent, taken = spent + float(self.costs[item]), taken + 1
-        return taken
+        # The longest affordable beginning, by bisection, because the costs are not negative.
+        return bisect_right(range(len(taken)), False, key=lambda i: not self.allows(np.array(taken[: i + 1])))
+
+    def program(self, items: IntArray) -> tuple[list[Row], list[float]]:
+        """Return the rows of columns of these items, and the largest values of the columns after them."""
+        columns = np.arange(len(items))[np.newaxis]
+        return self.row._replace(sizes=self.row.sizes[:, items]).program(columns, len(items))
 
 
 def best_affordable(
@@ -73,33 +80,36 @@ def best_affordable(
     if not allowed[required].all() or not len(arms):
         return None
     items, places = np.divmod(arms, k)
-    n, ones = len(arms), np.ones(len(arms))
+    columns, ones, free = np.arange(len(arms)), np.ones(len(arms)), -np.inf
+    of_items = np.split(columns, np.flatnonzero(np.diff(items)) + 1)
+    rows: list[Row] = [(own, np.ones(len(own)), free, 1.0) for own in of_items]
+    for group, most in enumerate(quota.tolist()):
+        members = columns[groups[items] == group]
+        rows.append((members, np.ones(len(members)), free, float(most)))
     # One item at the first position, at most as many at each position as at the one before it.
-    earlier = np.flatnonzero(places < k - 1)
-    parts = [
-        (items, np.arange(n), ones),
-        (len(worth) + groups[items], np.arange(n), ones),
-        (np.full(n, len(worth) + len(quota)), np.arange(n), budget.costs[items]),
-    ]
-    top = len(worth) + len(quota) + 1
-    parts += [
-        (top + places, np.arange(n), ones),
-        (top + places[earlier] + 1, earlier, -np.ones(len(earlier))),
-    ]
-    rows, columns, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
-    table = csr_array((numbers, (rows, columns)), shape=(top + k, n))
-    high = np.concatenate([np.ones(len(worth)), quota, [budget.room, 1.0], np.zeros(k - 1)])
-    low = np.full(len(high), -np.inf)
-    low[top] = 1.0
+    rows.append((columns[places == 0], ones[places == 0], 1.0, 1.0))
+    for place in range(1, k):
+        here, before = columns[places == place], columns[places == place - 1]
+        signs = np.concatenate([np.ones(len(here)), -np.ones(len(before))])
+        rows.append((np.concatenate([here, before]), signs, free, 0.0))
+    affordable, carries = budget.program(items)
+    rows += affordable
+    lengths = [len(row[0]) for row in rows]
+    entries = (np.repeat(np.arange(len(rows)), lengths), np.concatenate([row[0] for row in rows]))
+    n = len(arms) + len(carries)
+    table = csr_array((np.concatenate([row[1] for row in rows]), entries), shape=(len(rows), n))
+    low, high = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
     found = milp(
-        -np.ldexp(worth.ravel()[arms], _EXPONENT),
+        np.concatenate([-np.ldexp(worth.ravel()[arms], _EXPONENT), np.zeros(len(carries))]),
         integrality=np.ones(n, np.int64),
-        bounds=Bounds(np.isin(arms, required).astype(np.float64), ones),
+        bounds=Bounds(
+            np.concatenate([np.isin(arms, required), np.zeros(len(carries))]), np.append(ones, carries)
+        ),
         constraints=LinearConstraint(table, low, high),
         options={"mip_rel_gap": 0.0},
     )
     if found.x is None:
         return None
-    chosen = arms[found.x > 0.5]
+    chosen = arms[found.x[: len(arms)] > 0.5]
     ordered: IntArray = chosen[np.argsort(chosen % k)]
     return ordered

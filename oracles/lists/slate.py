@@ -26,8 +26,8 @@ class Slate(LinearOracle):
 
     With `costs` and `budget`, the total cost of the items is at most the budget. A slate of few expensive
     items may then be better than a longer one, and `solve` uses integer programming. Integer costs are
-    respected exactly, other costs up to 1e-6 of the budget. The sum of the means is at most ``1e-12 n_arms``
-    times the largest mean below the best.
+    respected exactly and must be at most 2^53, other costs up to 1e-6 of the budget. The sum of the means is
+    at most ``1e-12 n_arms`` times the largest mean below the best.
 
     The means must not be negative, because only then the longest slate is best.
 

@@ -103,7 +103,8 @@ def _merge(sizes, worth, room, item, sign, best, core):
         is_best = used <= room and value > best
         if is_best:
             best = value
-        has_hope = _hope(used, value, room, before, after) > best
+        # The items that can still be removed have at most the size `room`. Larger sums could overflow.
+        has_hope = used <= 2 * room and _hope(used, value, room, before, after) > best
         if changed and (is_best or has_hope):
             core.parents[core.numbers[STEPS]], core.items[core.numbers[STEPS]] = step, item
             step = core.numbers[STEPS]

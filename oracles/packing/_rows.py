@@ -46,7 +46,8 @@ class Rows(NamedTuple):
         """Return rows with integers unchanged, and the other rows as shares of their capacity."""
         sizes, room, is_whole = np.empty(weights.shape), np.empty(len(weights)), []
         for i, (row, most) in enumerate(zip(weights, capacities, strict=True)):
-            whole = bool((row == np.floor(row)).all() and most == np.floor(most) and most <= LARGEST)
+            whole = bool((row == np.floor(row)).all() and most <= LARGEST)
+            most = np.floor(most) if whole else most
             # A weight above the capacity never fits, so its size is irrelevant.
             limited = np.minimum(row, max(most + 1.0, float(np.nextafter(most, np.inf))))
             sizes[i], room[i] = (limited, most) if whole else scaled_row(row, float(most))

@@ -22,6 +22,8 @@ _PARTS = 40
 # The number of sets stored at once: initially, at most (for `epsilon`, 2 GB), and in total for a compiled
 # rule, which allocates in advance.
 _FIRST, _MOST, _KEPT = 512, 512 * 8**5, 2**18
+# Sizes are at most 2^53 + 1, so the sum of fewer sizes is a 64-bit number.
+_FEW = 2**9
 
 
 class Knapsack(AnytimeOracle):
@@ -117,10 +119,18 @@ class Knapsack(AnytimeOracle):
 
     @property
     def max_size(self) -> int:
-        return int((np.cumsum(np.sort(self._sizes)) <= self._room).sum())
+        sizes = np.sort(self._sizes)
+        # The sum of many sizes may exceed 64 bits.
+        may_fit = np.cumsum(sizes, dtype=np.float64) <= 2.0 * self._room
+        return int((np.cumsum(sizes)[may_fit] <= self._room).sum())
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        return int(self._sizes[super_arm].sum()) <= self._room
+        return self._total(super_arm) <= self._room
+
+    def _total(self, arms: IntArray) -> int:
+        """Return the exact sum of the sizes of arms, which may exceed 64 bits."""
+        sizes = self._sizes[arms]
+        return int(sizes.sum()) if len(sizes) < _FEW else sum(sizes.tolist())
 
     @property
     def _may_stop_early(self) -> bool:
@@ -158,7 +168,7 @@ class Knapsack(AnytimeOracle):
     ) -> IntArray | None:
         values = self._check_means(means).copy()
         required, banned = self._check_constraints(include, exclude)
-        room = self._room - int(self._sizes[required].sum())
+        room = self._room - self._total(required)
         if room < 0:
             return None
         values[required] = values[banned] = 0.0

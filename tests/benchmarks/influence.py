@@ -102,7 +102,8 @@ def timed(call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, A
 
 def compare(row: Row) -> None:
     one, two = (
-        InfluenceMaximization(row.graph, K, epsilon=EPSILON, search=Search(threads=t)) for t in (1, 2)
+        InfluenceMaximization(row.graph, K, epsilon=EPSILON, search=Search(threads=t, quality="fast"))
+        for t in (1, 2)
     )
 
     def value(all_seeds: list[np.ndarray[Any, Any]]) -> float:
@@ -141,7 +142,9 @@ def compare(row: Row) -> None:
 def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[Any, Any]:
     """Return the upper bounds of CUCB after some rounds."""
     environment = IndependentCascade(graph, weighted_cascade(graph), k=K, n_rr_sets=2**10)
-    policy = CUCB(InfluenceMaximization(graph, K, epsilon=0.3), radius_factor=scale)
+    policy = CUCB(
+        InfluenceMaximization(graph, K, epsilon=0.3, search=Search(quality="fast")), radius_factor=scale
+    )
     state = simulate(policy, environment, rounds, rng=0).states[0]
     return policy.indices(state, np.random.default_rng(0))
 

@@ -13,6 +13,7 @@ import numpy as np
 from cmab import CTS, CUCB, Clairvoyant, Session, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization
+from oracles.influence.options import Search
 
 ROUNDS = (1, 10, 50, 100, 200, 400, 1000)
 
@@ -84,7 +85,7 @@ def seconds(environment, policy, rounds=1000):
 def main():
     graph = read_edge_list(sys.argv[1], header=True)
     environment = IndependentCascade(graph, weighted_cascade(graph), k=50, n_rr_sets=2**18)
-    oracle = InfluenceMaximization(graph, 50, epsilon=0.1)
+    oracle = InfluenceMaximization(graph, 50, epsilon=0.1, search=Search(quality="fast"))
     if "--seconds" in sys.argv:
         for policy in (CUCB(oracle), CTS(oracle, prior_mean=1 / 31, prior_weight=31.0)):
             seconds(environment, policy)

@@ -20,6 +20,7 @@ from cmab.cascades.chain import Chain
 from cmab.cascades.prior import BetaPrior
 from instances import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
+from oracles.influence.options import Search
 
 KINDS = ("arcs", "steps", "joined", "number")
 GRAPHS = {"ca_grqc": True, "ego_facebook": False, "wiki_vote": False}  # whether each edge is listed once
@@ -111,7 +112,7 @@ def rounds_table(names=tuple(GRAPHS), n_nodes=40, k=2, horizon=60, runs=6):
                 1.0, 1.25 * graph.n_arcs / n_nodes - 1.0, graph.n_arcs
             )
             environment = IndependentCascade(graph, probability=truth, n_rr_sets=2**14)
-            oracle = InfluenceMaximization(graph, k=k, epsilon=0.3)
+            oracle = InfluenceMaximization(graph, k=k, epsilon=0.3, search=Search(quality="fast"))
             best = environment.expected_reward(oracle.solve(truth, np.random.default_rng(0)))
             for kind in found:
                 found[kind].append(rounds_until(played(environment, oracle, kind, horizon, run), best))

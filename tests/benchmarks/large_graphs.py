@@ -107,7 +107,7 @@ def solve(store: Path, model: str, threads: int) -> dict[str, float]:
     from oracles.influence import Search
     from oracles.stores import open_graph
 
-    search, rng = Search(threads=threads), np.random.default_rng(1)
+    search, rng = Search(threads=threads, quality="fast"), np.random.default_rng(1)
     ends = power_law(2000, 20_000, rng)
     ends = ends[:, ends[0] != ends[1]]
     small = DirectedGraph.from_edges(*ends, n_nodes=2000)

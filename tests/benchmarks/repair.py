@@ -17,6 +17,7 @@ import numpy as np
 from cmab import CTS, CUCB, Greedy, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization, RepairedInfluence
+from oracles.influence.options import Search
 
 
 class Recording(InfluenceMaximization):
@@ -65,13 +66,13 @@ def main():
         f"{'':32}{'ordinary':>10}{'repaired':>10}{'ratio':>7}{'last 10 %':>11}{'':>10}{'ratio':>7}"
         f"{'drawn':>8}{'ordinary calls':>16}{'MB':>6}{'spread':>9}{'repaired':>10}"
     )
-    recording = Recording(graph, 50, 0.1)
+    recording = Recording(graph, 50, epsilon=0.1, search=Search(quality="fast"))
     for name, policy in policies(recording):
         recording.asked = []
         simulate(policy, environment, rounds, rng=0)
         ordinary, repaired = (
-            InfluenceMaximization(graph, 50, epsilon=0.1),
-            RepairedInfluence(graph, 50, epsilon=0.1),
+            InfluenceMaximization(graph, 50, epsilon=0.1, search=Search(quality="fast")),
+            RepairedInfluence(graph, 50, epsilon=0.1, search=Search(quality="fast")),
         )
         for oracle in (ordinary, repaired):
             answered(oracle, recording.asked[:1])  # compiles

@@ -18,6 +18,7 @@ import numpy as np
 from instances import IndependentCascade, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence.options import Search
 
 LIMIT = 8 * 10**9
 
@@ -73,7 +74,7 @@ def main() -> None:
     del play
     spread = stage("spread of 100 cascades", lambda: environment.spread(seeds, 100, rng))
     print("    {:.0f} active nodes, standard error {:.0f}".format(*spread))
-    oracle = InfluenceMaximization(graph, k=50, epsilon=0.1)
+    oracle = InfluenceMaximization(graph, k=50, epsilon=0.1, search=Search(quality="fast"))
     answer = stage("oracle, k = 50, epsilon = 0.1", lambda: oracle.solve_certified(environment.means, rng))
     print(
         f"    spread {answer.spread:.0f}, ratio {answer.ratio:.3f}, {answer.rr_sets} reverse-reachable sets"

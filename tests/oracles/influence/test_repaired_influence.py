@@ -167,7 +167,7 @@ def test_little_is_drawn_where_little_changes():
 
 def test_a_sample_that_is_too_large_is_let_go():
     graph, means, _ = network()
-    oracle = RepairedInfluence(graph, 5, epsilon=0.2)
+    oracle = RepairedInfluence(graph, 5, epsilon=0.2, search=Search(quality="fast"))
     oracle._sample = sample_under(world_of(graph, means), 0, 100_000)
     answer = oracle.solve_certified(means, np.random.default_rng(0))
     assert oracle._sample.n_sets == answer.rr_sets // 2 < 25_000
