@@ -40,11 +40,12 @@ def check_errors(subject: Subject) -> Finding | None:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
-    watch = Stopwatch()
     while runs < _MOST_RUNS:
         size = 10 if runs < subject.replications else min(subject.replications * (1 + runs // 30), 300)
         found = _identify(subject, subject.environment, size, subject.max_samples, (1, runs))
         errors += int((~(found.correct & found.stopped)).sum())
+        if runs == 0:
+            watch = Stopwatch()  # from here on, because the first runs may have compiled code
         runs += size
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
