@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from functools import lru_cache
 from importlib import metadata
@@ -177,6 +177,14 @@ def is_installed(package: str) -> bool:
     return any(not _INSTALLED.isdisjoint(place.parts) and place.exists() for place in _places(package))
 
 
+@lru_cache(maxsize=1)
+def _owners() -> Mapping[str, list[str]]:
+    """Return the distributions of each package. The search takes about a second in a large environment."""
+    return metadata.packages_distributions()
+
+
 def _version(package: str) -> str:
-    owners = metadata.packages_distributions().get(package, [])
+    if package not in _owners():
+        _owners.cache_clear()  # perhaps installed since
+    owners = _owners().get(package, [])
     return " ".join(f"{name} {metadata.version(name)}" for name in sorted(set(owners))) or "unknown"
