@@ -26,6 +26,7 @@ from cmab._ask_tell import (
     range_of_choices,
     support_of,
 )
+from cmab._former_defaults import with_defaults_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.cascades.cascade import CascadeFeedback
 from cmab.cascades.estimates import Estimate, posterior
@@ -45,7 +46,6 @@ from cmab.renamed import up_to_date
 from cmab.results.certificate import Certificate
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving import _state
-from cmab.saving._defaults import with_defaults_of
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned
 from cmab.saving._sessions import check_header, checked_entry, header_of, listed

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import interval_of
+from cmab._former_defaults import with_defaults_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import FORMATS, Event, is_author
 from cmab.campaigns.names import Names, read, written
@@ -18,7 +19,6 @@ from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
-from cmab.saving._defaults import with_defaults_of
 from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
 from cmab.validation import shown

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
+from cmab._former_defaults import with_defaults_of
 from cmab.campaigns._admission import (
     admit,
     beginning,
@@ -37,7 +38,6 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.results.regret_certificate import RegretCertificate
-from cmab.saving._defaults import with_defaults_of
 from cmab.saving._generators import position_of
 from cmab.saving._state import copied
 from cmab.seeding import Seed, root

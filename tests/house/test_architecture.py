@@ -38,7 +38,7 @@ FLOORS = [
     {"plotting", "propensities"},
     {"explorer", "models", "results", "theory"},
     {"policies"},
-    {"_ask_tell", "certificates", "exploration"},
+    {"_ask_tell", "_former_defaults", "certificates", "exploration"},
     {"session"},
     {"running", "campaigns"},
     {"studies", "testing", "logs"},

@@ -9,8 +9,8 @@ import pytest
 from former_influence import LEARNERS, friends, play
 
 from cmab import CTS, CUCB, Campaign, Session
+from cmab._former_defaults import with_defaults_of
 from cmab.campaigns.copying import copy_campaign
-from cmab.saving._defaults import with_defaults_of
 from cmab.saving._fingerprint import fingerprint
 from oracles import InfluenceMaximization, TopK
 from oracles.influence import Search
