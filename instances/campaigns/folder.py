@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
+from cmab.campaigns._records import NewerEventsError
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
 from instances.campaigns.names import clean
@@ -83,7 +84,8 @@ class CampaignFolder:
     def reading(self) -> Iterator[None]:
         """Read the events at most once in a block, and again after each action of this object in it.
 
-        The block sees the events of other processes as they are at its first reading. Only one thread may
+        The block sees the events of other processes as they are at its first reading. An action on these
+        events raises `NewerEventsError` if other processes have added events since then. Only one thread may
         use the object during a block.
         """
         self._history, self._is_reading = None, True
@@ -111,8 +113,10 @@ class CampaignFolder:
         prior = None if mean is None or weight is None else (mean, weight)
         return beliefs_of(self.campaign.session, prior, self.options.largest)
 
-    def ask(self, without: Iterable[str] = (), *, author: str | None = None) -> Round:
-        """Choose for a new round, without some names.
+    def ask(
+        self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
+    ) -> Round:
+        """Choose for a new round, without some names; cancel the round `instead_of` in the same step.
 
         Raises
         ------
@@ -128,7 +132,8 @@ class CampaignFolder:
                 f" {len(left_out)} that are left out"
             )
         available = [label for label in names.labels if label not in left_out] if left_out else None
-        number = self._of(author).ask(available=available).number + 1
+        ticket = None if instead_of is None else instead_of - 1
+        number = self._of(author).ask(available=available, instead_of=ticket).number + 1
         return self.rounds()[number - 1]
 
     def tell(self, report: Report, *, author: str | None = None) -> Round:
@@ -147,28 +152,27 @@ class CampaignFolder:
         given = self._arguments(of, report)
         try:
             call(ticket=report.number - 1, **given)
+        except NewerEventsError:
+            raise
         except ValueError as error:
             raise ValueError(_in_rounds(str(error), report.number)) from None
         return self.rounds()[report.number - 1]
 
     def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
-        """Store reports of several rounds and return the rounds.
+        """Store reports of several rounds, all or none, and return the rounds.
 
-        The first reports of rounds are stored together or not at all, before the corrections.
+        A report of a round that was reported before replaces the former one.
 
         Raises
         ------
         ValueError
             As in `tell`.
         """
-        rounds = self.rounds()
-        first = [each for each in reports if round_of(rounds, each.number).state == "waiting"]
-        self._of(author).tell_many(
-            {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)} for each in first
-        )
-        for report in reports:
-            if report not in first:
-                self.tell(report, author=author)
+        rounds, first, again = self.rounds(), [], []
+        for each in reports:
+            given = {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)}
+            (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
+        self._of(author).tell_many(first, corrections=again)
         now = self.rounds()
         return [now[report.number - 1] for report in reports]
 
@@ -207,8 +211,9 @@ class CampaignFolder:
         ValueError
             If there is nothing to take back.
         """
+        if self._history is None:
+            self.campaign.history()  # reads the events of other processes, so that the last event is known
         campaign = self._of(author)
-        campaign.history()  # reads the events of other processes, so that the last event is known
         try:
             return campaign.undo()
         except ValueError as error:
@@ -217,9 +222,13 @@ class CampaignFolder:
             raise
 
     def _of(self, author: str | None) -> Campaign:
-        """Return the campaign for an action of an author, after which the events are read again."""
-        self._history = None
-        return self.campaign if author is None else self.campaign.signed(signature(author))
+        """Return the campaign for an action of an author, after which the events are read again.
+
+        If a block of `reading` has read the events, the action is refused if the campaign has newer events.
+        """
+        found, self._history = self._history, None
+        campaign = self.campaign if author is None else self.campaign.signed(signature(author))
+        return campaign if found is None else campaign.expecting(len(found))
 
     def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""

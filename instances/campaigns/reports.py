@@ -91,8 +91,8 @@ def report_of(
         for name in report.unknown:
             if name in chosen:
                 raise ValueError(
-                    f"unknown must be people who were not asked, got {shown(str(name))}, who was asked in round"
-                    f" {report.number}"
+                    f"unknown must be people who were not asked, got {shown(str(name))}, who was asked in"
+                    f" round {report.number}"
                 )
     else:
         for name in chosen:

@@ -16,6 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from cmab.campaigns._records import NewerEventsError
 from instances.serve.access import Access, check_role
 from instances.serve.refusals import Refusal, shown_error
 from instances.serve.sessions import WebSession, is_same
@@ -25,6 +26,9 @@ from instances.serve.users import Role, may
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 _MOST_FILES, _MOST_FIELDS, _MOST_OF_A_FIELD = 3, 2_000, 4 * 2**20
+#: The largest number of calls of a handler while another server adds events.
+_MOST_CALLS = 20
+CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 
 
@@ -150,7 +154,7 @@ class Web:
                     await (_read_json if is_api else _read_form)(context)
                     if role is not None:
                         _check_token(context)
-                return await run_in_threadpool(handler, context)
+                return await run_in_threadpool(_repeated, handler, context)
             except Refusal as refusal:
                 return refused(context, refusal.status, refusal.message, is_api=is_api)
             except (ValueError, ImportError) as error:
@@ -160,6 +164,19 @@ class Web:
                 return refused(context, 503, _DISK, is_api=is_api)
 
         return answer
+
+
+def _repeated(handler: Handler, context: Context) -> Response:
+    """Call a handler, and again if another server has added events between its reading and its action.
+
+    The handler then compares the version or the mark of the request with the new events.
+    """
+    for _ in range(_MOST_CALLS):
+        try:
+            return handler(context)
+        except NewerEventsError:
+            continue
+    raise Refusal(409, CHANGED)
 
 
 def refused(context: Context, status: int, message: str, *, is_api: bool) -> Response:

@@ -272,7 +272,7 @@ def test_a_campaign_that_cannot_be_is_not_made(page, network, fields, why):
 )
 def test_a_table_that_can_be_read_in_two_ways_is_refused_with_the_reason(page, spring, asked, rows, why):
     known = ['"{}"'.format(name.replace('"', '""')) for name in page.known(spring, asked)]
-    names = {"asked": '"{}"'.format(page.rounds(spring)[asked - 1].names[0]), "n": asked}
+    names = {"asked": f'"{page.rounds(spring)[asked - 1].names[0]}"', "n": asked}
     before = page.rounds(spring)
     # The other rounds are reported, so that the tables need no column for the round.
     for of in before[: asked - 1]:
