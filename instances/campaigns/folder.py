@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,14 +13,18 @@ from typing import Any
 
 from cmab import Campaign
 from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.stores.addresses import store_of
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
-from instances.campaigns.names import clean
+from instances.campaigns.names import clean, short
 from instances.campaigns.options import FILE, Options, read_options, written
 from instances.campaigns.paths import check_paths
 from instances.campaigns.problem import Problem, problem_of
 from instances.campaigns.reports import Report, round_of
 from instances.campaigns.rounds import Round, rounds_of
+
+#: The largest number of characters of a name.
+_LONGEST_NAME = 500
 
 
 class CampaignFolder:
@@ -33,17 +38,24 @@ class CampaignFolder:
         The author of the events that this object adds.
     accept_changes : bool
         Whether changes of the network, the list or the options since the last use are accepted.
+    is_new : bool
+        Whether the folder may have no events yet; then the first one is written.
 
     Raises
     ------
     ValueError
-        If the folder has no campaign, or its files are not valid.
+        If the folder has no campaign, or its files are not valid, or its events are missing.
     OSError
         If a file cannot be read or written.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, author: str = "", accept_changes: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        author: str = "",
+        accept_changes: bool = False,
+        is_new: bool = False,
     ) -> None:
         self.path = Path(path)
         if not (self.path / FILE).is_file():
@@ -53,6 +65,8 @@ class CampaignFolder:
             )
         self.options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, self.options)
+        if not is_new:
+            _check_begun(self.path, self.options)
         try:
             #: The campaign, whose new events have the author of this object.
             self.campaign: Campaign = _opened(
@@ -277,6 +291,27 @@ def _opened(path: Path, options: Options, problem: Problem, *, author: str, acce
     )
 
 
+def _check_begun(path: Path, options: Options) -> None:
+    """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
+    store = store_of(events_of(path, options))
+    if not store.exists() or store.first_event() is None:
+        raise ValueError(
+            f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
+            " make a new campaign"
+        )
+
+
+def check_names(labels: Iterable[Hashable]) -> None:
+    """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
+    for label in labels:
+        text = str(label)
+        if len(text) > _LONGEST_NAME or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+            raise ValueError(
+                f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
+                f" {shown(short(text))}"
+            )
+
+
 def events_of(path: Path, options: Options) -> str | Path:
     """Return the path or the URL of the events of a folder."""
     return options.events if "://" in options.events else path / options.events
@@ -326,7 +361,9 @@ def create_folder(
         for name, data in files.items():
             (new / name).write_bytes(data)
         (new / FILE).write_text(written(options), encoding="utf-8")
-        CampaignFolder(new, author=author).close()
+        made = CampaignFolder(new, author=author, is_new=True)
+        made.close()
+        check_names(made.problem.names.labels)
         if folder.exists():
             with suppress(FileNotFoundError):
                 folder.rmdir()

@@ -318,7 +318,13 @@ def _read_line(
             raise ValueError(f"the step must be empty if nobody joined, got {shown(short(cells['step']))}")
         return _Row(line, of, None, word, cells)
     # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
-    name = names.find(text[1:] if text not in names and text.startswith("'") else text)
+    plain = text[1:] if text.startswith("'") else text
+    if plain != text and text in names and plain in names:
+        raise ValueError(
+            f"{shown(short(text))} can be this name, or {shown(short(plain))} from an exported table; report"
+            " it on the page"
+        )
+    name = names.find(text if text in names else plain)
     return _Row(line, of, name, word, cells)
 
 

@@ -153,7 +153,7 @@ def report(context: Context) -> Response:
         except NewerEventsError:
             raise
         except ValueError as error:
-            return _form(context, opened, of, shown_error(error), 400)
+            return _form(context, opened, of, shown_error(error, context.store), 400)
         done = "corrected" if of.state == "reported" else "reported"
         return go(f"/c/{context.slug}?done={done}&round={of.number}")
 
@@ -212,6 +212,7 @@ def upload(context: Context) -> Response:
             return context.page("upload.html", 400, **values, refused=None, message="Choose a file first.")
         try:
             reports, refused = read_reports(opened.folder, data)
+            refused = [row._replace(reason=context.store.without_folder(row.reason)) for row in refused]
             if refused and context.text("accept") != "1":
                 good = [{"round": each.number, "lines": len(each.lines)} for each in reports]
                 text = data.decode("utf-8", "replace") if file is None else _text(data)
@@ -223,7 +224,9 @@ def upload(context: Context) -> Response:
         except NewerEventsError:
             raise
         except ValueError as error:
-            return context.page("upload.html", 400, **values, refused=None, message=shown_error(error))
+            return context.page(
+                "upload.html", 400, **values, refused=None, message=shown_error(error, context.store)
+            )
         numbers = "".join(f"&stored={of.number}" for of in stored[:100])
         return go(f"/c/{context.slug}?done=uploaded&round={len(stored)}{numbers}")
 
