@@ -199,6 +199,8 @@ def inert(value: object) -> object:
         return "; ".join(str(inert(name)) for name in value.names)
     if not isinstance(value, str):
         return value
+    if value[:1].isalnum() and value.isprintable():
+        return value
     # Some programs split cells at these characters, also within quotes.
     text = value.translate(_BREAKS)
     seen = unicodedata.normalize("NFKC", text)
