@@ -105,7 +105,7 @@ class Beliefs:
         # Arms without outcomes have the same distribution, so few of many arms need the slow inverse.
         pairs, places = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
         levels = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
-        ends: list[Any] = [betaincinv(*pairs, at)[places.ravel()] for at in levels]
+        ends: list[Any] = [np.asarray(betaincinv(pairs[0], pairs[1], at))[places.ravel()] for at in levels]
         return self.posteriors[0].largest * ends[0], self.posteriors[0].largest * ends[1]
 
     def draw(self, rng: np.random.Generator) -> FloatArray:

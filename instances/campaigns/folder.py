@@ -182,7 +182,9 @@ class CampaignFolder:
         ValueError
             As in `tell`.
         """
-        rounds, first, again = self.rounds(), [], []
+        rounds = self.rounds()
+        first: list[dict[str, Any]] = []
+        again: list[dict[str, Any]] = []
         for each in reports:
             given = {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)}
             (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
