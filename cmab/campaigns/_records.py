@@ -32,6 +32,23 @@ def repeated(method: Function) -> Function:
     return cast(Function, called)
 
 
+class NewerEventsError(ValueError):
+    """Another process has added events since the caller read them, so that the call was not made.
+
+    Parameters
+    ----------
+    where : str
+        The path or the URL of the campaign.
+    expected, found : int
+        The number of events that the caller has read, and the present number.
+    """
+
+    def __init__(self, where: str, expected: int, found: int) -> None:
+        super().__init__(
+            f"{where} must have the {expected:,} events that were read before, got {found:,}; read them again"
+        )
+
+
 class Records:
     """A store and the state from its events. Both change together or not at all."""
 
@@ -47,12 +64,20 @@ class Records:
         self.lock = threading.RLock()
 
     @contextmanager
-    def up_to_date(self, author: str | None = None) -> Iterator[Fold[Any]]:
-        """Lock the store, process the events that others have added, and yield the state."""
+    def up_to_date(self, author: str | None = None, expected: int | None = None) -> Iterator[Fold[Any]]:
+        """Lock the store, process the events that others have added, and yield the state.
+
+        Raises
+        ------
+        NewerEventsError
+            If `expected` is given and the campaign has another number of events.
+        """
         with self.lock:
             with self.store.held(waiting=self._catch_up):
                 self._catch_up()
                 self._check_begun()
+                if expected is not None and len(self.fold.events) != expected:
+                    raise NewerEventsError(self.store.where, expected, len(self.fold.events))
                 self._author, before = author, self.store.n_read
                 yield self.fold
             # The process that writes the event with a round number writes the checkpoint.
@@ -161,14 +186,16 @@ class Records:
         self._is_whole = True
         return done
 
-    def rewrite(self, event: Event) -> None:
-        """Append an event that changes the past, after a replay with this event has succeeded."""
-        event = self._signed(event)
+    def rewrite(self, *events: Event) -> None:
+        """Append events that change the past, at once, after a replay with these events has succeeded."""
+        new = [self._signed(event) for event in events]
         changed_past = self._fold()
-        changed_past.extend([*self.fold.events, event])
+        changed_past.extend([*self.fold.events, *new])
         self._is_whole = False
-        # The event is updated in place, because the table of corrections refers to it as well.
-        changed_past.events[-1].update(*self.store.append([event]))
+        first = len(self.fold.events)
+        # The events are updated in place, because the table of corrections refers to them as well.
+        for place, kept in enumerate(self.store.append(new), first):
+            changed_past.events[place].update(kept)
         self.fold, self._is_whole = changed_past, True
 
     def append(self, event: Event, author: str | None) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from datetime import timedelta
 from functools import partial
@@ -139,6 +140,8 @@ class Campaign:
     ) -> None:
         self.policy = learner_of(learner, where, support, accept_changes)
         self._expires, self._author = age("expires", expires), checked_author(author)
+        #: The number of events that actions expect; None for any number.
+        self._expected: int | None = None
         self._draws = integer("propensity_draws", propensity_draws, 0)
         check_flag("accept_changes", accept_changes)
         # Validate all arguments before the file is created.
@@ -229,7 +232,11 @@ class Campaign:
 
     @repeated
     def ask(
-        self, context: Context | None = None, *, available: Collection[Hashable] | None = None
+        self,
+        context: Context | None = None,
+        *,
+        available: Collection[Hashable] | None = None,
+        instead_of: Request | Ticket | int | None = None,
     ) -> Request:
         """Return a request with the names to play in the next round.
 
@@ -239,20 +246,28 @@ class Campaign:
             The context of the round, with arms identified by number.
         available : collection, optional
             The names of the entries that can be chosen in this round. If omitted, all of them.
+        instead_of : Request, Ticket or int, optional
+            A pending request, its ticket or its number, which is cancelled in the same step: both events are
+            written, or none.
 
         Raises
         ------
         ValueError
-            As in `Session.ask`, or if a name is unknown.
+            As in `Session.ask`, or if a name is unknown, or `instead_of` is not pending.
         TypeError
             If `context` is not a `Context`.
         """
-        with self._records.up_to_date(self._author) as fold:
-            if self._expires is None or not older(fold, self._expires):
+        with self._records.up_to_date(self._author, self._expected) as fold:
+            is_alone = self._expires is None or not older(fold, self._expires)
+            if is_alone and instead_of is None:
                 return self._asked(fold, context, available)
+            former = None if instead_of is None else pending_ticket(fold, instead_of).number
             with self._records.together():
                 self._expire(fold)
-                return self._asked(fold, context, available)
+                request = self._asked(fold, context, available)
+                if former in fold.current.pending:
+                    self._records.act({"event": "cancel", "ticket": former}, fold.current.cancel, former)
+                return request
 
     @repeated
     def ask_many(
@@ -290,7 +305,7 @@ class Campaign:
         array([2, 0, 0, 0, 0])
         """
         n = integer("n", n, 1)
-        with self._records.up_to_date(self._author) as fold, self._records.together():
+        with self._records.up_to_date(self._author, self._expected) as fold, self._records.together():
             self._expire(fold)
             return [self._asked(fold, context, available) for _ in range(n)]
 
@@ -350,11 +365,13 @@ class Campaign:
         TypeError
             If `outcomes` is not a mapping, a list of pairs or a `Feedback`.
         """
-        with self._records.up_to_date(self._author) as fold:
+        with self._records.up_to_date(self._author, self._expected) as fold:
             self._report(fold, outcomes, ticket, reward=reward, costs=costs, **seen)
 
     @repeated
-    def tell_many(self, reports: Iterable[Mapping[str, Any]]) -> None:
+    def tell_many(
+        self, reports: Iterable[Mapping[str, Any]], *, corrections: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
         """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
 
         The reports are written to the disk together. If one of them is invalid, the campaign takes none.
@@ -364,11 +381,14 @@ class Campaign:
         reports : iterable of mappings
             The arguments of `tell` for each report, by name, such as
             ``{"ticket": 3, "outcomes": {"Ann": 1.0}}``.
+        corrections : iterable of mappings
+            The arguments of `correct` for each correction, which are written together with the reports.
 
         Raises
         ------
         ValueError
-            As in `tell`. The message starts with the number of the first invalid report, from 1.
+            As in `tell` and `correct`. The message starts with the number of the first invalid report, from
+            1; corrections follow the reports.
         TypeError
             As in `tell`, or if a report is not a mapping.
 
@@ -386,17 +406,48 @@ class Campaign:
         ...     campaign.pending
         ()
         """
-        listed = list(reports)
-        for report in listed:
+        first, again = list(reports), list(corrections)
+        for report in [*first, *again]:
             if not isinstance(report, Mapping):
                 raise TypeError(f"reports must be mappings of arguments of tell, got {shown(report)}")
-        with self._records.up_to_date(self._author) as fold, self._records.together():
-            for place, report in enumerate(listed, 1):
-                try:
-                    self._report(fold, **report)
-                except (TypeError, ValueError) as error:
-                    kind = TypeError if isinstance(error, TypeError) else ValueError
-                    raise kind(f"report {place}: {error}") from None
+        with self._records.up_to_date(self._author, self._expected) as fold:
+            if not again:
+                with self._records.together():
+                    for place, report in enumerate(first, 1):
+                        with _numbered(place):
+                            self._report(fold, **report)
+                return
+            events, told = [], set()
+            for place, report in enumerate([*first, *again], 1):
+                with _numbered(place):
+                    kind = "tell" if place <= len(first) else "correct"
+                    event = self._checked(fold, kind, **report)
+                    if event["ticket"] in told:
+                        raise ValueError(f"each ticket must be reported once, got {event['ticket']} again")
+                    told.add(event["ticket"])
+                    events.append(event)
+            self._records.rewrite(*events)
+
+    def _checked(
+        self,
+        fold: Fold[Any],
+        kind: str,
+        outcomes: Told | None = None,
+        ticket: Request | Ticket | int | None = None,
+        *,
+        reward: float = _NONE,
+        costs: Mapping[Any, Any] | None = None,
+        **seen: Any,
+    ) -> Event:
+        """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``, without an effect."""
+        of = pending_ticket(fold, ticket) if kind == "tell" else told_ticket(fold, ticket)
+        feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
+        try:
+            check_feedback(feedback, of, self.policy, fold.current.support)
+        except StrangeArms as error:
+            raise by_name(fold, of, error) from None
+        event = fold.reported(kind, of.number, feedback)
+        return event if kind == "tell" else event | {"line": fold.told[of.number]}
 
     def _report(
         self,
@@ -449,7 +500,7 @@ class Campaign:
             raise ValueError("ticket must be a Request, a Ticket or its number, got None")
         if ticket is not None and limit is not None:
             raise ValueError("one of ticket and older_than must be given, got both")
-        with self._records.up_to_date(self._author) as fold:
+        with self._records.up_to_date(self._author, self._expected) as fold:
             numbers = [pending_ticket(fold, ticket).number] if limit is None else older(fold, limit)
             with self._records.together():
                 for number in numbers:
@@ -487,6 +538,33 @@ class Campaign:
         other.__dict__.update(self.__dict__, _author=checked_author(author))
         return other
 
+    def expecting(self, n_events: int) -> Campaign:
+        """Return this campaign, whose actions are refused unless it has this number of events.
+
+        The number is compared while the campaign is locked, so no other process can add an event between the
+        comparison and the action. Use this if an action was decided on the events of `history`.
+
+        Parameters
+        ----------
+        n_events : int
+            The number of events, ``len(history())``. The actions of the returned campaign raise
+            ``ValueError`` if another process has added events since then.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
+        ...     decided = campaign.expecting(len(campaign.history()))
+        ...     decided.ask().number
+        0
+        """
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _expected=integer("n_events", n_events, 0))
+        return other
+
     def close(self) -> None:
         """Close the connection to a database; the next call opens it again."""
         with self._records.lock:
@@ -519,15 +597,10 @@ class Campaign:
         ValueError
             As in `tell`, or if no feedback has been reported for the ticket.
         """
-        with self._records.up_to_date(self._author) as fold:
-            of = told_ticket(fold, ticket)
-            feedback = feedback_of(fold, of, outcomes, reward, costs, seen)
-            try:
-                check_feedback(feedback, of, self.policy, fold.current.support)
-            except StrangeArms as error:
-                raise by_name(fold, of, error) from None
-            event = fold.reported("correct", of.number, feedback)
-            self._records.rewrite(event | {"line": fold.told[of.number]})
+        with self._records.up_to_date(self._author, self._expected) as fold:
+            self._records.rewrite(
+                self._checked(fold, "correct", outcomes, ticket, reward=reward, costs=costs, **seen)
+            )
 
     @repeated
     def undo(self) -> dict[str, Any]:
@@ -542,8 +615,8 @@ class Campaign:
         """
         with self._records.lock:
             known = len(self._records.fold.events)
-            with self._records.up_to_date(self._author) as fold:
-                if len(fold.events) != known:
+            with self._records.up_to_date(self._author, self._expected) as fold:
+                if self._expected is None and len(fold.events) != known:
                     raise ValueError(
                         "undo must take back an event that this campaign has read, got newer events of"
                         " another process; look at the last event of history(), and call undo() again"
@@ -649,3 +722,13 @@ class Campaign:
         from cmab.plotting._style import written
 
         return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)
+
+
+@contextmanager
+def _numbered(place: int) -> Iterator[None]:
+    """Add the number of a report to the errors of a block."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"report {place}: {error}") from None

@@ -102,7 +102,10 @@ class Beliefs:
         variance = np.maximum(square - mean**2, 1e-15)
         weight = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
         a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
-        ends: list[Any] = [betaincinv(a, b, at) for at in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)]
+        # Arms without outcomes have the same distribution, so few of many arms need the slow inverse.
+        pairs, places = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
+        levels = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
+        ends: list[Any] = [np.asarray(betaincinv(pairs[0], pairs[1], at))[places.ravel()] for at in levels]
         return self.posteriors[0].largest * ends[0], self.posteriors[0].largest * ends[1]
 
     def draw(self, rng: np.random.Generator) -> FloatArray:

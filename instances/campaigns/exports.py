@@ -6,16 +6,39 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Hashable
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from instances.campaigns.folder import CampaignFolder
 from instances.campaigns.progress import by_name, by_week, listed_rounds
 
 Row = dict[str, Any]
-#: Beginnings of text that spreadsheets take for formulas.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+#: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
+_FORMULA = ("=", "+", "-", "@", "'")
+#: Categories of Unicode whose characters are not visible at the beginning of a text.
+_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me", "Cn", "Co", "Cs")
+_BREAKS = dict.fromkeys(map(ord, "\t\r\n\v\f"), " ")
 FORMATS = ("csv", "json", "parquet")
+
+
+class Joined(str):
+    """A cell with several names, each of which can be made inert.
+
+    Parameters
+    ----------
+    names : iterable
+        The names.
+    """
+
+    __slots__ = ("names",)
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[object]) -> Joined:
+        texts = tuple(map(str, names))
+        made = super().__new__(cls, "; ".join(texts))
+        made.names = texts
+        return made
 
 
 def _rounds(folder: CampaignFolder) -> list[Row]:
@@ -24,7 +47,7 @@ def _rounds(folder: CampaignFolder) -> list[Row]:
             "round": of.number,
             "state": of.state,
             "asked_at": of.asked,
-            "asked": "; ".join(map(str, of.names)),
+            "asked": Joined(of.names),
             "joined" if folder.is_network else "total": _or_none(of.count),
             "names_joined" if folder.is_network else "results": _details(folder, of),
             "reported_at": of.told if of.state == "reported" else None,
@@ -37,9 +60,9 @@ def _rounds(folder: CampaignFolder) -> list[Row]:
 
 def _details(folder: CampaignFolder, of: Any) -> str:
     if not folder.is_network:
-        return "; ".join(f"{name}: {value:g}" for name, value in of.results.items())
+        return Joined(f"{name}: {value:g}" for name, value in of.results.items())
     joined = {} if of.joined is None else of.joined
-    return "; ".join(str(name) if step is None else f"{name} (step {step})" for name, step in joined.items())
+    return Joined(name if step is None else f"{name} (step {step})" for name, step in joined.items())
 
 
 def _people(folder: CampaignFolder) -> list[Row]:
@@ -97,7 +120,7 @@ def _history(folder: CampaignFolder) -> list[Row]:
             "author": event.get("author") or "",
             "event": WORDS.get(event["event"], event["event"]),
             "round": event["ticket"] + 1 if "ticket" in event else None,
-            "names": "; ".join(map(str, event.get("names") or ())),
+            "names": Joined(event.get("names") or ()),
             "undone": event["undone"],
         }
         for event in folder.history()
@@ -161,7 +184,7 @@ def exported(folder: CampaignFolder, name: str, form: str) -> bytes:
 def csv_of(rows: list[Row]) -> bytes:
     """Return rows as CSV; text that a spreadsheet would take for a formula gets an apostrophe before it."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     if rows:
         writer.writerow(map(inert, rows[0]))
         writer.writerows([inert(value) for value in row.values()] for row in rows)
@@ -172,7 +195,18 @@ def inert(value: object) -> object:
     """Return a cell that no spreadsheet takes for a formula."""
     if value is None:
         return ""
-    return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
+    if isinstance(value, Joined):
+        return "; ".join(str(inert(name)) for name in value.names)
+    if not isinstance(value, str):
+        return value
+    if value[:1].isalnum() and value.isprintable():
+        return value
+    # Some programs split cells at these characters, also within quotes.
+    text = value.translate(_BREAKS)
+    seen = unicodedata.normalize("NFKC", text)
+    while seen and unicodedata.category(seen[0]) in _INVISIBLE:
+        seen = seen[1:]
+    return f"'{text}" if seen.startswith(_FORMULA) else text
 
 
 def _json(content: Any) -> bytes:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
+from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.stores.addresses import store_of
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
-from instances.campaigns.names import clean
+from instances.campaigns.names import clean, short
 from instances.campaigns.options import FILE, Options, read_options, written
 from instances.campaigns.paths import check_paths
 from instances.campaigns.problem import Problem, problem_of
 from instances.campaigns.reports import Report, round_of
 from instances.campaigns.rounds import Round, rounds_of
+
+#: The largest number of characters of a name.
+_LONGEST_NAME = 500
 
 
 class CampaignFolder:
@@ -32,17 +38,24 @@ class CampaignFolder:
         The author of the events that this object adds.
     accept_changes : bool
         Whether changes of the network, the list or the options since the last use are accepted.
+    is_new : bool
+        Whether the folder may have no events yet; then the first one is written.
 
     Raises
     ------
     ValueError
-        If the folder has no campaign, or its files are not valid.
+        If the folder has no campaign, or its files are not valid, or its events are missing.
     OSError
         If a file cannot be read or written.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, author: str = "", accept_changes: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        author: str = "",
+        accept_changes: bool = False,
+        is_new: bool = False,
     ) -> None:
         self.path = Path(path)
         if not (self.path / FILE).is_file():
@@ -52,6 +65,8 @@ class CampaignFolder:
             )
         self.options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, self.options)
+        if not is_new:
+            _check_begun(self.path, self.options)
         try:
             #: The campaign, whose new events have the author of this object.
             self.campaign: Campaign = _opened(
@@ -83,7 +98,8 @@ class CampaignFolder:
     def reading(self) -> Iterator[None]:
         """Read the events at most once in a block, and again after each action of this object in it.
 
-        The block sees the events of other processes as they are at its first reading. Only one thread may
+        The block sees the events of other processes as they are at its first reading. An action on these
+        events raises `NewerEventsError` if other processes have added events since then. Only one thread may
         use the object during a block.
         """
         self._history, self._is_reading = None, True
@@ -111,8 +127,10 @@ class CampaignFolder:
         prior = None if mean is None or weight is None else (mean, weight)
         return beliefs_of(self.campaign.session, prior, self.options.largest)
 
-    def ask(self, without: Iterable[str] = (), *, author: str | None = None) -> Round:
-        """Choose for a new round, without some names.
+    def ask(
+        self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
+    ) -> Round:
+        """Choose for a new round, without some names; cancel the round `instead_of` in the same step.
 
         Raises
         ------
@@ -128,7 +146,8 @@ class CampaignFolder:
                 f" {len(left_out)} that are left out"
             )
         available = [label for label in names.labels if label not in left_out] if left_out else None
-        number = self._of(author).ask(available=available).number + 1
+        ticket = None if instead_of is None else instead_of - 1
+        number = self._of(author).ask(available=available, instead_of=ticket).number + 1
         return self.rounds()[number - 1]
 
     def tell(self, report: Report, *, author: str | None = None) -> Round:
@@ -147,14 +166,16 @@ class CampaignFolder:
         given = self._arguments(of, report)
         try:
             call(ticket=report.number - 1, **given)
+        except NewerEventsError:
+            raise
         except ValueError as error:
             raise ValueError(_in_rounds(str(error), report.number)) from None
         return self.rounds()[report.number - 1]
 
     def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
-        """Store reports of several rounds and return the rounds.
+        """Store reports of several rounds, all or none, and return the rounds.
 
-        The first reports of rounds are stored together or not at all, before the corrections.
+        A report of a round that was reported before replaces the former one.
 
         Raises
         ------
@@ -162,13 +183,12 @@ class CampaignFolder:
             As in `tell`.
         """
         rounds = self.rounds()
-        first = [each for each in reports if round_of(rounds, each.number).state == "waiting"]
-        self._of(author).tell_many(
-            {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)} for each in first
-        )
-        for report in reports:
-            if report not in first:
-                self.tell(report, author=author)
+        first: list[dict[str, Any]] = []
+        again: list[dict[str, Any]] = []
+        for each in reports:
+            given = {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)}
+            (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
+        self._of(author).tell_many(first, corrections=again)
         now = self.rounds()
         return [now[report.number - 1] for report in reports]
 
@@ -207,8 +227,9 @@ class CampaignFolder:
         ValueError
             If there is nothing to take back.
         """
+        if self._history is None:
+            self.campaign.history()  # reads the events of other processes, so that the last event is known
         campaign = self._of(author)
-        campaign.history()  # reads the events of other processes, so that the last event is known
         try:
             return campaign.undo()
         except ValueError as error:
@@ -217,9 +238,13 @@ class CampaignFolder:
             raise
 
     def _of(self, author: str | None) -> Campaign:
-        """Return the campaign for an action of an author, after which the events are read again."""
-        self._history = None
-        return self.campaign if author is None else self.campaign.signed(signature(author))
+        """Return the campaign for an action of an author, after which the events are read again.
+
+        If a block of `reading` has read the events, the action is refused if the campaign has newer events.
+        """
+        found, self._history = self._history, None
+        campaign = self.campaign if author is None else self.campaign.signed(signature(author))
+        return campaign if found is None else campaign.expecting(len(found))
 
     def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
@@ -266,6 +291,27 @@ def _opened(path: Path, options: Options, problem: Problem, *, author: str, acce
         accept_changes=accept_changes,
         author=signature(author),
     )
+
+
+def _check_begun(path: Path, options: Options) -> None:
+    """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
+    store = store_of(events_of(path, options))
+    if not store.exists() or store.first_event() is None:
+        raise ValueError(
+            f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
+            " make a new campaign"
+        )
+
+
+def check_names(labels: Iterable[Hashable]) -> None:
+    """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
+    for label in labels:
+        text = str(label)
+        if len(text) > _LONGEST_NAME or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+            raise ValueError(
+                f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
+                f" {shown(short(text))}"
+            )
 
 
 def events_of(path: Path, options: Options) -> str | Path:
@@ -317,7 +363,9 @@ def create_folder(
         for name, data in files.items():
             (new / name).write_bytes(data)
         (new / FILE).write_text(written(options), encoding="utf-8")
-        CampaignFolder(new, author=author).close()
+        made = CampaignFolder(new, author=author, is_new=True)
+        made.close()
+        check_names(made.problem.names.labels)
         if folder.exists():
             with suppress(FileNotFoundError):
                 folder.rmdir()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cmab.validation import shown
 from instances.campaigns.names import Names, short
 from instances.campaigns.rounds import Round
-from instances.campaigns.sheets import Line, column, lines_of, number_in
+from instances.campaigns.sheets import Line, lines_of, number_in
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
@@ -87,7 +87,14 @@ def report_of(
         else:
             _add_result(report, chosen, name, "yes" if value is None else value, largest)
     report.unknown = names.find_all(unknown)
-    if not is_network:
+    if is_network:
+        for name in report.unknown:
+            if name in chosen:
+                raise ValueError(
+                    f"unknown must be people who were not asked, got {shown(str(name))}, who was asked in"
+                    f" round {report.number}"
+                )
+    else:
         for name in chosen:
             if name not in report.results and name not in report.unknown:
                 report.results[name] = 0.0
@@ -166,6 +173,16 @@ def _add_result(
     report.results[name] = result
 
 
+class _Row(NamedTuple):
+    """A line of a table that was read: its round, its name or None for nobody, and its other cells."""
+
+    line: Line
+    of: Round
+    name: Hashable | None
+    word: str
+    cells: dict[str, str]
+
+
 def reports_in(
     text: str,
     rounds: Sequence[Round],
@@ -177,47 +194,114 @@ def reports_in(
 ) -> tuple[list[Report], list[Refused]]:
     """Return the reports of a table, and the lines that were refused.
 
-    The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and
-    ``step``. Without a header, the first column has the names.
+    The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
+    in a network, ``step``. A table without a header has one column, the names. Each line is used or refused.
 
     Raises
     ------
     ValueError
-        If the text is not a table.
+        If the text is not a table, or if a column is unknown or repeated.
     """
-    lines = lines_of(text)
-    header = [cell.casefold() for cell in lines[0].cells]
-    places = {what: column(header, words) for what, words in _HEADERS.items()}
-    if places["name"] is None:
-        if any(at is not None for at in places.values()):
-            raise ValueError(f"the table must have a column name, got {', '.join(lines[0].cells)}")
-        places = {**places, "name": 0}
-    else:
-        lines = lines[1:]
-    reports: dict[int, Report] = {}
+    lines = lines_of(text, comment="")
+    places, lines = _columns(lines, names, is_network=is_network)
+    rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
     refused: list[Refused] = []
     for line in lines:
         try:
-            _read_line(line, places, reports, rounds, names, number, is_network, largest)
+            row = _read_line(line, places, rounds, names, number, is_network)
+            rows.setdefault((row.of.number, row.name), []).append(row)
         except ValueError as error:
-            refused.append(Refused(line.number, short(", ".join(line.cells)), str(error)))
-    return [reports[key] for key in sorted(reports)], refused
+            refused.append(_refused(line, str(error)))
+    reports: dict[int, Report] = {}
+    for each in rows.values():
+        for row in each:
+            try:
+                _check_alone(row, each, rows)
+                report = reports.get(row.of.number) or Report(row.of.number)
+                if row.name is not None:
+                    _take_row(report, row, row.name, is_network=is_network, largest=largest)
+                report.lines.append(row.line.number)
+                reports[row.of.number] = report
+            except ValueError as error:
+                refused.append(_refused(row.line, str(error)))
+    return [reports[key] for key in sorted(reports)], sorted(refused)
+
+
+def _refused(line: Line, why: str) -> Refused:
+    return Refused(line.number, short(", ".join(line.cells)), why)
+
+
+def _columns(lines: list[Line], names: Names, *, is_network: bool) -> tuple[dict[str, int], list[Line]]:
+    """Return the position of each column of a table, and the lines below its header."""
+    known = {what: words for what, words in _HEADERS.items() if is_network or what != "step"}
+    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else [])])
+    told = [line for line in lines if not _is_comment(line, names)]
+    header = (told or lines)[0].cells
+    found = [next((what for what, words in known.items() if cell.casefold() in words), "") for cell in header]
+    width = max(len(_filled(line.cells)) for line in told or lines)
+    if not any(found):
+        if width > 1:
+            raise ValueError(
+                f"a table of several columns must have a header with the columns {columns}, got"
+                f" {shown(short(', '.join(header)))} as the first line; a name with a comma needs quotes"
+            )
+        return {"name": 0}, lines
+    if "name" not in found:
+        raise ValueError(f"the table must have a column name, got {', '.join(header)}")
+    if width == 1 and header[0] in names:
+        raise ValueError(
+            f"the first line must be a header that is not a name of this campaign, got {shown(header[0])};"
+            " write another header above it, such as people"
+        )
+    places: dict[str, int] = {}
+    for at, (cell, what) in enumerate(zip(header, found, strict=True)):
+        if cell and not what:
+            raise ValueError(
+                f"the columns of the table must be {columns}, got {shown(short(cell))}; correct the header,"
+                " or delete the column"
+            )
+        if what in places:
+            raise ValueError(
+                f"the table must have one column {what}, got {shown(short(header[places[what]]))} and"
+                f" {shown(short(cell))}; delete one of them"
+            )
+        if what:
+            places[what] = at
+    return places, [line for line in lines if line.cells is not header]
+
+
+def _is_comment(line: Line, names: Names) -> bool:
+    return line.cells[0].startswith("#") and line.cells[0] not in names
+
+
+def _filled(cells: list[str]) -> list[str]:
+    """Return the cells without the empty ones at the end."""
+    last = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+    return cells[:last]
 
 
 def _read_line(
     line: Line,
-    places: dict[str, int | None],
-    reports: dict[int, Report],
+    places: dict[str, int],
     rounds: Sequence[Round],
     names: Names,
     number: int | None,
     is_network: bool,
-    largest: float,
-) -> None:
-    """Add a line of a table to the report of its round."""
+) -> _Row:
+    """Return a line of a table with its round and its name."""
+    for at, cell in enumerate(line.cells):
+        if cell and at not in places.values():
+            raise ValueError(
+                f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
+                " needs quotes"
+            )
     cells = {
-        what: line.cells[at] if at is not None and at < len(line.cells) else "" for what, at in places.items()
+        what: line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
+        for what in _HEADERS
     }
+    text = cells["name"]
+    if line.cells[0].startswith("#") and text not in names:
+        raise ValueError("the line begins with #, and is not the report of a name; delete it")
     given = number
     if cells["round"]:
         if not cells["round"].isdecimal() or len(cells["round"]) > 9:
@@ -226,31 +310,73 @@ def _read_line(
         if number is not None and given != number:
             raise ValueError(f"the round must be {number}, got {given}")
     of = round_of(rounds, given)
-    report = reports.get(of.number) or Report(of.number)
-    if cells["name"] or not is_network:
-        _take_line(report, of, names, cells, is_network, largest)
-    elif cells["result"].casefold() not in _NO:
-        raise ValueError("a name must not be empty; write no as the result if nobody joined")
-    report.lines.append(line.number)
-    reports[of.number] = report
-
-
-def _take_line(
-    report: Report, of: Round, names: Names, cells: dict[str, str], is_network: bool, largest: float
-) -> None:
-    # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
-    text = cells["name"]
-    name = names.find(text[1:] if text not in names and text.startswith("'") else text)
     word = cells["result"].casefold()
+    if not text and is_network:
+        if word not in _NO:
+            raise ValueError("a name must not be empty; write no as the result if nobody joined")
+        if cells["step"]:
+            raise ValueError(f"the step must be empty if nobody joined, got {shown(short(cells['step']))}")
+        return _Row(line, of, None, word, cells)
+    # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
+    plain = text[1:] if text.startswith("'") else text
+    if plain != text and text in names and plain in names:
+        raise ValueError(
+            f"{shown(short(text))} can be this name, or {shown(short(plain))} from an exported table; report"
+            " it on the page"
+        )
+    name = names.find(text if text in names else plain)
+    return _Row(line, of, name, word, cells)
+
+
+def _check_alone(
+    row: _Row, same: Sequence[_Row], rows: dict[tuple[int, Hashable | None], list[_Row]]
+) -> None:
+    """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round."""
+    other = next((each.line.number for each in same if each is not row), None)
+    if other is not None:
+        what = "that nobody joined" if row.name is None else shown(str(row.name))
+        raise ValueError(f"{what} must be reported once in a round, but line {other} has it, too")
+    if row.name is None:
+        joined = [
+            each
+            for (number, name), found in rows.items()
+            for each in found
+            if number == row.of.number and name is not None and each.word not in {*_NO, "0"}
+        ]
+        if joined:
+            raise ValueError(
+                f"a round must not have a line without a name, which means that nobody joined, and"
+                f" {shown(str(joined[0].name))} in line {joined[0].line.number}; delete one of them"
+            )
+    nobody = rows.get((row.of.number, None))
+    if nobody and row.name is not None and row.word not in {*_NO, "0"}:
+        raise ValueError(
+            f"{shown(str(row.name))} must not be in a round in which nobody joined by line"
+            f" {nobody[0].line.number}; delete one of them"
+        )
+
+
+def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, largest: float) -> None:
+    """Add a line of a table to the report of its round."""
+    word, text = row.word, shown(str(name))
+    if is_network:
+        is_joined = word == "" or word in _YES or word == "1"
+        if not (is_joined or word in _UNKNOWN or word in _NO or word == "0"):
+            raise ValueError(
+                f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
+            )
+        if not is_joined and name in row.of.names:
+            raise ValueError(f"{text} was asked in round {row.of.number}, so the result must be joined")
+        if not is_joined and row.cells["step"]:
+            raise ValueError(
+                f"the step of {text} must be empty unless the result is joined, got"
+                f" {shown(short(row.cells['step']))}"
+            )
+        if is_joined:
+            _add_person(report, row.of.names, name, row.cells["step"])
     if word in _UNKNOWN:
+        if not is_network and name not in row.of.names:
+            raise ValueError(f"{text} was not chosen in round {report.number}")
         report.unknown.append(name)
-    elif not is_network:
-        if word:  # an empty result is not observed
-            _add_result(report, of.names, name, cells["result"], largest)
-    elif word in _NO or word == "0":
-        if name in report.joined:
-            raise ValueError(f"{shown(str(name))} must be reported once in a round")
-    elif word == "" or word in _YES or word == "1":
-        _add_person(report, of.names, name, cells["step"])
-    else:
-        raise ValueError(f"the result must be joined, no or unknown, got {shown(short(cells['result']))}")
+    elif not is_network and word:  # an empty result is not observed
+        _add_result(report, row.of.names, name, row.cells["result"], largest)

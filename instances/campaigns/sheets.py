@@ -43,10 +43,10 @@ def decoded(data: bytes) -> str:
     raise ValueError("the table must be a text file, such as CSV, got other data; save it as CSV (UTF-8)")
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str, *, comment: str = "#") -> list[Line]:
     r"""Return the lines of a table with cells between commas, semicolons, tabs or bars.
 
-    Empty lines and lines that begin with ``#`` are left out.
+    Empty lines and lines that begin with `comment` are left out. If `comment` is empty, only empty lines are.
 
     Raises
     ------
@@ -61,13 +61,13 @@ def lines_of(text: str) -> list[Line]:
     """
     first = next((line for line in text.splitlines() if line.strip() and line[:1] != "#"), "")
     separator = max(_SEPARATORS, key=first.count)
-    found = list(_cells(text, separator))
+    found = list(_cells(text, separator, comment))
     if not found:
         raise ValueError("the table must have at least one line, got none")
     return found
 
 
-def _cells(text: str, separator: str) -> Iterator[Line]:
+def _cells(text: str, separator: str, comment: str) -> Iterator[Line]:
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
     )
@@ -78,7 +78,7 @@ def _cells(text: str, separator: str) -> Iterator[Line]:
             if last > MOST_LINES:
                 raise ValueError(f"the table must have at most {MOST_LINES:,} lines; split it")
             cells = [clean(cell) for cell in row]
-            if any(cells) and not cells[0].startswith("#"):
+            if any(cells) and not (comment and cells[0].startswith(comment)):
                 for cell in cells:
                     if len(cell) > _LONGEST_CELL:
                         raise ValueError(

@@ -71,7 +71,7 @@ class Access:
             user = self.users.get(session.user)
         except (OSError, ValueError):  # without a valid file, everybody is logged out
             user = None
-        if user is None:
+        if user is None or user.password != session.password:
             self.sessions.end(key)
             return None
         session.role = user.role
@@ -130,7 +130,7 @@ class Access:
                 self._of_users.fail(name)
                 raise Refusal(403, "The name or the password is wrong.")
             self._of_users.succeed(name)
-        return self.sessions.begin(user.name, user.role)
+        return self.sessions.begin(user.name, user.role, user.password)
 
     def _check(self, attempts: Attempts, key: str) -> None:
         if seconds := attempts.wait(key):

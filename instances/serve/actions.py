@@ -6,17 +6,17 @@ from typing import Any
 
 from starlette.responses import Response
 
+from cmab.campaigns._records import NewerEventsError
 from instances.campaigns.intake import read_reports, take_all
 from instances.campaigns.names import clean
 from instances.campaigns.paths import UnreachableError
 from instances.campaigns.reports import Report, report_of, round_of
 from instances.campaigns.rounds import Round
 from instances.serve import views
-from instances.serve.context import Context, go
+from instances.serve.context import CHANGED, Context, go
 from instances.serve.refusals import Refusal, shown_error
 from instances.serve.store import Opened
 
-_CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _LONGEST_LIST = 5_000
 _IN_BETWEEN = (
     "Did you forget somebody in between? Mark them, or list them under"
@@ -27,7 +27,7 @@ _IN_BETWEEN = (
 def check_mark(given: Any, now: int) -> None:
     """Raise `Refusal` unless an action was begun on the present state, so that a replay changes nothing."""
     if str(given) != str(now):
-        raise Refusal(409, _CHANGED)
+        raise Refusal(409, CHANGED)
 
 
 def names_in_lines(text: str) -> list[str]:
@@ -61,12 +61,10 @@ def leave_out(context: Context) -> Response:
 
 
 def replace_round(opened: Opened, of: Round, without: list[str], *, author: str) -> Round:
-    """Choose a round without some names, then cancel the former round. An error changes nothing."""
+    """Choose a round without some names, and cancel the former round in the same step."""
     if of.state != "waiting":
         raise Refusal(409, f"Round {of.number} does not wait for a report.")
-    again = opened.folder.ask(without, author=author)
-    opened.folder.cancel(of.number, author=author)
-    return again
+    return opened.folder.ask(without, instead_of=of.number, author=author)
 
 
 def _numbers(opened: Opened, names: list[str]) -> list[int]:
@@ -152,8 +150,10 @@ def report(context: Context) -> Response:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
         except UnreachableError as error:
             return _form(context, opened, of, f"{error.sentence} {_IN_BETWEEN}", 400, is_lost=True)
+        except NewerEventsError:
+            raise
         except ValueError as error:
-            return _form(context, opened, of, shown_error(error), 400)
+            return _form(context, opened, of, shown_error(error, context.store), 400)
         done = "corrected" if of.state == "reported" else "reported"
         return go(f"/c/{context.slug}?done={done}&round={of.number}")
 
@@ -212,6 +212,7 @@ def upload(context: Context) -> Response:
             return context.page("upload.html", 400, **values, refused=None, message="Choose a file first.")
         try:
             reports, refused = read_reports(opened.folder, data)
+            refused = [row._replace(reason=context.store.without_folder(row.reason)) for row in refused]
             if refused and context.text("accept") != "1":
                 good = [{"round": each.number, "lines": len(each.lines)} for each in reports]
                 text = data.decode("utf-8", "replace") if file is None else _text(data)
@@ -220,8 +221,12 @@ def upload(context: Context) -> Response:
                 )
             may_replace = None if context.text("replace") == "1" else False
             stored = take_all(opened.folder, reports, is_correction=may_replace, author=context.author)
+        except NewerEventsError:
+            raise
         except ValueError as error:
-            return context.page("upload.html", 400, **values, refused=None, message=shown_error(error))
+            return context.page(
+                "upload.html", 400, **values, refused=None, message=shown_error(error, context.store)
+            )
         numbers = "".join(f"&stored={of.number}" for of in stored[:100])
         return go(f"/c/{context.slug}?done=uploaded&round={len(stored)}{numbers}")
 

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from instances.campaigns.exports import TABLES, table_of
+from instances.campaigns.names import clean
 from instances.campaigns.options import Options
 from instances.campaigns.reports import Report, report_of, round_of
 from instances.campaigns.rounds import Round
@@ -15,7 +16,7 @@ from instances.serve import views
 from instances.serve.actions import check_mark, replace_round
 from instances.serve.context import Context, member
 from instances.serve.openapi import description
-from instances.serve.refusals import Refusal
+from instances.serve.refusals import DAMAGED, Refusal
 from instances.serve.store import Opened, file_name
 
 
@@ -34,8 +35,11 @@ def campaigns(context: Context) -> Response:
     """Return all campaigns."""
     rows = []
     for slug in context.store.slugs():
-        with context.store.held(slug) as opened:
-            rows.append(_summary(opened))
+        try:
+            with context.store.held(slug) as opened:
+                rows.append(_summary(opened))
+        except (ValueError, OSError):
+            rows.append({"id": slug, "title": slug, "error": DAMAGED})
     return JSONResponse({"campaigns": rows})
 
 
@@ -43,7 +47,7 @@ def create(context: Context) -> Response:
     """Make a campaign."""
     form = context.form
     files: dict[str, bytes] = {}
-    values: dict[str, Any] = {"title": member(form, "title", str, ""), "events": context.store.events}
+    values: dict[str, Any] = {"title": clean(member(form, "title", str, "")), "events": context.store.events}
     for name, usual in (("network", "network"), ("names", "names"), ("costs", "costs")):
         text = member(form, name, str)
         if text is not None:

@@ -71,7 +71,7 @@ def application(
     most_bytes : int
         The longest body of a request.
     """
-    web = Web(store, access)
+    web = Web(store, access, most_bytes)
     routes = [Route(path, _static) for path in STATIC]
     for method, path, role, handler in _PAGES:
         routes.append(Route(path, web.endpoint(handler, role), methods=[method]))

@@ -16,6 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from cmab.campaigns._records import NewerEventsError
 from instances.serve.access import Access, check_role
 from instances.serve.refusals import Refusal, shown_error
 from instances.serve.sessions import WebSession, is_same
@@ -24,7 +25,12 @@ from instances.serve.users import Role, may
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
-_MOST_FILES, _MOST_FIELDS, _MOST_OF_A_FIELD = 3, 2_000, 4 * 2**20
+_MOST_FILES, _MOST_FIELDS = 3, 2_000
+#: The largest absolute value of a whole number in JSON.
+_LARGEST = 10**15
+#: The largest number of calls of a handler while another server adds events.
+_MOST_CALLS = 20
+CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 
 
@@ -124,10 +130,12 @@ class Web:
         The campaigns.
     access : Access
         The rules of access.
+    most_bytes : int
+        The longest field of a form, which is that of a request, because a field can be an uploaded table.
     """
 
-    def __init__(self, store: Store, access: Access) -> None:
-        self.store, self.access = store, access
+    def __init__(self, store: Store, access: Access, most_bytes: int) -> None:
+        self.store, self.access, self.most_bytes = store, access, most_bytes
         self.templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -147,19 +155,35 @@ class Web:
                     assert session is not None
                     check_role(session, role)
                 if request.method == "POST":
-                    await (_read_json if is_api else _read_form)(context)
+                    if is_api:
+                        await _read_json(context)
+                    else:
+                        await _read_form(context, self.most_bytes)
                     if role is not None:
                         _check_token(context)
-                return await run_in_threadpool(handler, context)
+                return await run_in_threadpool(_repeated, handler, context)
             except Refusal as refusal:
                 return refused(context, refusal.status, refusal.message, is_api=is_api)
             except (ValueError, ImportError) as error:
-                return refused(context, 400, shown_error(error), is_api=is_api)
+                return refused(context, 400, shown_error(error, context.store), is_api=is_api)
             except OSError:
                 _log.exception("a file of a campaign failed")
                 return refused(context, 503, _DISK, is_api=is_api)
 
         return answer
+
+
+def _repeated(handler: Handler, context: Context) -> Response:
+    """Call a handler, and again if another server has added events between its reading and its action.
+
+    The handler then compares the version or the mark of the request with the new events.
+    """
+    for _ in range(_MOST_CALLS):
+        try:
+            return handler(context)
+        except NewerEventsError:
+            continue
+    raise Refusal(409, CHANGED)
 
 
 def refused(context: Context, status: int, message: str, *, is_api: bool) -> Response:
@@ -169,9 +193,9 @@ def refused(context: Context, status: int, message: str, *, is_api: bool) -> Res
     return context.page("refused.html", status, message=message, title="Not done")
 
 
-async def _read_form(context: Context) -> None:
+async def _read_form(context: Context, most_bytes: int) -> None:
     form = await context.request.form(
-        max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_MOST_OF_A_FIELD
+        max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most_bytes
     )
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
@@ -183,11 +207,16 @@ async def _read_form(context: Context) -> None:
     await form.close()
 
 
+def _refused_constant(name: str) -> None:
+    raise ValueError(f"a number must be finite, got {name}")
+
+
 async def _read_json(context: Context) -> None:
     if context.request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise Refusal(415, "The body must be JSON, with the content type application/json.")
     try:
-        content = json.loads(await context.request.body())
+        content = json.loads(await context.request.body(), parse_constant=_refused_constant)
+        json.dumps(content, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
     except (ValueError, RecursionError):
         raise Refusal(400, "The body must be valid JSON.") from None
     if not isinstance(content, dict):
@@ -217,6 +246,8 @@ def member(form: Mapping[str, Any], name: str, kind: type | tuple[type, ...], de
     value = form.get(name, default)
     if value is default:
         return default
+    if type(value) is int and abs(value) > _LARGEST:
+        raise Refusal(400, f"{name} is too large.")
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise Refusal(400, f"{name} has a wrong type.")
     return value

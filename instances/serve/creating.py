@@ -32,15 +32,13 @@ def create(context: Context) -> Response:
         options, files = _options(context)
         slug = context.store.create(options, files, author=context.author)
     except ValueError as error:
-        return _form(context, shown_error(error), 400)
+        return _form(context, shown_error(error, context.store), 400)
     return go(f"/c/{slug}?done=created")
 
 
 def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
     """Return the options and the files of the form."""
     title = clean(context.text("title"))
-    if not 0 < len(title) <= 100:
-        raise ValueError("the title must have 1 to 100 characters")
     files: dict[str, bytes] = {}
     values: dict[str, Any] = {"title": title, "events": context.store.events}
     if context.text("kind") == "list":

@@ -52,10 +52,12 @@ _SUMMARY = {
     "waiting": {"type": "array", "items": _WHOLE},
 }
 _NEXT = _object({"names": _NAMES, "mean": _NUMBER, "low": _NUMBER, "high": _NUMBER})
+#: A campaign whose files are damaged.
+_BROKEN = _object({"id": _TEXT, "title": _TEXT, "error": _TEXT})
 _CERTIFICATE = {"anyOf": [_object({"text": _TEXT, "gap": _NUMBER}), {"type": "null"}]}
 SCHEMAS: dict[str, Any] = {
     "Campaign": _object(_SUMMARY),
-    "Campaigns": _object({"campaigns": {"type": "array", "items": _object(_SUMMARY)}}),
+    "Campaigns": _object({"campaigns": {"type": "array", "items": {"anyOf": [_object(_SUMMARY), _BROKEN]}}}),
     "State": _object({**_SUMMARY, "mean": _or_null(_NUMBER), "next": _NEXT, "certificate": _CERTIFICATE}),
     "Round": _object(_ROUND),
     "Rounds": _object({"rounds": {"type": "array", "items": _object(_ROUND)}}),

@@ -12,7 +12,7 @@ from instances.campaigns.rounds import Round
 from instances.campaigns.words import TOO_EARLY, outcome_in_words
 from instances.serve import views
 from instances.serve.context import Context, attachment, go
-from instances.serve.refusals import Refusal
+from instances.serve.refusals import DAMAGED, Refusal
 from instances.serve.store import Opened
 
 _KINDS = {
@@ -124,7 +124,7 @@ def home(context: Context) -> Response:
                     "title": slug,
                     "rounds": 0,
                     "waiting": 0,
-                    "error": "Its files are damaged. Open it in the terminal to see the reason.",
+                    "error": DAMAGED,
                 }
             )
     return context.page("home.html", title="Campaigns", rows=rows)

@@ -33,6 +33,8 @@ class WebSession:
         The token that each form of this session must contain.
     begun, used : float
         The times of the beginning and of the last request.
+    password : str
+        The hash of the password at the beginning; the session ends when the password is changed.
     """
 
     user: str
@@ -40,6 +42,7 @@ class WebSession:
     csrf: str
     begun: float
     used: float
+    password: str = ""
 
 
 class Sessions:
@@ -55,11 +58,11 @@ class Sessions:
         self._clock, self._lock = clock, threading.Lock()
         self._open: OrderedDict[str, WebSession] = OrderedDict()
 
-    def begin(self, user: str, role: Role) -> str:
-        """Begin a session and return its secret key."""
+    def begin(self, user: str, role: Role, password: str = "") -> str:
+        """Begin a session of a user with the hash of the password, and return its secret key."""
         key, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
-            self._open[_digest(key)] = WebSession(user, role, secrets.token_urlsafe(32), now, now)
+            self._open[_digest(key)] = WebSession(user, role, secrets.token_urlsafe(32), now, now, password)
             while len(self._open) > _MOST_SESSIONS:
                 self._open.popitem(last=False)
         return key

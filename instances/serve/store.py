@@ -18,6 +18,9 @@ from instances.serve.refusals import Refusal
 Found = TypeVar("Found")
 # The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
 _GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
+_LONGEST_TITLE = 100
+#: The folders of an absolute path.
+_FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -80,6 +83,15 @@ class Store:
             slug = slug_of(root.resolve().name)
             self._opened[slug] = Opened(slug, CampaignFolder(root))
 
+    def without_folder(self, text: str) -> str:
+        """Return a sentence without the folders of this machine, which its reader need not know."""
+        for root in sorted({str(self.root.resolve()), str(self.root.absolute())}, key=len, reverse=True):
+            text = re.sub(re.escape(root) + r"/(?:\.new-[^/]*/folder/)?", "", text).replace(
+                root, "the folder"
+            )
+        # The events can be in another folder.
+        return _FOLDERS.sub("", text)
+
     def slugs(self) -> list[str]:
         """Return the names of all campaigns in addresses, sorted."""
         if self.single:
@@ -123,16 +135,13 @@ class Store:
         """
         if self.single:
             raise Refusal(409, "This page serves a single campaign.")
+        if not (0 < len(options.title) <= _LONGEST_TITLE and options.title.isprintable()):
+            raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
         with self._lock:
             slug = self._free(slug_of(options.title))
             for data in files.values():
                 check_unpacked(data)
-            try:
-                folder = create_folder(self.root / slug, options, files, author=author)
-            except ValueError as error:
-                # The reader of the page needs no folders of this machine.
-                inner = re.escape(str(self.root)) + r"/(\.new-[^/]*/folder/)?"
-                raise ValueError(re.sub(inner, "", str(error))) from None
+            folder = create_folder(self.root / slug, options, files, author=author)
             self._opened[slug] = Opened(slug, folder)
             return slug
 

@@ -86,7 +86,8 @@ class Users:
         self.reread()
         user = self._users.get(name)
         try:
-            self._hasher.verify(self._decoy if user is None else user.password, password[:_LONGEST])
+            given = password[:_LONGEST].encode("utf-8", "replace")
+            self._hasher.verify(self._decoy if user is None else user.password, given)
         except (VerificationError, InvalidHashError):
             return None
         return user

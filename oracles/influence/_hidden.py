@@ -36,6 +36,8 @@ def feedback_of_joined(
             f" got {shown(joined)}. If you know only how many people joined, report it as the reward"
         )
     cascade = _cascade(oracle, seeds, joined, unseen, known)
+    if (cascade.steps > 0).any() and (len(cascade.unseen) or (cascade.steps < 0).any()):
+        _check_earliest(oracle, cascade)
     active = np.zeros(oracle.graph.n_nodes, np.bool_)
     active[seeds] = active[cascade.joined] = True
     reward = float("nan") if len(cascade.unseen) else worth_of(oracle, active)
@@ -96,6 +98,41 @@ def _cascade(
         live=live,
         dead=dead,
     )
+
+
+def _check_earliest(oracle: Spreading, cascade: Cascade) -> None:
+    """Raise ``ValueError`` if a person joined before any path through possible people can have led there.
+
+    The earliest step of a person is one more than the earliest step of the people who can have told them. The
+    step of a person with a reported step is that step.
+    """
+    graph, steps = oracle.graph, dict(zip(cascade.joined.tolist(), cascade.steps.tolist(), strict=True))
+    offsets, arms = graph.out_arcs
+    possible = {*steps, *cascade.unseen.tolist()}
+    earliest = dict.fromkeys(cascade.seeds.tolist(), 0)
+    # People with a reported step wait for it. All others tell as soon as they are reached.
+    queue, step = {0: list(earliest)}, 0
+    for at, when in steps.items():
+        if when > 0:
+            queue.setdefault(when, []).append(at)
+    while queue:
+        for at in queue.pop(step, ()):
+            for arm in arms[offsets[at] : offsets[at + 1]].tolist():
+                head = int(graph.heads[arm])
+                if head in possible and head not in earliest:
+                    earliest[head] = step + 1
+                    if steps.get(head, _UNKNOWN) < 0:
+                        queue.setdefault(step + 1, []).append(head)
+        step = step + 1 if step + 1 in queue or not queue else min(queue)
+    for at, when in steps.items():
+        least = earliest.get(at)
+        if when > 0 and least is not None and when < least:
+            raise ValueError(
+                f"joined must give steps that a cascade can have, got {graph.label(at)!r} in step {when}: the"
+                f" shortest path from the seeds through people who joined or may have joined reaches"
+                f" {graph.label(at)!r} in step {least} at the earliest. Correct the step, or list the people"
+                " on a shorter path in unseen"
+            )
 
 
 def _step(name: Hashable, step: Any, last: int) -> int:

@@ -1,6 +1,8 @@
 """Journal files: one line for each event, in a file that only grows.
 
-An incomplete last line is not an event: its call has not returned.
+An incomplete last line is not an event: its call has not returned. Several lines of one call are written
+with another first byte than that of a line. It is replaced after all of them are on the disk, so the call has
+stored all of them or none.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from cmab.campaigns._schema import Event
 from cmab.campaigns.stores._store import BEGINNING, CLOSED, END, Store, Waiting
 from cmab.saving._atomic import sync_folder, write_bytes
 
-_OPEN = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PLAIN = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN = _PLAIN | os.O_APPEND
+#: The first byte of several lines of one call, until all of them are on the disk.
+_UNFINISHED = b"~"
 
 
 class JournalFile(Store):
@@ -124,8 +129,11 @@ class JournalFile(Store):
 
     def parse(self, data: bytes) -> tuple[list[Event], bytes]:
         """Return the events in the bytes after those already read, and the rest of an incomplete line."""
+        data, unfinished = self._without_unfinished(data)
         *lines, tail = data.split(b"\n")
         found = [self._checked(line, len(line) + 1) for line in lines]
+        if unfinished:
+            return found, unfinished
         if tail and self._is_whole(tail):  # only the line feed is missing
             return [*found, self._checked(tail, len(tail))], b""
         if CLOSED.search(tail):  # the line was written completely, so its call may have returned
@@ -134,11 +142,21 @@ class JournalFile(Store):
             raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
         return found, tail
 
+    def _without_unfinished(self, data: bytes) -> tuple[bytes, bytes]:
+        """Return the bytes before and after the beginning of lines whose call was interrupted."""
+        if self._offset and data.startswith(_UNFINISHED):
+            return b"", data
+        place = data.find(b"\n" + _UNFINISHED) + 1
+        return (data[:place], data[place:]) if place else (data, b"")
+
     def _write(self, lines: list[bytes], first: int) -> None:
         data = b"".join(line + b"\n" for line in lines)
+        is_batch = first > 1 and len(lines) > 1
         try:
-            _write(self._file, data)
+            _write(self._file, _UNFINISHED + data[1:] if is_batch else data)
             os.fsync(self._file)
+            if is_batch:
+                self._finish(data[:1])
             if first == 1:
                 sync_folder(self.path.parent)
             if os.fstat(self._file).st_nlink == 0:  # the file was deleted, so its contents would be lost
@@ -150,6 +168,19 @@ class JournalFile(Store):
                 raise in_words(error, self.path) from error
             raise
         self._offset += len(data)
+
+    def _finish(self, byte: bytes) -> None:
+        """Replace the first byte of new lines, which makes all of them events."""
+        # A file that is opened for appending cannot be written at another position.
+        descriptor = os.open(self.path, _PLAIN)
+        try:
+            if not os.path.samestat(os.fstat(descriptor), os.fstat(self._file)):
+                raise FileNotFoundError(errno.ENOENT, "")
+            os.lseek(descriptor, self._offset, os.SEEK_SET)
+            _write(descriptor, byte)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _end_line(self) -> None:
         """Append the line feed if it is missing, for example after an editor removed it."""

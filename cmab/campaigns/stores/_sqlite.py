@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from cmab._faults import in_words
 from cmab.campaigns.stores._database import FORMAT, Database
 from cmab.campaigns.stores._store import Waiting
+from cmab.validation import shown
 
 Result = TypeVar("Result")
 _TABLES = (
@@ -84,7 +85,7 @@ class SQLiteFile(Database):
             return None
         query = "SELECT data FROM cmab_checkpoints WHERE campaign = ?"
         row = self._told(lambda: self._run(query, (self._number,)).fetchone())
-        return None if row is None else row[0]
+        return row[0] if row is not None and type(row[0]) is bytes else None
 
     def keep_checkpoint(self, data: bytes) -> None:
         """Replace the checkpoint of the campaign."""
@@ -103,7 +104,14 @@ class SQLiteFile(Database):
         if self._number is None:
             return []
         query = "SELECT line, text FROM cmab_events WHERE campaign = ? AND line >= ? ORDER BY line LIMIT ?"
-        return self._told(lambda: self._run(query, (self._number, first, most)).fetchall())
+        rows = self._told(lambda: self._run(query, (self._number, first, most)).fetchall())
+        for line, text in rows:
+            if not (type(line) is int and type(text) is str):
+                raise ValueError(
+                    f"{self.where} must have rows with a number and a text, got {shown(line)} and"
+                    f" {shown(text)}; {self._remedy()}"
+                )
+        return rows
 
     def _insert(self, rows: list[tuple[int, str]], token: str) -> None:
         def insert() -> None:

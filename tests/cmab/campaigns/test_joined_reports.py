@@ -360,3 +360,36 @@ def test_an_interrupted_chain_continues_as_if_nothing_had_happened(monkeypatch):
             sessions[0].ask()
     chosen = [[session.ask().super_arm.tolist() for _ in range(8)] for session in sessions]
     assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize(
+    ("joined", "unseen", "is_possible"),
+    [
+        ({"D": 1}, ["B", "C"], False),
+        ({"D": 2}, ["B", "C"], False),
+        ({"D": 3}, ["B", "C"], True),
+        ({"D": 5}, ["B", "C"], True),
+        ({"B": None, "C": None, "D": 2}, [], False),
+        ({"B": 2, "D": 3}, ["C"], False),
+        ({"B": None, "D": 3}, ["C"], True),
+        ({"B": 1, "D": 2}, ["C"], False),
+    ],
+)
+def test_nobody_joins_before_the_message_can_arrive(joined, unseen, is_possible, tmp_path):
+    import networkx as nx
+
+    from cmab import Campaign
+    from oracles.influence.maximization import InfluenceMaximization
+
+    graph = nx.DiGraph([("A", "B"), ("B", "C"), ("C", "D"), ("E", "F")])
+    campaign = Campaign(InfluenceMaximization(graph, k=1), tmp_path / "x.jsonl", rng=0)
+    while (request := campaign.ask(available=["A"])).names != ("A",):
+        campaign.cancel(request)
+    before = campaign.history()
+    if is_possible:
+        campaign.tell(ticket=request, joined=joined, unseen=unseen)
+        assert len(campaign.history()) == len(before) + 1
+    else:
+        with pytest.raises(ValueError, match="step"):
+            campaign.tell(ticket=request, joined=joined, unseen=unseen)
+        assert campaign.history() == before

@@ -242,3 +242,53 @@ def test_a_campaign_that_cannot_be_is_not_made(page, network, fields, why):
     assert why in answer.text.casefold() or why in answer.text
     assert str(page.store.root) not in answer.text
     assert page.store.slugs() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (["{0},no", "{1},no"], "header"),
+        (["round,name,results", "{n},{0},no"], "results"),
+        (["round,name,result,note", "{n},{0},no,ill"], "note"),
+        (["round,name,result,joined", "{n},{0},no,yes"], "one column result"),
+        (["round,name,person,result", "{n},{0},{1},yes"], "one column name"),
+        (["name,result", "{0},no", "{0},yes"], "line 3 has it"),
+        (["name,result", "{0},yes", "{0},no"], "line 3 has it"),
+        (["name,result", "{0},unknown", "{0},yes"], "line 3 has it"),
+        (["name,result", "{0},yes", "{0},unknown"], "line 3 has it"),
+        (["name,result", "{0},yes", "{0},yes"], "line 3 has it"),
+        (["name,result", "{asked},no"], "was asked"),
+        (["name,result", "{asked},unknown"], "was asked"),
+        (["name,result,step", "{0},no,zz"], "step"),
+        (["name,result,step", "{0},unknown,1"], "step"),
+        (["name,result", "{0},no,yes"], "without a header"),
+        (["name,result", ",no", "{0},yes"], "nobody joined"),
+        (["name,result", "{0},yes", ",no"], "nobody joined"),
+        (["name,result", ",no", "{0},unknown"], "nobody joined"),
+        (["name,result", ",no", ",no"], "line 3 has it"),
+        (["name,result", "#note,yes", "{0},yes"], "begins with #"),
+        (["# a table", "name,result", "{0},yes"], "begins with #"),
+    ],
+)
+def test_a_table_that_can_be_read_in_two_ways_is_refused_with_the_reason(page, spring, asked, rows, why):
+    known = ['"{}"'.format(name.replace('"', '""')) for name in page.known(spring, asked)]
+    names = {"asked": f'"{page.rounds(spring)[asked - 1].names[0]}"', "n": asked}
+    before = page.rounds(spring)
+    # The other rounds are reported, so that the tables need no column for the round.
+    for of in before[: asked - 1]:
+        if of.state == "waiting":
+            page.report(spring, of.number, nobody="1")
+    data = table(*(row.format(*known, **names) for row in rows))
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=data)
+    assert why in answer.text and page.rounds(spring)[asked - 1].state == "waiting"
+
+
+def test_people_with_names_like_comments_are_reported(tmp_path):
+    from instances.campaigns.names import Names
+    from instances.campaigns.reports import reports_in
+    from instances.campaigns.rounds import Round
+
+    rounds, names = [Round(1, "", ("Ann",))], Names(["Ann", "#hash", "Bob"])
+    for text in ("name,result\n#hash,yes\nBob,no\n", "#hash\n", "name,result\nBob,no\n#hash,\n"):
+        reports, refused = reports_in(text, rounds, names, is_network=True)
+        assert not refused and list(reports[0].joined) == ["#hash"]

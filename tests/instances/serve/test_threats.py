@@ -1,5 +1,7 @@
 """Each promise of the page of threats, and 1,000 hostile requests that change and reveal nothing."""
 
+import csv
+import io
 import json
 import random
 import re
@@ -182,10 +184,10 @@ def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
     shared.client.cookies.clear()
     shared.log_in("gus", "gus has a password")
     shared.get("/new")
-    add_user(shared.access.users.path, "gus", "gus has a password", "read")
-    shared.get("/new", 403)
     text = shared.access.users.path.read_text()
     start = text.index('[users."gus"]')
+    shared.access.users.path.write_text(text[:start] + text[start:].replace('"decide"', '"read"'))
+    shared.get("/new", 403)
     shared.access.users.path.write_text(text[:start])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
@@ -250,7 +252,10 @@ def test_formulas_in_names_are_inert_in_exports(tmp_path):
     page.report(place, 1, nobody="1")
     for name in ("rounds", "people", "estimates", "history", "weeks"):
         text = page.get(f"{place}/export/{name}.csv").content.decode("utf-8-sig")
-        assert not re.search(r'(?:^|,)"?[=+@\t -]*[=+@][A-Z0-9]', text, re.MULTILINE), text
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert text.startswith('"') and not re.search(r'(?:^|,)[^"\r\n]', text, re.MULTILINE), text
+        names_in_cells = [each for cell in cells for each in cell.split("; ")]
+        assert not [each for each in names_in_cells if re.match(r"[=+@\t -]*[=+@][A-Z0-9]", each)], text
     assert "'=HYPERLINK" in page.get(f"{place}/export/estimates.csv").text
 
 
@@ -496,3 +501,242 @@ def test_impossible_numbers_of_people_are_refused(page, spring, count):
     body = json.dumps({"mark": of.mark, "count": count})
     assert page.client.post(address, content=body, headers=headers).status_code == 400
     assert files_in(page.store.root) == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "＝6+6",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        "\u200b=5+5",
+        "\u200d\u2060=1",
+        "\u00a0=4+4",
+        "\ufeff=1",
+        "'=1",
+        "\x01=1",
+    ],
+)
+def test_disguised_formulas_are_inert(name):
+    from instances.campaigns.exports import Joined, csv_of
+
+    rows = [{"a": name, "b": Joined([name, name]), "c": f"x\t{name}", "d": -1.5, "e": None}]
+    header, row = csv.reader(io.StringIO(csv_of(rows).decode("utf-8-sig")))
+    assert header == list("abcde")
+    assert row == [f"'{name}", f"'{name}; '{name}", f"x {name}", "-1.5", ""]
+    assert str(rows[0]["b"]) == f"{name}; {name}"
+
+
+def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
+    """Another server acts between the check of the state and the action of this one."""
+    from cmab.campaigns.campaign import Campaign
+
+    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
+    spring = here.create()
+    tasks = [
+        (spring, "choose", {}),
+        ("/rounds/1/report", "rounds/1/report", {"nobody": "1"}),
+        ("/history", "undo", {}),
+        (spring, "rounds/1/leave-out", {"name": ""}),
+        (spring, "rounds/2/cancel", {}),
+    ]
+    for address, action, fields in tasks:
+        address = address if address == spring else f"{spring}{address}"
+        if "name" in fields:
+            fields = {"name": str(here.rounds(spring)[0].names[0])}
+        action = f"{spring}/{action}"
+        data = here.fields(address, action) | fields
+        theirs = other.fields(address, action) | fields
+        before = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
+        expecting, done = Campaign.expecting, []
+
+        def between(campaign, n, expecting=expecting, done=done, action=action, theirs=theirs):
+            if not done:
+                done.append(0)
+                done[0] = other.client.post(action, data=theirs).status_code
+            return expecting(campaign, n)
+
+        monkeypatch.setattr(Campaign, "expecting", between)
+        answer = here.client.post(action, data=data)
+        monkeypatch.setattr(Campaign, "expecting", expecting)
+        assert done == [303] and answer.status_code == 409, (action, answer.text)
+        assert len(here.rounds(spring)) == len(other.rounds(spring))
+        now = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
+        assert now - before == (2 if "leave-out" in action else 1), action
+
+
+def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
+    from cmab.campaigns.campaign import Campaign
+
+    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
+    spring = here.create()
+    here.choose(spring)
+    expecting, done = Campaign.expecting, []
+
+    def between(campaign, n):
+        if not done:
+            done.append(1)
+            other.choose(spring)
+        return expecting(campaign, n)
+
+    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
+    monkeypatch.setattr(Campaign, "expecting", between)
+    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
+    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
+
+
+def test_reports_and_corrections_of_a_table_are_one_step(tmp_path, monkeypatch):
+    from cmab.campaigns.stores._sqlite import SQLiteFile
+
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    page.report(spring, 1, nobody="1")
+    page.choose(spring)
+    page.choose(spring)
+    rows = "round,name,result\n" + "".join(f'{at},"{page.known(spring, at)[0]}",yes\n' for at in (1, 2, 3))
+    files, before = {"table": ("a.csv", rows.encode(), "text/csv")}, files_in(tmp_path)
+    insert, calls = SQLiteFile._insert, []
+
+    def failing(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(SQLiteFile, "_insert", failing)
+    page.send(f"{spring}/upload", f"{spring}/upload", 503, files=files, replace="1")
+    assert files_in(tmp_path) == before
+    monkeypatch.setattr(SQLiteFile, "_insert", lambda *given: calls.append(len(given[1])) or insert(*given))
+    page.send(f"{spring}/upload", f"{spring}/upload", files=files, replace="1")
+    assert calls == [3] and [of.count for of in page.rounds(spring)] == [3.0] * 3
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A page with a whole campaign and the copies of it that a test damages."""
+    page = Page(tmp_path).enter()
+    page.choose(page.create(title="Whole"))
+    for title in ("Blob", "Number", "Empty", "Void", "Gone"):
+        page.choose(page.create(title=title))
+    for opened in page.store._opened.values():
+        opened.folder.close()
+    import sqlite3
+
+    for slug, change in (
+        ("blob", "UPDATE cmab_events SET text = CAST(text AS BLOB) WHERE line = 2"),
+        ("number", "UPDATE cmab_events SET line = 7 WHERE line = 2"),
+        ("void", "DELETE FROM cmab_events"),
+    ):
+        connection = sqlite3.connect(tmp_path / slug / "events.sqlite")
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+    for path in (tmp_path / "empty").glob("events.sqlite*"):
+        path.write_bytes(b"")
+    for path in (tmp_path / "gone").glob("events.sqlite*"):
+        path.unlink()
+    return Page(tmp_path).enter()
+
+
+def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
+    before = files_in(damaged.store.root)
+    listed = damaged.get("/api/v1/campaigns").json()["campaigns"]
+    assert {row["id"]: "error" in row for row in listed} == {
+        "blob": True, "empty": True, "gone": True, "number": True, "void": True, "whole": False,
+    }  # fmt: skip
+    for slug in ("blob", "number", "empty", "void", "gone"):
+        for address in (f"/c/{slug}", f"/c/{slug}/upload", f"/api/v1/campaigns/{slug}"):
+            text = damaged.get(address, 400).text
+            assert str(damaged.store.root) not in text and "/tmp" not in text, text
+            assert "must" in text
+    damaged.get("/c/whole")
+    assert files_in(damaged.store.root) == before
+
+
+def test_messages_have_no_folders(tmp_path):
+    from instances.serve.store import Store
+
+    store = Store(tmp_path / "my campaigns")
+    for text, told in (
+        (f"{store.root}/spring/events.sqlite, row 2, must", "spring/events.sqlite, row 2, must"),
+        (f"{store.root}/.new-x1/folder/a.csv: line", "a.csv: line"),
+        (f"{store.root} must", "the folder must"),
+        ("/srv/private/events.db must", "events.db must"),
+        ("1/2/3 and 'a/b/c' and <b>x</b>/y", "1/2/3 and 'a/b/c' and <b>x</b>/y"),
+    ):
+        assert store.without_folder(text) == told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"count": 1%s, "mark": 2}' % (b"0" * 400),
+        b'{"count": 1e400, "mark": 2}',
+        b'{"count": NaN, "mark": 2}',
+        b'{"joined": ["\\ud800"], "mark": 2}',
+        b'{"joined": {"Bob": 1%s}, "mark": 2}' % (b"0" * 400),
+    ],
+)
+def test_strange_numbers_and_texts_are_refused(tmp_path, body):
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    before = files_in(tmp_path)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {page.access.token}"}
+    address = f"/api/v1{spring.replace('/c/', '/campaigns/')}/rounds/1/report"
+    answer = page.client.post(address, content=body, headers=headers)
+    assert answer.status_code == 400 and "codec" not in answer.text, answer.text
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"title": "x" * 101, "network": NETWORK},
+        {"title": "a\x00b", "network": NETWORK},
+        {"title": "a\u202eb", "network": NETWORK},
+        {"title": "", "network": NETWORK},
+        {"title": "Names", "names": "Ann\n" + "x" * 501},
+        {"title": "Names", "names": "Ann\nB\x07ob"},
+        {"title": "Names", "network": f"Ann,{'x' * 501}\n"},
+    ],
+)
+def test_titles_and_names_have_limits_in_the_interface_too(tmp_path, given):
+    page = Page(tmp_path).enter()
+    headers = {"Authorization": f"Bearer {page.access.token}"}
+    answer = page.client.post("/api/v1/campaigns", json={"k": 1, **given}, headers=headers)
+    assert answer.status_code == 400, answer.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_strange_passwords_count_as_failed_attempts(shared):
+    body = b'{"user": "rob", "password": "\\ud800"}'
+    headers = {"Content-Type": "application/json"}
+    assert shared.client.post("/api/v1/login", content=body, headers=headers).status_code == 400
+    assert shared.access.users.check("rob", "\ud800") is None
+
+
+def test_a_changed_password_ends_the_session(shared):
+    from instances.serve.users import add_user
+
+    add_user(shared.access.users.path, "ida", "the first password", "read")
+    shared.client.cookies.clear()
+    shared.log_in("ida", "the first password")
+    shared.get("/")
+    add_user(shared.access.users.path, "ida", "another password", "read")
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.client.cookies.clear()
+
+
+def test_a_table_of_the_size_of_an_upload_can_be_accepted_in_part(tmp_path):
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    friend = page.known(spring, 1)[0]
+    text = f'round,name,result\n1,"{friend}",yes\n' + f"9,{'x' * 900},yes\n" * 5_500
+    assert 4 * 2**20 < len(text) < 6 * 2**20
+    files = {"table": ("x.csv", text.encode(), "text/csv")}
+    page.send(f"{spring}/upload", f"{spring}/upload", 400, files=files)
+    data = page.fields(f"{spring}/upload", f"{spring}/upload") | {"text": text, "accept": "1"}
+    parts = {name: (None, value.encode()) for name, value in data.items()}
+    assert page.client.post(f"{spring}/upload", files=parts).status_code == 303
+    assert page.rounds(spring)[0].count == 3.0

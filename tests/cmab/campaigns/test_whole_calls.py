@@ -1,0 +1,161 @@
+"""Calls that add several events store all of them or none, also if the process is killed."""
+
+import os
+import signal
+
+import pytest
+
+from cmab import CUCB, Campaign
+from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.stores import _journal_file
+from cmab.campaigns.stores._sqlite import SQLiteFile
+from oracles import TopK
+
+STORES = ["events.jsonl", "events.sqlite"]
+
+
+@pytest.fixture(params=STORES)
+def where(request, tmp_path):
+    return tmp_path / request.param
+
+
+def campaign(where):
+    return Campaign(CUCB(TopK(5, k=2)), where, rng=0)
+
+
+def total(made):
+    state = made.session.state
+    return (state.means * state.counts).sum()
+
+
+def begun(where):
+    """Return a campaign with three reported and two pending tickets, and the arguments of a mixed table."""
+    made = campaign(where)
+    tickets = made.ask_many(5)
+    made.tell_many([{"ticket": each, "outcomes": {each.names[0]: 1.0}} for each in tickets[:3]])
+    told = [{"ticket": each.number, "outcomes": {each.names[0]: 0.0}} for each in tickets]
+    return made, told[3:], told[:3]
+
+
+def test_reports_and_corrections_are_one_step(where):
+    made, first, again = begun(where)
+    made.tell_many(first, corrections=again)
+    assert made.pending == () and total(made) == 0.0
+    kinds = [event["event"] for event in made.history()[-5:]]
+    assert kinds == ["tell"] * 2 + ["correct"] * 3
+    assert all(event["at"] for event in made.history())
+    other = campaign(where)
+    assert other.history() == made.history()
+    other.undo()
+    assert total(other) == total(made) == 1.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ticket": 2, "outcomes": {"x": 1.0}},
+        {"ticket": 4, "outcomes": {}},
+        {"ticket": 0, "outcomes": {}},
+        {"ticket": 9, "outcomes": {}},
+    ],
+)
+def test_a_wrong_correction_takes_nothing(where, wrong):
+    made, first, again = begun(where)
+    before = made.history()
+    with pytest.raises(ValueError, match="report 5"):
+        made.tell_many(first, corrections=[*again[:2], wrong])
+    assert made.history() == before and campaign(where).history() == before
+    made.tell_many(first, corrections=again)
+    assert len(campaign(where).history()) == len(before) + 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks the process")
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("call", ["mixed", "many", "instead"])
+def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
+    made, first, again = begun(where)
+    calls = {
+        "mixed": lambda: made.tell_many(first, corrections=again),
+        "many": lambda: made.ask_many(3),
+        "instead": lambda: made.ask(instead_of=3),
+    }
+    made.close()
+    process = os.fork()
+    if process == 0:  # the process kills itself at one of its steps of writing
+        killer = _Killer(place)
+        write, fsync, run = os.write, os.fsync, SQLiteFile._run
+        _journal_file.os.write = lambda file, data: killer.half(write, file, data)
+        _journal_file.os.fsync = lambda file: killer.step(fsync, file)
+        SQLiteFile._run = lambda *arguments: killer.step(run, *arguments)
+        calls[call]()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+    before = 1 + 5 + 3
+    whole = before + {"mixed": 5, "many": 3, "instead": 2}[call]
+    assert len(campaign(where).history()) in (before, whole)
+    assert len(made.history()) in (before, whole)
+    count = len(made.history())
+    made.ask()
+    assert len(campaign(where).history()) == count + 1
+
+
+class _Killer:
+    """A counter that kills the process before the step with a number; a write then writes one half."""
+
+    def __init__(self, place):
+        self.left = place
+
+    def step(self, act, *arguments):
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+        return act(*arguments)
+
+    def half(self, act, file, data):
+        if self.left == 0:
+            act(file, data[: len(data) // 2])
+        return self.step(act, file, data)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.99, 1.0])
+def test_unfinished_lines_of_a_journal_are_no_events(tmp_path, share):
+    path = tmp_path / "events.jsonl"
+    made, first, again = begun(path)
+    before, size = made.history(), path.stat().st_size
+    made.tell_many(first, corrections=again)
+    data = path.read_bytes()
+    new = b"~" + data[size + 1 :]
+    path.write_bytes(data[:size] + new[: max(1, round(share * len(new)))])
+    assert campaign(path).history() == before and path.stat().st_size == size
+    path.write_bytes(b"~" + data[1:])
+    with pytest.raises(ValueError, match="must be the journal of a campaign"):
+        campaign(path)
+    assert path.read_bytes() == b"~" + data[1:]
+
+
+def test_a_ticket_is_replaced_in_one_step(where):
+    made = campaign(where)
+    old = made.ask()
+    new = made.ask(instead_of=old)
+    assert made.pending == (new.number,)
+    for wrong in (old, 7, -1):
+        before = made.history()
+        with pytest.raises(ValueError, match="ticket"):
+            made.ask(instead_of=wrong)
+        assert made.history() == before
+    with pytest.raises(ValueError, match="available"):
+        made.ask(available=[], instead_of=new)
+    assert made.pending == (new.number,) and campaign(where).history() == made.history()
+
+
+def test_an_action_on_older_events_is_refused(where):
+    made, other = campaign(where), campaign(where)
+    decided = made.expecting(len(made.history()))
+    other.ask()
+    for act in (decided.ask, decided.undo, lambda: decided.cancel(0), lambda: decided.tell({}, 0)):
+        with pytest.raises(NewerEventsError, match="must have the 1 events"):
+            act()
+    assert len(other.history()) == 2
+    now = made.expecting(2)
+    now.cancel(0)
+    assert made.pending == other.pending == ()
