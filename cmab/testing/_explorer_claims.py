@@ -82,7 +82,7 @@ class Run(NamedTuple):
 
 
 def hard(subject: Subject, number: int) -> Close:
-    """Return a problem with close means, perhaps except one, that satisfies the assumptions of the explorer."""
+    """Return a problem with close means, perhaps but one, that fits the explorer."""
     explorer, environment = subject.explorer, subject.environment
     support = explorer.support or ((-np.inf, np.inf) if explorer.sigma is not None else environment.support)
     sigma = explorer.sigma if explorer.sigma is not None else environment.sigma
