@@ -220,9 +220,9 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
             require(not better, fault, text, super_arm, value, where, optimum)
     rewards = [world.expected_reward(super_arm) for super_arm in subject.super_arms]
     if subject.exhaustive and available is None:
-        best = sign * max(sign * reward for reward in rewards)
+        highest = sign * max(sign * reward for reward in rewards)
         text = "the best of all super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
-        require(abs(best - optimum) <= slack, fault, text, best, where, optimum)
+        require(abs(highest - optimum) <= slack, fault, text, highest, where, optimum)
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
         bound = _best_of_all_sets(subject, world, sign)
         text = "no set of arms has a better reward than {:.9g} in {}, but the optimum is {:.9g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -80,9 +80,7 @@ def _check_gaps(
     answer, gaps = oracle.gaps(given, include.copy(), exclude.copy(), np.random.default_rng(7))
     told = (include, exclude, means)
     require(np.array_equal(given, means), "gaps", "gaps must not modify its means {}", means)
-    values = oracle.sign * np.array(
-        [cast(float, oracle.expected_reward(np.flatnonzero(row), means)) for row in left]
-    )
+    values = oracle.sign * np.array([oracle.expected_reward(np.flatnonzero(row), means) for row in left])
     chosen = np.zeros(oracle.n_arms, np.bool_)
     chosen[np.asarray(answer, np.int64)] = True
     text = "the answer {} of gaps is not one of the remaining super arms " + _FORCED

@@ -42,7 +42,7 @@ def check_unobserved(subject: Subject) -> Finding:
             continue
         if any(state is None for state in states):
             return Finding("not tried: the policy draws random numbers to learn")
-        played, idle, *told = states
+        played, idle, *told = (state or {} for state in states)
         name = _learned_from_nothing(played, idle, told, hidden)
         text = (
             "super arm {} was played and arms {} were observed; `{}` of the state changed for arm {}, which"

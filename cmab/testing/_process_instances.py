@@ -103,12 +103,14 @@ def _unlike(value: Any) -> list[Any]:
     if isinstance(value, bool | np.bool_):
         return [not value]
     if isinstance(value, int | np.integer):
-        return [value - 1, value + 1] if abs(value) < 1000 else []
+        whole = int(value)
+        return [whole - 1, whole + 1] if abs(whole) < 1000 else []
     if isinstance(value, float | np.floating):
         return [0.9 * value] if np.isfinite(value) and value else []
     if isinstance(value, np.ndarray) and value.ndim and not np.array_equal(value, value[::-1]):
         return [value[::-1].copy()]
     is_plain = isinstance(value, tuple | list) and all(isinstance(part, int | float) for part in value)
-    if is_plain and value != value[::-1]:
-        return [value[::-1]]
+    if is_plain and list(value) != list(value)[::-1]:
+        turned: Any = value[::-1]
+        return [turned]
     return []
