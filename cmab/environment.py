@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,9 @@ class Environment(ABC):
     support : tuple of float
         Interval that contains every outcome; infinite if outcomes are unbounded.
     sigma : float
-        Sub-Gaussian scale of the outcomes. The default is half the length of `support`.
+        Sub-Gaussian scale of the outcomes. The default is half the length of `support`. It is a property: to
+        declare another scale, define ``sigma = 0.3`` in the body of the class, or a property `sigma`. An
+        assignment to ``self.sigma`` is possible only if the body of the class defines `sigma`.
     optimum : float
         Expected reward of the best super arm; ``nan`` if it is unknown.
     context : Context or None
@@ -87,6 +89,16 @@ class Environment(ABC):
         """Sub-Gaussian scale of the outcomes."""
         # Hoeffding's lemma: outcomes in [low, high] are sub-Gaussian with scale (high - low) / 2.
         return (self.support[1] - self.support[0]) / 2
+
+    if not TYPE_CHECKING:  # for type checkers, subclasses may override it by a property without a setter
+
+        @sigma.setter
+        def sigma(self, value):  # noqa: ANN001, ANN202
+            name = type(self).__name__
+            raise AttributeError(
+                f"sigma is a property of {name}; define `sigma = {shown(value)}` in the body of the class, or"
+                " a property, and do not assign to self.sigma"
+            )
 
     @abstractmethod
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:

@@ -18,7 +18,8 @@ from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
 
 # Early and late rounds. An environment that counts calls instead of rounds is wrong in the late ones.
-_TIMES = (1, 2, 3, 10, 100, 1000)
+# Some are odd and even multiples of round numbers, because seasons take turns.
+_TIMES = (1, 2, 3, 10, 57, 100, 350, 1000)
 _IN_ORDER = 50
 _PLAYED: tuple[CheckFunction, ...] = (
     rounds.check_determinism,

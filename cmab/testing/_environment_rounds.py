@@ -15,6 +15,8 @@ from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, rare_spread, require_mean
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
+# Maximal number of arms whose sets are all enumerated.
+_FEW_ARMS = 8
 _ARMS = 50
 # Distance in standard errors from which an arm gets more rounds, and the shares of the seconds for them.
 _SUSPECTED = 2.0
@@ -216,7 +218,16 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
             better = sign * (value - optimum) > slack
             text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
             require(not better, fault, text, super_arm, value, where, optimum)
+    rewards = [world.expected_reward(super_arm) for super_arm in subject.super_arms]
+    if subject.exhaustive and available is None:
+        highest = sign * max(sign * reward for reward in rewards)
+        text = "the best of all super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
+        require(abs(highest - optimum) <= slack, fault, text, highest, where, optimum)
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
+        bound = _best_of_all_sets(subject, world, sign)
+        text = "no set of arms has a better reward than {:.9g} in {}, but the optimum is {:.9g}"
+        good = bound is None or sign * (optimum - bound) <= slack
+        require(good, fault, text, bound, where, optimum)
         return True
     means, rng = np.array(world.means), np.random.default_rng(0)
     if world.context is not None:
@@ -229,6 +240,28 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
     text = "the answer of the oracle for {}, {}, has reward {:.6g}, but the optimum is {:.6g}"
     require(abs(value - optimum) <= slack, fault, text, where, best, value, optimum)
     return True
+
+
+def _best_of_all_sets(subject: Subject, world: Environment, sign: float) -> float | None:
+    """Return the best expected reward of any set of arms, feasible or not, or None if it is unknown.
+
+    The optimum of every family is at most as good.
+    """
+    n = world.n_arms
+    if n > _FEW_ARMS or world.n_choices not in (None, n) or world.allowance is not None:
+        return None
+    for seed, super_arm in enumerate(subject.super_arms):
+        # The entries are base arms, and their order does not matter.
+        shown = world.play(super_arm.copy(), np.random.default_rng(seed))
+        value, turned = (world.expected_reward(arm.copy()) for arm in (super_arm, super_arm[::-1]))
+        if not np.isin(shown.arms, super_arm).all() or abs(value - turned) > 1e-9 * (1 + abs(value)):
+            return None
+    try:
+        sets = (np.flatnonzero(number >> np.arange(n) & 1) for number in range(1, 2**n))
+        rewards = [0.0, *(sign * float(world.expected_reward(arms)) for arms in sets)]
+    except Exception:  # the environment rejects infeasible super arms
+        return None
+    return None if np.isnan(rewards).any() else sign * max(rewards)
 
 
 def check_stationarity(subject: Subject) -> Finding:

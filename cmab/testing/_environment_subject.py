@@ -35,6 +35,7 @@ class Subject:
     draws: int = 4000
     seconds: float = 2.0
     rng: int = 0
+    exhaustive: bool = False
     super_arms: list[IntArray] = field(init=False)
 
     def __post_init__(self, given: Iterable[ArrayLike]) -> None:

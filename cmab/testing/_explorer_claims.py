@@ -28,12 +28,18 @@ _TOLERANCE = 1e-9
 class Close(Environment):
     """Arms whose means are close to each other: coins at the ends of the support, or Gaussian outcomes."""
 
-    def __init__(self, n_arms: int, support: tuple[float, float], sigma: float, order: IntArray) -> None:
+    def __init__(
+        self, n_arms: int, support: tuple[float, float], sigma: float, order: IntArray, far: int = 0
+    ) -> None:
         self.n_arms, self.support = n_arms, support
         self.is_bounded = bool(np.isfinite(support[0]) and np.isfinite(support[1]))
         self.scale = sigma
         low, high = support if self.is_bounded else (-sigma, sigma)
-        fractions = 0.5 + _GAP * (np.argsort(order) / max(n_arms - 1, 1) - 0.5)
+        ranks = np.argsort(order)
+        fractions = 0.5 + _GAP * (ranks / max(n_arms - 1, 1) - 0.5)
+        # An explorer that compares with one other arm, not with all, stops as soon as that is far.
+        if far and n_arms > 2:
+            fractions[ranks == (0 if far == 1 else n_arms - 1)] = 0.1 if far == 1 else 0.9
         self.means = low + (high - low) * fractions
         self.low, self.high = low, high
 
@@ -76,12 +82,12 @@ class Run(NamedTuple):
 
 
 def hard(subject: Subject, number: int) -> Close:
-    """Return a problem with close means in random order that satisfies the assumptions of the explorer."""
+    """Return a problem with close means, perhaps but one, that fits the explorer."""
     explorer, environment = subject.explorer, subject.environment
     support = explorer.support or ((-np.inf, np.inf) if explorer.sigma is not None else environment.support)
     sigma = explorer.sigma if explorer.sigma is not None else environment.sigma
     order = np.random.default_rng((subject.rng, 41, number)).permutation(explorer.n_arms)
-    return Close(explorer.n_arms, support, float(sigma), order)
+    return Close(explorer.n_arms, support, float(sigma), order, number % 3)
 
 
 def _delta(subject: Subject) -> float:

@@ -82,8 +82,8 @@ def _accuse(subject: Subject, means: FloatArray, share: str, mostly: bool, state
     value = oracle.expected_reward(answer, means)
     text = (
         f"{share} answers miss alpha={oracle.alpha:.6g} (beta={oracle.beta:.6g},"
-        f" sense={oracle.sense!r}); for means {means} the answer {answer} has reward {value:.6g},"
-        f" but {rivals[values.index(best)]} has reward {best:.6g}"
+        f" sense={oracle.sense!r}); for means {means} the answer {answer} has reward {value:.12g},"
+        f" but {rivals[values.index(best)]} has reward {best:.12g}"
     )
     # The likeliest faults first: a constant answer, then the best answer for the opposite sense.
     if len({key(subject.answer(other)) for other in subject.timed(subject.problems)}) == 1:
@@ -151,7 +151,7 @@ def _check_many(subject: Subject) -> int:
                 _accuse(subject, means, f"1 of the first {calls} new", False)
             text = (
                 "answer {} of a long run misses alpha={:.6g} (beta={:.6g}, sense={!r}); for means {} the"
-                " answer {} has reward {:.6g}, but another super arm {:.6g}; another call with these means"
+                " answer {} has reward {:.12g}, but another super arm {:.12g}; another call with these means"
                 " was correct, so that the fault depends on rng or on earlier calls"
             )
             promise = (oracle.alpha, oracle.beta, oracle.sense)
@@ -201,7 +201,7 @@ def check_neighbours(subject: Subject) -> Finding | None:
             tried += 1
             worth = oracle.expected_reward(other, means)
             text = (
-                "for means {} the answer {} has reward {:.6g}, but the feasible super arm {} has {:.6g};"
+                "for means {} the answer {} has reward {:.12g}, but the feasible super arm {} has {:.12g};"
                 " the answer misses alpha={:g}"
             )
             good = _missed(oracle, value, worth) <= TOLERANCE
@@ -262,7 +262,7 @@ def check_root(subject: Subject) -> Finding | None:
         values = oracle.sign * (membership @ means) + np.sqrt(membership @ squares)
         value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
         good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
-        text = "the answer {} for means {} and squares {} has value {:.6g}, the best {:.6g}; tolerance={:g}"
+        text = "the answer {} for means {} and squares {} has value {:.12g}, the best {:.12g}; tolerance={:g}"
         require(good, "root", text, *told, value, values.max(), tolerance)
         tried += 1
     return Finding(f"{tried} of {len(subject.problems)} problems")

@@ -90,7 +90,7 @@ def _require_best(
     value = oracle.expected_reward(answer, means)
     slack, limit = TOLERANCE * max(abs(value), size), oracle.alpha * best
     good = value >= limit - slack if oracle.sense == "max" else value <= limit + slack
-    text = "for means {} ({}) the answer {} has reward {:.6g}, but another super arm {:.6g};"
+    text = "for means {} ({}) the answer {} has reward {:.12g}, but another super arm {:.12g};"
     text += " the answer misses alpha={:.6g}; {} or raise ValueError"
     require(good, "scale", text, means, what, answer, value, best, oracle.alpha, remedy)
 
@@ -146,5 +146,5 @@ def _check_forced(
     best = max(values) if oracle.sense == "max" else min(values)
     value = oracle.expected_reward(answer, means)
     good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (factor + abs(best))
-    text = "the answer {} has reward {:.6g}, but the optimum is {:.6g} " + _FORCED
+    text = "the answer {} has reward {:.12g}, but the optimum is {:.12g} " + _FORCED
     require(good, "constraints", text, answer, value, best, *told)

@@ -41,6 +41,7 @@ class Subject:
     trials: int = 50
     seconds: float = 0.5
     rng: int = 0
+    others: tuple[Oracle, ...] = ()
     _answers: dict[bytes, IntArray] = field(init=False, default_factory=dict)
     _rewards: dict[bytes, FloatArray] = field(init=False, default_factory=dict)
 

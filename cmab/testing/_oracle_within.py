@@ -63,8 +63,6 @@ def _require_ratio(subject: Subject, means: FloatArray, chosen: IntArray, left: 
     slack = _SLACK * (1.0 + float(np.abs(values).max()))
     # If the best reward is negative or the best cost is positive, only alpha = 1 is checked.
     bound = best if best * oracle.sign < 0 else oracle.alpha * best
-    text = (
-        "the answer {} has reward {:.6g} for means {}, the best available one {:.6g}; it misses alpha={:.6g}"
-    )
+    text = "the answer {} has reward {:.12g} for means {}, the best available {:.12g}; it misses alpha={:.6g}"
     is_good = oracle.sign * (value - bound) >= -slack or (best * oracle.sign < 0 and oracle.alpha != 1.0)
     require(is_good, "availability", text, chosen, value, means, best, oracle.alpha)

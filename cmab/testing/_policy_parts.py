@@ -17,8 +17,8 @@ def parting(one: Any, other: Any, n_arms: int) -> str:
 
     Differences by rounding do not count.
     """
-    second = dict(_of_each_arm(other, n_arms))
-    for name, numbers in _of_each_arm(one, n_arms):
+    second = dict(of_each_arm(other, n_arms))
+    for name, numbers in of_each_arm(one, n_arms):
         known = second.get(name)
         if known is None or known.shape != numbers.shape:
             return name
@@ -27,7 +27,7 @@ def parting(one: Any, other: Any, n_arms: int) -> str:
     return ""
 
 
-def _of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Iterator[tuple[str, FloatArray]]:
+def of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Iterator[tuple[str, FloatArray]]:
     """Yield the arrays, lists and dictionaries in a part that have a number for each arm."""
     if isinstance(part, np.ndarray | list | tuple) and len(numbers := _numbers(part)) == n_arms:
         yield name, numbers
@@ -38,7 +38,7 @@ def _of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Iter
     elif depth < _DEPTH:
         within = part if isinstance(part, dict) else getattr(part, "__dict__", {})
         for key, value in within.items():
-            yield from _of_each_arm(value, n_arms, f"{name}.{key}" if name else str(key), depth + 1)
+            yield from of_each_arm(value, n_arms, f"{name}.{key}" if name else str(key), depth + 1)
 
 
 def _numbers(part: Any) -> FloatArray:

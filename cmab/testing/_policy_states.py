@@ -14,7 +14,7 @@ from cmab.arrays import FloatArray
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_subject import Subject
 from cmab.testing._statistics import same_law, same_rate
 
@@ -22,6 +22,8 @@ _STATES = 60
 _GAMES = 60
 _DRAWS = 300
 _LEVEL = 1e-10
+# Maximal number of entries whose super arms are enumerated.
+_FEW_CHOICES = 10
 #: Attributes of every policy, apart from its parameters.
 _KNOWN = (
     "oracle",
@@ -265,8 +267,36 @@ def check_propensity(subject: Subject) -> Finding:
             if policy.propensity(state, chosen, context) is None:
                 return Finding("no propensities are declared")
             tests += _check_frequencies(subject, state, number)
+            _check_total(subject, state, number)
         subject.learn(state, chosen, subject.place.play(chosen.copy(), rng), rng)
     return Finding(f"{tests} comparisons of frequencies", tests * _LEVEL)
+
+
+def _check_total(subject: Subject, state: Any, number: int) -> None:
+    """Check that the propensities of all super arms sum to 1, if they are few sets."""
+    policy, oracle, context = subject.policy, subject.policy.oracle, subject.place.context
+    if oracle.n_choices > _FEW_CHOICES or not oracle.has_membership:
+        return
+    total, count = 0.0, 0
+    watch = Stopwatch()
+    for bits in range(2**oracle.n_choices):
+        arm = np.flatnonzero(bits >> np.arange(oracle.n_choices) & 1)
+        if not subject.is_super_arm(arm):
+            continue
+        chance = policy.propensity(state, arm.copy(), context)
+        turned = policy.propensity(state, arm[::-1].copy(), context)
+        # In ranked lists, every order is a super arm of its own.
+        if chance is None or chance != turned or watch.seconds() > 0.05 * subject.seconds:
+            return
+        total, count = total + float(chance), count + 1
+    drawn = {
+        tuple(subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed))).tolist())
+        for seed in range(100)
+    }
+    if len(drawn) > len({tuple(sorted(arm)) for arm in drawn}):
+        return
+    text = "in round {}, the propensities of all {} super arms sum to {:.12g} instead of 1"
+    require(abs(total - 1.0) <= 1e-9, "propensity", text, number, count, total)
 
 
 def _check_frequencies(subject: Subject, state: Any, number: int) -> int:

@@ -12,9 +12,11 @@ from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing import _environment_succession as succession
+from cmab.testing import _environment_sums as sums
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
@@ -42,6 +44,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     differing.check_played_rounds,
     pulls.check_pulls,
     pulls.check_squares,
+    sums.check_large_sums,
     pulls.check_independence,
     relations.check_pull_order,
     relations.check_scale,
@@ -59,6 +62,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     interrupts.check_interrupts,
     copies.check_copies,
     copies.check_worker,
+    instances.check_instances,
 )
 
 
@@ -67,6 +71,7 @@ def check_environment(
     super_arms: Iterable[ArrayLike],
     *,
     draws: int | None = None,
+    exhaustive: bool | None = None,
     level: Level = "quick",
     progress: bool | None = None,
     seconds: float | None = None,
@@ -87,6 +92,9 @@ def check_environment(
     draws : int, optional
         Number of rounds for each super arm, by default 4000. A base arm with an average outcome two standard
         errors from its mean gets more rounds.
+    exhaustive : bool, optional
+        Whether `super_arms` lists all feasible super arms. If so, the optimum must be the best of their
+        expected rewards, in every round. Otherwise, it must only be at least as good.
     level : {"quick", "thorough"}
         Effort: about 2 seconds of work or less for "quick", at most a minute for "thorough".
     progress : bool, optional
@@ -127,7 +135,7 @@ def check_environment(
     True
     """
     settings: dict[str, Any] = {"draws": draws, "level": level, "progress": progress}
-    settings |= {"seconds": seconds, "rng": rng}
+    settings |= {"seconds": seconds, "rng": rng, "exhaustive": exhaustive}
     return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 

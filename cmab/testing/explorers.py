@@ -15,6 +15,7 @@ from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
@@ -52,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     interrupts.check_interrupts,
     copies.check_copies,
     copies.check_worker,
+    instances.check_instances,
 )
 
 

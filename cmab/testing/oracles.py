@@ -16,6 +16,7 @@ from cmab.smoothness import Smoothness
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
+from cmab.testing import _oracle_bounds as bounds
 from cmab.testing import _oracle_duplicates as duplicates
 from cmab.testing import _oracle_guarantees as guarantees
 from cmab.testing import _oracle_relations as relations
@@ -25,6 +26,7 @@ from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
@@ -66,6 +68,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rewards.check_triggering,
     rewards.check_smoothness,
     scales.check_constraints,
+    bounds.check_gaps,
+    bounds.check_optimum_bound,
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,
@@ -77,6 +81,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     interrupts.check_interrupts,
     copies.check_copies,
     copies.check_worker,
+    instances.check_instances,
 )
 
 
@@ -116,6 +121,7 @@ def check_oracle(
     low: float = 0.0,
     high: float = 1.0,
     smoothness: Smoothness | None = None,
+    others: Iterable[Oracle] | None = None,
     trials: int | None = None,
     level: Level = "quick",
     progress: bool | None = None,
@@ -142,6 +148,10 @@ def check_oracle(
     smoothness : Smoothness, optional
         Bounded smoothness of the reward. The default is ``oracle.smoothness()``. If both are None, the check
         only searches for jumps of the reward.
+    others : iterable of Oracle, optional
+        Other instances of the class, with other answers to the same means. They answer in turn with the
+        oracle, whose answers must stay the same. By default, instances are made with other arguments if
+        the parameters of the constructor have the names of attributes.
     trials : int
         Number of random means with many ties, and of random means with at most a few ties.
     level : {"quick", "thorough"}
@@ -187,6 +197,7 @@ def check_oracle(
     settings: dict[str, Any] = {}
     settings |= {"is_feasible": is_feasible, "smoothness": smoothness, "low": low, "high": high}
     settings |= {"trials": trials, "seconds": seconds, "expected_failures": expected_failures, "rng": rng}
+    settings |= {"others": None if others is None else tuple(others)}
     settings |= {"level": level, "progress": progress}
     return cast(OracleReport, ORACLES.check(oracle, super_arms, **settings))
 

@@ -15,8 +15,10 @@ from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing import _policy_states as states
+from cmab.testing import _policy_unobserved as unobserved
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
@@ -49,6 +51,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     reports.check_conservation,
     reports.check_report_order,
     splits.check_splitting,
+    unobserved.check_unobserved,
     reports.check_missing_reward,
     states.check_rare_states,
     states.check_late_rounds,
@@ -64,6 +67,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     interrupts.check_interrupts,
     copies.check_copies,
     copies.check_worker,
+    instances.check_instances,
 )
 
 
@@ -130,7 +134,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    36
+    38
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

@@ -534,7 +534,32 @@ class Walk(Links):
         return self.shown(super_arm, (coins[super_arm] < self.means[super_arm]) * 1.0, rng)
 
 
+class NormalSums(Links):
+    """Approximates the law of large sums with the variance of a Poisson law."""
+
+    def pull_many(self, arms, pulls, rng):
+        chances = self.means[arms]
+        large = np.clip(np.round(rng.normal(pulls * chances, np.sqrt(pulls * chances))), 0, pulls)
+        sums = np.where(pulls > 1000, large, rng.binomial(pulls, chances)).astype(float)
+        return sums, sums.copy()
+
+
+class ShrinkingSeasons(Links):
+    """The means shrink in later rounds, but the optimum is that of the first round."""
+
+    def __init__(self, factor=1.0):
+        super().__init__()
+        self.means = self.means * factor
+        self.arms = BernoulliArms(self.means)
+        del self.oracle
+
+    def in_round(self, t, rng):
+        return ShrinkingSeasons(0.2 if t // 50 % 2 else 1.0)
+
+
 FAULTS = [
+    Fault(NormalSums, "large sums"),
+    Fault(ShrinkingSeasons, "optima"),
     Fault(MeanOutside, "declaration"),
     Fault(SortsSuperArm, "order"),
     Fault(ByPosition, "order"),

@@ -615,7 +615,44 @@ class BatchOfDistinct(Best):
         return answers
 
 
+class LowBound(Best):
+    """Leaves the last of the chosen arms out of its bound."""
+
+    def optimum_bound(self, means, rng):
+        return float(means.max())
+
+
+class GapsOfTheWorst(TopK):
+    """Exchanges the worst chosen arm, even if it is required."""
+
+    def __init__(self):
+        super().__init__(N, K)
+
+    def gaps(self, means, include, exclude, rng):
+        answer, gaps = super().gaps(means, include, exclude, rng)
+        out = np.setdiff1d(np.flatnonzero(np.isfinite(gaps)), answer)
+        gaps[out] = np.abs(means[answer].min() - means[out])
+        return answer, gaps
+
+
+class SharedMemo(LinearOracle):
+    """Keeps the last answer in the class, whatever the arguments of the instance."""
+
+    n_arms, last = N, (b"", None)
+
+    def __init__(self, size=K):
+        self.size = size
+
+    def solve(self, means, rng):
+        if SharedMemo.last[0] != means.tobytes():
+            SharedMemo.last = means.tobytes(), best(means, self.size)
+        return SharedMemo.last[1].copy()
+
+
 FAULTS = [
+    Fault(LowBound, "optimum bound"),
+    Fault(GapsOfTheWorst, "gaps"),
+    Fault(SharedMemo, "instances"),
     Fault(BatchOfDistinct, "duplication"),
     Fault(AboveHalf, "generated"),
     Fault(NegativeZero, "rewards"),

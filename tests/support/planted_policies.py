@@ -607,7 +607,46 @@ class FirstLeader(UCB):
         return super().indices(stats, rng) - 0.1 * leads * (np.ptp(stats.means) > 0)
 
 
+@dataclass
+class Successes:
+    a: Any
+    b: Any
+
+
+class UnseenFailures(Policy):
+    """Counts arms that were played but not observed as failures."""
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+
+    def initial_state(self, rng=None):
+        return Successes(np.ones(N), np.ones(N))
+
+    def select(self, state, rng):
+        return self.oracle.solve(rng.beta(state.a, state.b), rng)
+
+    def update(self, state, feedback, ticket):
+        state.b[ticket.super_arm] += 1
+        state.a[feedback.arms] += feedback.outcomes
+        state.b[feedback.arms] -= feedback.outcomes
+
+
+class ForgetsExploration(UCB):
+    """Greedy with exploration; its propensities omit that exploration selects the greedy super arm too."""
+
+    def select(self, state, rng):
+        if rng.random() < 0.2:
+            return np.sort(rng.choice(N, K, replace=False))
+        return np.sort(self.oracle.solve(state.means, rng))
+
+    def propensity(self, state, super_arm, context):
+        greedy = self.oracle.solve(state.means, np.random.default_rng(0))
+        return 0.8 if set(greedy.tolist()) == set(super_arm.tolist()) else 0.02
+
+
 FAULTS = [
+    Fault(UnseenFailures, "unobserved"),
+    Fault(ForgetsExploration, "propensity"),
     Fault(SpreadOfReports, "splitting"),
     Fault(FirstLeader, "duplication"),
     Fault(PositionCredit, "report order"),
