@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from cmab.campaigns._checkpoints import EVERY, EVERY_HIDDEN, line_of, resumed, written
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
+from cmab.campaigns.newer_events import NewerEventsError
 from cmab.campaigns.stores._store import Overtaken, Store
 from cmab.policy import Policy
 
@@ -30,23 +31,6 @@ def repeated(method: Function) -> Function:
                 continue
 
     return cast(Function, called)
-
-
-class NewerEventsError(ValueError):
-    """Another process has added events since the caller read them, so that the call was not made.
-
-    Parameters
-    ----------
-    where : str
-        The path or the URL of the campaign.
-    expected, found : int
-        The number of events that the caller has read, and the present number.
-    """
-
-    def __init__(self, where: str, expected: int, found: int) -> None:
-        super().__init__(
-            f"{where} must have the {expected:,} events that were read before, got {found:,}; read them again"
-        )
 
 
 class Records:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
-from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.newer_events import NewerEventsError
 from cmab.campaigns.stores.addresses import store_of
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
