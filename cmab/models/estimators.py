@@ -32,7 +32,7 @@ def check_estimator(name: str, estimator: object) -> None:
     """Raise ``TypeError`` unless `estimator` is an instance with ``fit`` and ``predict``."""
     if isinstance(estimator, type):
         raise TypeError(f"{name} must be an instance, such as {estimator.__name__}(), got the class itself")
-    predicts = hasattr(estimator, "predict") or hasattr(estimator, "predict_proba")
+    predicts = hasattr(estimator, "predict") or hasattr(estimator, "predict_proba") or _hides(estimator)
     if not callable(getattr(estimator, "fit", None)) or not predicts:
         raise TypeError(
             f"{name} must have fit(X, y), and predict(X) or predict_proba(X), as estimators of scikit-learn"
@@ -49,7 +49,15 @@ def check_estimator(name: str, estimator: object) -> None:
 
 def is_classifier(estimator: Any) -> bool:
     """Return whether the means are the probabilities of class 1 (``predict_proba``)."""
-    return hasattr(estimator, "predict_proba")
+    if hasattr(estimator, "predict_proba"):
+        return True
+    return _hides(estimator) and hasattr(type(estimator), "predict_proba")
+
+
+def _hides(estimator: object) -> bool:
+    """Return whether an estimator has its predictions only after its fit, as `StackingRegressor` has."""
+    hidden = not hasattr(estimator, "predict") and hasattr(type(estimator), "predict")
+    return hidden and hasattr(estimator, "estimators")
 
 
 def check_labels(estimator: Any, outcomes: FloatArray) -> None:
@@ -151,7 +159,7 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
         return np.full(len(rows), model.value)
     if not is_classifier(model):
         return _checked(model, "predict", _predicted(model, "predict", rows), len(rows))
-    table = np.asarray(_predicted(model, "predict_proba", rows))
+    table = _as_array(_predicted(model, "predict_proba", rows))
     classes = getattr(model, "classes_", np.arange(2))
     if table.ndim != 2 or table.shape[1] != len(classes):
         raise ModelError(
@@ -207,6 +215,8 @@ def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights
 
 
 def _predicted(model: Any, verb: str, rows: FloatArray, **options: Any) -> Any:
+    rows = rows.view()
+    rows.flags.writeable = False  # a model that changes its rows would change those of the state
     try:
         return getattr(model, verb)(rows, **options)
     except Exception as error:
@@ -217,10 +227,7 @@ def _predicted(model: Any, verb: str, rows: FloatArray, **options: Any) -> Any:
 
 
 def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(())
+    array = _as_array(values)
     if array.shape == (n, 1):
         array = array[:, 0]
     if array.shape != (n,):
@@ -232,6 +239,14 @@ def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
             f"{named(model)}.{verb} must return finite numbers, got {float(array[~np.isfinite(array)][0])}"
         )
     return array
+
+
+def _as_array(values: Any) -> FloatArray:
+    """Return numbers as an array; an empty one of no dimension if they are no numbers."""
+    try:
+        return np.asarray(values, np.float64)
+    except Exception:  # also of the object's own conversion
+        return np.empty(())
 
 
 def named(estimator: object) -> str:

@@ -42,6 +42,8 @@ from cmab.validation import arm_indices, shown
 _KNOWN = ("available", "features", "values", "costs")
 #: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
 _TIE = 1e-9
+#: Without a support, differences of this fraction of the largest number are rounding errors.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +80,8 @@ class ModelPolicy(Policy[ModelState]):
         How the policy explores; see Notes. The default was chosen by measurement.
     blend : bool
         Whether predictions are weighted means of those of the model and of a ridge regression (only for the
-        same explorations as `members`, except ``"priors"``); see Notes.
+        same explorations as `members`, except ``"priors"``, and if the estimator has no ``partial_fit``); see
+        Notes.
     members : int
         The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``, ``"priors"``).
     epsilon : float
@@ -240,7 +243,9 @@ class ModelPolicy(Policy[ModelState]):
 
     @property
     def _finish(self) -> Finish:
-        return blended if self.blend and self.exploration in BLENDED else None
+        # Between two fits, the line and the share would stay as they are while the model learns.
+        may_blend = self.blend and not estimators.can_fit_more(self.estimator)
+        return blended if may_blend and self.exploration in BLENDED else None
 
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
@@ -315,7 +320,7 @@ class ModelPolicy(Policy[ModelState]):
         if context is not None and context.available is not None and self.oracle.is_linear:
             free = np.flatnonzero(context.available)
         # Entries that are not available keep this number, which no super arm uses.
-        found = np.full(len(rows), 0.0 if self.support is None else self.support[0])
+        found = np.full(len(rows), 0.0 if self.support is None else float(self.support[0]))
         if not len(rows[free]):
             return found
         factor = self.deviation_factor * self.oracle.sign
@@ -352,7 +357,9 @@ class ModelPolicy(Policy[ModelState]):
 
     def _tie(self, values: FloatArray) -> float:
         if self.support is None:
-            return _TIE * float(np.abs(values).max(initial=0.0))
+            # One huge number must not make all others equal, so the spread is that of the middle half.
+            spread = float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+            return max(_TIE * spread, _ROUNDING * float(np.abs(values).max(initial=0.0)))
         return _TIE * (self.support[1] - self.support[0])
 
     def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:

@@ -137,3 +137,17 @@ def test_a_loaded_session_blends_as_before(tmp_path, estimator):
     loaded = Session.load(tmp_path / "session.npz", policy)
     context = Context(features=np.random.default_rng(5).random((20, 4)))
     assert loaded.ask(context).super_arm.tolist() == session.ask(context).super_arm.tolist()
+
+
+class Online(Flat):
+    """Learns each round, and forgets the rounds before."""
+
+    def partial_fit(self, X, y):
+        self.mean = y.mean()
+
+
+def test_models_that_learn_each_round_are_not_blended():
+    """Their line would be that of the last fit, and the share would ignore what they learned since."""
+    session, _ = rewards(ModelPolicy(TopK(20, k=3), Online(), growth=100.0), rounds=60)
+    policy = session.policy
+    assert not any(isinstance(m, Blend) for m in session.state.models(policy.estimator, policy._added))

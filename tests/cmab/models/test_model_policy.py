@@ -289,3 +289,74 @@ def test_other_oracles_get_the_same_predictions():
         warnings.simplefilter("error")
         _, rewards = played(policy, 150)
     assert rewards[50:].mean() > 0.6
+
+
+@pytest.mark.parametrize("support", [(0, 5), (0, 1), (-1, 1), (0, 5.0)])
+@pytest.mark.parametrize("exploration", ["mixture", "none", "epsilon"])
+def test_ends_of_a_support_may_be_integers(support, exploration):
+    policy = ModelPolicy(ORACLE, LeastSquares(), support=support, exploration=exploration)
+    session, _ = played(policy, 20)
+    values = policy.indices(session.state, np.random.default_rng(0), Context(features=np.eye(6)[:, :3]))
+    assert len(np.unique(values)) > 2
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9, -1e9])
+@pytest.mark.parametrize("huge", [0.0, 1e9])
+def test_an_offset_or_a_huge_number_does_not_make_others_equal(offset, huge):
+    policy = ModelPolicy(ORACLE, LeastSquares(), support=None, exploration="none")
+    values = offset + np.array([0.1, 0.5, 0.3, 0.9, 0.7, huge or 0.2])
+    order = np.argsort(values)
+    assert (
+        np.argsort(policy._without_ties(values.copy(), np.random.default_rng(0))).tolist() == order.tolist()
+    )
+
+
+class Odd(LeastSquares):
+    """Returns one of several values that are no predictions."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(super().predict(X), X)
+
+
+class Graded:
+    def __array__(self, *_, **__):
+        raise RuntimeError("call detach() first")
+
+
+def changed(values, X):
+    X *= 2.0
+    return values
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda *_: Graded(), lambda *_: [[1.0], [2.0, 3.0]], lambda v, _: v.astype(str) + "a", changed]
+)
+def test_strange_predictions_are_told_and_lose_nothing(answer):
+    session = Session(ModelPolicy(ORACLE, Odd(answer)), rng=0)
+    with pytest.warns(RuntimeWarning, match="Odd.predict must"):
+        played(session.policy, 30, session=session)
+    assert session.state.seen == 60
+    assert (session.state.rows <= 1.0).all()
+
+
+class Hidden:
+    """Has predictions only after its fit, and models of its own, as `StackingRegressor`."""
+
+    def __init__(self):
+        self.estimators = [LeastSquares()]
+
+    @property
+    def predict(self):
+        return self.model_.predict
+
+    def fit(self, X, y, sample_weight=None):
+        self.model_ = self.estimators[0].fit(X, y, sample_weight)
+
+
+def test_predictions_may_exist_only_after_the_fit():
+    _, found = played(ModelPolicy(ORACLE, Hidden()), 200)
+    assert found[100:].mean() > 0.6
