@@ -1,4 +1,4 @@
-"""Limits of oracles whose calls may take long: the best super arm found, with a bound on the optimum."""
+"""Limits of oracles with long calls: the best super arm found, with a bound on the optimum."""
 
 from __future__ import annotations
 

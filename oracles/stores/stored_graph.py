@@ -1,4 +1,4 @@
-"""Graphs whose arrays are mapped from a store."""
+"""Graphs with arrays that are mapped from a store."""
 
 from __future__ import annotations
 

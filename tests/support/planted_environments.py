@@ -37,6 +37,17 @@ class Links(Environment):
         return float(self.means[super_arm].sum())
 
 
+class SharedRate(Links):
+    """Keeps a parameter in the class, so that the last instance made decides for all."""
+
+    def __init__(self, rate=1.0):
+        super().__init__()
+        self.rate = SharedRate.last = rate
+
+    def shown(self, arms, outcomes, rng):
+        return super().shown(arms, outcomes * SharedRate.last, rng)
+
+
 class TwoPerCent(Links):
     """Shows two in a hundred less than it should."""
 
@@ -558,6 +569,7 @@ class ShrinkingSeasons(Links):
 
 
 FAULTS = [
+    Fault(SharedRate, "instances"),
     Fault(NormalSums, "large sums"),
     Fault(ShrinkingSeasons, "optima"),
     Fault(MeanOutside, "declaration"),

@@ -44,6 +44,16 @@ class Sound(Explorer):
         return np.sort(np.argsort(-state.means, kind="stable")[:2])
 
 
+class SharedPulls(Sound):
+    """Keeps a parameter in the class, so that the last instance made decides for all."""
+
+    def __init__(self, size=25):
+        self.size = SharedPulls.last = size
+
+    def pulls(self, state):
+        return SharedPulls.last
+
+
 class ListedAnswer(Sound):
     def recommend(self, state):
         return super().recommend(state).tolist()
@@ -356,6 +366,7 @@ class SpreadWithinReports(Sound):
 
 
 FAULTS = [
+    Fault(SharedPulls, "instances"),
     Fault(SpreadWithinReports, "splitting"),
     Fault(CountsTwice, "conservation"),
     Fault(IgnoresFirst, "conservation"),

@@ -32,6 +32,18 @@ class UCB(IndexPolicy):
         return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
 
 
+class SharedRadius(UCB):
+    """Keeps a parameter in the class, so that the last instance made decides for all."""
+
+    def __init__(self, oracle, factor=1.0):
+        super().__init__(oracle)
+        self.factor = SharedRadius.last = factor
+
+    def indices(self, stats, rng):
+        radius = np.sqrt(SharedRadius.last * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
+        return np.where(stats.counts == 0, 1.0, np.clip(stats.means + radius, -1.0, 1.0))
+
+
 class Certain(RandomPolicy):
     """Claims that each of its random choices was certain."""
 
@@ -645,6 +657,7 @@ class ForgetsExploration(UCB):
 
 
 FAULTS = [
+    Fault(SharedRadius, "instances"),
     Fault(UnseenFailures, "unobserved"),
     Fault(ForgetsExploration, "propensity"),
     Fault(SpreadOfReports, "splitting"),
