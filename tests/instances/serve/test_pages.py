@@ -230,7 +230,7 @@ def test_lists_costs_and_other_formats_of_networks(page):
         ("a,a\n", {}, "tie between two people"),
         (NETWORK, {"k": "99"}, "at most the number of people"),
         (NETWORK, {"budget": "5"}, "table of costs"),
-        (NETWORK, {"title": " "}, "1 to 100 printable characters"),
+        (NETWORK, {"title": " "}, "title must be a text"),
         (NETWORK, {"never": "Nobody"}, "not a name"),
     ],
 )
