@@ -201,12 +201,13 @@ def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights
     labels: AnyArray = outcomes.astype(np.int64) if is_classifier(model) else outcomes
     method = getattr(model, verb)
     try:
-        if (weights == 1).all():
-            method(rows, labels)
-        elif takes(method, "sample_weight"):
-            method(rows, labels, sample_weight=weights.astype(np.float64))
-        else:
-            method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
+        with warnings.catch_warnings():  # threads of scikit-learn may leave filters of their own behind
+            if (weights == 1).all():
+                method(rows, labels)
+            elif takes(method, "sample_weight"):
+                method(rows, labels, sample_weight=weights.astype(np.float64))
+            else:
+                method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
     except Exception as error:
         raise ModelError(
             f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
