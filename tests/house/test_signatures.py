@@ -14,7 +14,9 @@ from oracles import TopK
 TERMINALS = {oracles.ShortestPath, oracles.MostReliablePath, oracles.DisjointPaths, oracles.MinimumCut}
 CLASSES = [thing for thing in map(oracles.__dict__.get, oracles.__all__) if inspect.isclass(thing)]
 CLASSES += [
-    thing for thing in vars(instances).values() if getattr(thing, "__module__", "").startswith("instances.")
+    thing
+    for thing in [getattr(instances, name) for name in instances.__all__]
+    if getattr(thing, "__module__", "").startswith("instances.")
 ]
 CLASSES += [
     *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
