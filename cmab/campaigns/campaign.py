@@ -534,9 +534,7 @@ class Campaign:
         ...     campaign.history()[-1]["author"]
         'Ann'
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _author=checked_author(author))
-        return other
+        return self._with(_author=checked_author(author))
 
     def expecting(self, n_events: int) -> Campaign:
         """Return this campaign, whose actions are refused unless it has this number of events.
@@ -561,8 +559,12 @@ class Campaign:
         ...     decided.ask().number
         0
         """
+        return self._with(_expected=integer("n_events", n_events, 0))
+
+    def _with(self, **changes: Any) -> Campaign:
+        """Return this campaign with other attributes, on the same records."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _expected=integer("n_events", n_events, 0))
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ def learn_more(policy: ModelPolicy, state: ModelState) -> None:
     """Learn the rows since the last fit by ``partial_fit``."""
     if len(state.rows) >= 2 * policy.max_rows:
         return
-    models = state.models(policy.estimator, policy._added, policy._finish)
+    models = policy._fitted(state)
     start, end = int(state.ends[-1]) if len(state.ends) else state.fitted, len(state.rows)
     try:
         state.set_models(state.fit_more(models, start, end))

@@ -73,7 +73,8 @@ def blended(tasks: list[Task], models: list[Any]) -> list[Any]:
         apart = estimators.predict(model, rows[unused]) - g
         gains += float(apart @ (outcomes[unused] - g))
         squares += float(apart @ apart)
-    share = min(1.0, max(0.0, gains / squares)) if squares > 0.0 and np.isfinite(gains / squares) else 1.0
+    best = gains / squares if squares > 0.0 else 1.0
+    share = min(1.0, max(0.0, best)) if np.isfinite(best) else 1.0
     if share == 1.0:
         return models
     return [Blend(model, line, share) for model, line in zip(models, lines, strict=True)]

@@ -247,6 +247,10 @@ class ModelPolicy(Policy[ModelState]):
         may_blend = self.blend and not estimators.can_fit_more(self.estimator)
         return blended if may_blend and self.exploration in BLENDED else None
 
+    def _fitted(self, state: ModelState) -> list[Any]:
+        """Return the models of the last fit."""
+        return state.models(self.estimator, self._added, self._finish)
+
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
         return ModelState.empty(self._models, first, self.dimension or 0)
@@ -291,7 +295,7 @@ class ModelPolicy(Policy[ModelState]):
             The context of the round.
         """
         rows = self._features_in(state, context)
-        models = state.models(self.estimator, self._added, self._finish)
+        models = self._fitted(state)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
@@ -370,7 +374,7 @@ class ModelPolicy(Policy[ModelState]):
         members.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
-        models = state.models(self.estimator, self._added, self._finish)
+        models = self._fitted(state)
         if uniform is None or not models:
             return uniform
         if getattr(self.oracle, "uniform_size", None) is None:  # ties would need all orders

@@ -9,7 +9,6 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.models.background import Finish, Later, Task, fit_all
-from cmab.models.blending import Blend
 from cmab.models.estimators import fit_more
 from cmab.models.history import History
 from cmab.models.priors import Priors
@@ -170,12 +169,7 @@ class ModelState:
         rows, outcomes, weights = self.rows[start:end], self.outcomes[start:end], self.weights[start:end]
         # The seed is that of the last fit plus the number of the row, also after loading.
         seeds = (self.seeds + start).tolist()
-        return [
-            model._replace(model=fit_more(model.model, rows, outcomes, weights[:, j], seeds[j]))
-            if isinstance(model, Blend)
-            else fit_more(model, rows, outcomes, weights[:, j], seeds[j])
-            for j, model in enumerate(models)
-        ]
+        return [fit_more(model, rows, outcomes, weights[:, j], seeds[j]) for j, model in enumerate(models)]
 
     def _fit_again(self, estimator: Any, added: Added, finish: Finish) -> list[Any]:
         if not self.fitted:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab.policy import IndexPolicy
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._policy_states import indices_of, is_plain, own_data, written
+from cmab.testing._policy_states import indices_of, tells_arms_apart, written
 from cmab.testing._policy_subject import Subject
 
 _STATES = 12
@@ -16,12 +15,9 @@ _COUNTS = (1, 2, 5, 30, 200, 10_000)
 
 def check_duplication(subject: Subject) -> Finding:
     """Check that copies of an arm have the same index, whatever the statistics of the other arms."""
-    policy = subject.policy
-    if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
-        return Finding("not tried: the policy has no indices of plain statistics")
-    n = policy.oracle.n_arms
-    if named := own_data(policy, n):
-        return Finding(f"not tried: `{named}` may tell arms apart")
+    if reason := tells_arms_apart(subject):
+        return Finding(reason)
+    policy, n = subject.policy, subject.policy.oracle.n_arms
     rng, half = np.random.default_rng((62, subject.rng)), n // 2
     for _ in range(_STATES):
         order = rng.permutation(n)

@@ -179,12 +179,9 @@ def check_constant_outcomes(subject: Subject) -> Finding:
 
 def check_relabelling(subject: Subject) -> Finding:
     """Check that arms with equal statistics have equal indices, or indices of the same law."""
-    policy = subject.policy
-    if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
-        return Finding("not tried: the policy has no indices of plain statistics")
-    n = policy.oracle.n_arms
-    if named := own_data(policy, n):
-        return Finding(f"not tried: `{named}` may tell arms apart")
+    if reason := tells_arms_apart(subject):
+        return Finding(reason)
+    policy, n = subject.policy, subject.policy.oracle.n_arms
     rng = np.random.default_rng((35, subject.rng))
     tests = 0
     for count in (0, 1, 5, 200):
@@ -221,7 +218,16 @@ def indices_of(policy: Any, state: ArmStatistics, seed: int) -> FloatArray:
     return np.array(policy.indices(copy.deepcopy(state), np.random.default_rng(seed)), np.float64)
 
 
-def own_data(policy: Any, n_arms: int) -> str:
+def tells_arms_apart(subject: Subject) -> str:
+    """Return why indices may depend on more than the statistics of each arm, or ''."""
+    policy = subject.policy
+    if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
+        return "not tried: the policy has no indices of plain statistics"
+    named = _own_data(policy, policy.oracle.n_arms)
+    return f"not tried: `{named}` may tell arms apart" if named else ""
+
+
+def _own_data(policy: Any, n_arms: int) -> str:
     """Return the name of an attribute that may hold a number for each arm, or ''."""
     named = dict(vars(policy))
     for cls in type(policy).__mro__:
