@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+import numpy as np
+
 from instances.campaigns.names import short
 from oracles import DirectedGraph
 
@@ -49,11 +51,10 @@ def check_paths(
     first = {numbers[name] for name in asked if name in numbers}
     told = [numbers[name] for name in joined if name in numbers]
     allowed = {*first, *told, *(numbers[name] for name in unknown if name in numbers)}
-    ties = [
-        (tail, head)
-        for tail, head in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)
-        if tail in allowed and head in allowed
-    ]
+    is_allowed = np.zeros(graph.n_nodes, np.bool_)
+    is_allowed[list(allowed)] = True
+    between = np.flatnonzero(is_allowed[graph.tails] & is_allowed[graph.heads])
+    ties = list(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
     reached = _reached(first, ties)
     lost = [node for node in told if node not in reached]
     if not lost:

@@ -13,6 +13,8 @@ from instances.campaigns.sheets import Line, lines_of, number_in
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
+#: Results of a name that did not join; a line without a name needs a word.
+_NOT_JOINED = {*_NO, "0"}
 _UNKNOWN = {"unknown", "?", "unseen", "not known", "not seen"}
 _HEADERS = {
     "name": {"name", "names", "person", "who", "item", "joined name", "people"},
@@ -341,7 +343,7 @@ def _check_alone(
             each
             for (number, name), found in rows.items()
             for each in found
-            if number == row.of.number and name is not None and each.word not in {*_NO, "0"}
+            if number == row.of.number and name is not None and each.word not in _NOT_JOINED
         ]
         if joined:
             raise ValueError(
@@ -349,7 +351,7 @@ def _check_alone(
                 f" {shown(str(joined[0].name))} in line {joined[0].line.number}; delete one of them"
             )
     nobody = rows.get((row.of.number, None))
-    if nobody and row.name is not None and row.word not in {*_NO, "0"}:
+    if nobody and row.name is not None and row.word not in _NOT_JOINED:
         raise ValueError(
             f"{shown(str(row.name))} must not be in a round in which nobody joined by line"
             f" {nobody[0].line.number}; delete one of them"
@@ -361,7 +363,7 @@ def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, la
     word, text = row.word, shown(str(name))
     if is_network:
         is_joined = word == "" or word in _YES or word == "1"
-        if not (is_joined or word in _UNKNOWN or word in _NO or word == "0"):
+        if not (is_joined or word in _UNKNOWN or word in _NOT_JOINED):
             raise ValueError(
                 f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
             )
