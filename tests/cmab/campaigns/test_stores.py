@@ -158,7 +158,9 @@ def test_a_journal_of_the_version_before_opens_in_every_store(name, tmp_path, wh
     journal.write_bytes(kept.read_bytes())
     copy_campaign(journal, where)
     one, other = Campaign(KINDS[name].make(), journal), Campaign(KINDS[name].make(), where)
-    assert one.history() == other.history()
+    # Each of the two files states at its own time that another version of NumPy opened it, if one did.
+    stories = [[row for row in each.history() if row["event"] != "changed"] for each in (one, other)]
+    assert stories[0] == stories[1] and len(stories[0]) == len(kept.read_text().splitlines())
     assert one.pending == other.pending == (3,)
     other.cancel(3)
     assert Campaign(KINDS[name].make(), where).pending == ()

@@ -27,6 +27,13 @@ def events(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
+def described(event):
+    """Return the arms and the policy of an event, without the graph that the oracle was made from."""
+    said = event["policy"]
+    oracle_said = {name: value for name, value in said["oracle"].items() if name != "source"}
+    return event["arms"], {**said, "oracle": oracle_said}
+
+
 @pytest.fixture
 def kept(tmp_path):
     """Copy a journal of the former version, and return its path."""
@@ -41,14 +48,18 @@ def kept(tmp_path):
 def test_a_former_journal_continues_as_it_was_played(name, kept, tmp_path):
     path = kept(name)
     copy_campaign(path, tmp_path / "copy.db")
-    before = Path(path).read_bytes()
+    before = events(path)
     running, copied = Campaign(LEARNERS[name](), path), Campaign(LEARNERS[name](), tmp_path / "copy.db")
-    assert Path(path).read_bytes() == before  # no event states a change
+    assert events(path)[: len(before)] == before
+    # An event states at most that another version of NumPy opened the file.
+    for stated in events(path)[len(before) :]:
+        assert stated["event"] == "changed" and stated["versions"] != before[0]["versions"]
+        assert described(stated) == described(before[0])
     assert running._records.fold._is_own
     assert play(running, 2) == play(copied, 2) == NEXT[name][0][:2]
     assert play(pickle.loads(pickle.dumps(running)), 1) == NEXT[name][0][2:]
     assert Campaign(LEARNERS[name](), path).policy.oracle.quality == running.policy.oracle.quality
-    assert {event["event"] for event in events(path)} == {"campaign", "ask", "tell"}
+    assert {event["event"] for event in events(path)} - {"changed"} == {"campaign", "ask", "tell"}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
