@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+import zlib
+from collections import defaultdict
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,27 @@ os.environ["CMAB_QUIET"] = "1"
 # A suite that a shell started in the background ignores Ctrl-C, and so would the processes that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+#: Of a test with more parameters than this, the default suite runs one in four; the others are slow tests.
+MANY, SHARE = 20, 4
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Choose these parameters by their names, so that every class and every check keeps some of them.
+
+    A command that names single parameters runs them. The tests of the house are quick, and run whole.
+    """
+    groups = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and "house" not in item.path.parts:
+            groups[item.path, item.cls, item.originalname].append(item)
+    for group in groups.values():
+        if len(group) > MANY:
+            for item in group:
+                if zlib.crc32(item.name.encode()) % SHARE:
+                    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -351,7 +351,8 @@ class Campaign:
         ticket : Request, Ticket or int, optional
             The request, its ticket or its number. It can be omitted if exactly one ticket is pending.
         reward : float, optional
-            The reward of the round.
+            The reward of the round, in any unit that all rounds share, such as people or euros. Every finite
+            number is taken.
         costs : mapping, optional
             The resources that each of these base arms used, by name: one number for each resource.
         **seen

@@ -384,8 +384,8 @@ class InfluenceOracle(GraphOracle):
             steps: otherwise, the other edges between joined people count as failures, and the estimates of
             their means are too low.
         unseen : collection
-            The names of people that may have joined without a report. With `carried`, the names of people
-            with unobserved outgoing edges.
+            The names of people that may have joined without a report; seeds among them change nothing. With
+            `carried`, the names of people with unobserved outgoing edges.
         known : mapping, optional
             The outcomes of some edges that were tried: 1 if the message passed, 0 otherwise. It cannot be
             combined with `carried`.

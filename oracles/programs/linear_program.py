@@ -60,7 +60,8 @@ class PuLPOracle(AnytimeOracle):
         nonnegative, ``alpha`` is ``1 / (1 + gap)`` (``1 / (1 - gap)`` for costs).
     time_limit : float, optional
         The time limit of a call in seconds. With 0, a call solves no program: it returns the large super arm
-        that the constructor found. The constructor itself solves one program without this limit.
+        that the constructor found. The constructor itself solves one program without this limit. Searches
+        for which no answer is known, `solve_constrained` and `is_feasible`, then have no limit either.
     node_limit : int, optional
         The largest number of nodes of branch and bound in a call. Unlike `time_limit`, it gives the same
         answer on every machine. With 0, branch and bound stops after the first node.

@@ -51,6 +51,7 @@ def numbers(standings):
     return {pair: curves.regret.tolist() for pair, curves in standings.curves.items()}
 
 
+@pytest.mark.slow
 def test_entries_of_a_replication_meet_the_same_instance():
     """Without learning, two entries with equal choices have equal regrets, replication by replication."""
     standings = run([problem()], [Entry.of(Greedy, "a"), Entry.of(Greedy, "b"), Entry.of(CTS)])
@@ -266,6 +267,7 @@ def test_recorded_standings_return_with_their_scores(tmp_path):
         read_recorded(tmp_path / "c.json.gz")
 
 
+@pytest.mark.slow
 def test_joined_standings_are_those_of_one_run(tmp_path):
     """Results of different runs are paired, because instances depend on their names only."""
     parts = [run([problem()], [entry]) for entry in (Entry.of(CTS), Entry.of(CUCB))]

@@ -82,6 +82,7 @@ def test_outcomes_that_the_rounds_did_not_earn_are_rejected():
         session.regret_bound()
 
 
+@pytest.mark.slow
 def test_larger_super_arms_of_an_earlier_policy():
     """Ten arms that are played together are one coin; 200 rounds lost 20. 100 sessions, error rate 0.001.
 

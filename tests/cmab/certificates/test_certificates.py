@@ -124,6 +124,7 @@ def test_an_oracle_without_a_ratio_bounds_nothing():
 # Sums of rewards.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("has_spread", [True, False])
 @pytest.mark.parametrize("draw", ["coins", "narrow", "rare"])

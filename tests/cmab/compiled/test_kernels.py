@@ -224,6 +224,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.slow
 def test_kernels_that_return_arrays_in_a_tuple_are_called_so_that_ctrl_c_is_one():
     tuples, calls = set(), set()
     for path in (path for top in ("cmab", "oracles", "instances") for path in (ROOT / top).rglob("*.py")):

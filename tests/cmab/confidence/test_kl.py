@@ -80,6 +80,7 @@ def root_of(mean, level, end):
     return brentq(lambda q: entropy(mean, q) - level, mean, limit, xtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loglog", [0.0, 3.0])
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("support", [(0.0, 1.0), (-3.0, 5.0)])

@@ -79,6 +79,7 @@ def test_too_small_a_budget_is_refused(name):
         BUDGETED[name](9, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUDGETED)
 def test_errors_are_rare_on_an_easy_instance(name):
     """A rate of 1 % is far above what these rules do with 4,000 samples; false alarm below 1e-6."""

@@ -70,6 +70,7 @@ def test_inverse_gap_weights():
     assert gap_chances(np.array([0.3]), 5).tolist() == [1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("support", [(0.0, 1.0), None])
 def test_inverse_gap_weighting_chooses_with_its_propensities(sense, support):

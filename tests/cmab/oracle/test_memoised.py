@@ -120,6 +120,7 @@ def test_every_policy_plays_the_same_with_a_memoised_oracle(case):
 COMBINATORIAL = [case for case in EXPLORERS if hasattr(case.make(), "oracle")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", COMBINATORIAL, ids=lambda case: case.name)
 def test_every_explorer_finds_the_same_with_a_memoised_oracle(case):
     plain = case.make()

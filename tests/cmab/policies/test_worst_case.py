@@ -10,6 +10,7 @@ from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, RankedTopK, TopK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("step", [None, 0.25])
 @pytest.mark.parametrize(("n_arms", "k"), [(5, 1), (5, 3), (4, 3)])

@@ -231,6 +231,7 @@ def test_an_unknown_optimum_leaves_rewards(tmp_path):
     assert "ran compiled" not in page
 
 
+@pytest.mark.slow
 def test_notebooks_show_tables(folder):
     study = Study.open(folder)
     found = study.identifications(folder)

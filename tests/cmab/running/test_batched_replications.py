@@ -95,6 +95,7 @@ def test_every_policy_on_super_arms_of_many_sizes(case):
     assert (batch.oracle_seconds > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("arms", [BernoulliArms(MEANS), GaussianArms(MEANS, 0.3)])
 def test_tables_and_workers(arms, n_jobs):

@@ -249,6 +249,7 @@ GRAPH = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "again"),
     [

@@ -118,6 +118,7 @@ def test_changed_studies_are_used_or_refused_in_words(file):
     assert 30 < refused < 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_torn_and_flipped_files(file, tmp_path, capsys):
     text, rng, path = file.read_bytes(), np.random.default_rng(1), tmp_path / "study.toml"

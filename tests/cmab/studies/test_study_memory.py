@@ -227,6 +227,7 @@ def test_a_change_is_played_anew(what, home, tmp_path):
     assert study(home).missing(tmp_path / "old") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [*NOTICED, *DECLARED])
 def test_a_change_while_it_runs(what, home, tmp_path, monkeypatch):
     """A study that was made before is refused; it is not played under the old key."""

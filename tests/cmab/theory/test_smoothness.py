@@ -166,6 +166,7 @@ def family(row):
     return [row.oracle.solve(rng.random(row.oracle.n_arms), rng) for _ in range(12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_no_counterexample_is_found(row):
     """1,500 pairs: far apart, close together, at the ends of the range, and of one sign."""

@@ -81,6 +81,7 @@ def test_names_of_entries_differ():
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "coupling"), [(1.0, 0.0), (0.2, 0.0), (0.0, 0.0), (0.5, 0.7), (1.0, 1.0)])
 def test_moments_of_shrunk_coins(spread, coupling):
     """Means, variances and correlations of outcomes are those of the definition.
@@ -103,6 +104,7 @@ def test_moments_of_shrunk_coins(spread, coupling):
     assert np.abs(covariances - wanted).max() <= error
 
 
+@pytest.mark.slow
 def test_shrunk_coins_pass_the_checks_of_environments():
     oracle = TopK(4, 2)
     arms = ShrunkCoins([0.2, 0.4, 0.6, 0.9], spread=[1.0, 0.5, 0.2, 0.0], coupling=0.5)

@@ -86,6 +86,7 @@ def test_sets_by_enumeration(seed):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_nodes_by_enumeration(seed):
     rng = RNG(seed)

@@ -87,6 +87,7 @@ def greedy(parts, owner, n_sets):
     return seeds, int(covered.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sets_seeds_and_hits_do_not_depend_on_the_partition(seed):
     rng = np.random.default_rng(seed)

@@ -27,6 +27,7 @@ def networks(count):
         yield graph, demand, capacity, lower, kinds[seed % 3]
 
 
+@pytest.mark.slow
 def test_values_against_linear_programs():
     solved = refusals = 0
     for graph, demand, capacity, lower, costs in networks(300):

@@ -86,6 +86,7 @@ def test_tasks_in_one_process_give_the_local_answer(case, candidates, monkeypatc
     assert values(oracle.solve_certified(means, np.random.default_rng(case))) == values(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wc", "0.02", "0.2"])
 @pytest.mark.parametrize("is_last", [False, True])
 def test_choices_from_few_candidates_are_those_from_all(kind, is_last, monkeypatch):

@@ -204,6 +204,7 @@ def compare(rng, shape, trial, model):
         assert mine + slack >= answer.ratio * theirs, (shape.__name__, trial, name, best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", WAYS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_certificate_is_above_what_others_find(shape, model):

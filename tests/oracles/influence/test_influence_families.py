@@ -110,6 +110,7 @@ def test_sentinels_do_not_hold_back_the_seeds_of_small_networks(k):
     are_as_good([checked(graph, means, k, 0.1 if k > 1 else 0.2, seed, cascades=50) for seed in range(10)])
 
 
+@pytest.mark.slow
 def test_sentinels_stay_where_they_cost_nothing(monkeypatch):
     """In a giant component one of them is in most sets, which are three times as large without it."""
     verdicts, test = [], _choosing.hold_back
@@ -157,6 +158,7 @@ def allowed(oracle, means):
     return means / np.maximum(1.0, np.bincount(heads, means))[heads] if oracle.model == "lt" else means
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_oracle_that_searches_ends(name):
     graph = family(name, 40)

@@ -62,6 +62,7 @@ def test_spread_of_the_largest_degrees(name, p, known):
     assert value == pytest.approx(known, rel=0.025)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "cpp", "best"), [(None, 915.0, 967.0), (0.01, 63.2, 72.97), (0.1, 921.0, 973.5)]
 )

@@ -235,6 +235,7 @@ def test_minors_have_gaps(kind):
         assert np.allclose(by_exchange[1], by_solving[1], atol=1e-12)
 
 
+@pytest.mark.slow
 @of_each_kind
 def test_the_thousandth_call_is_as_the_first(kind):
     rng = np.random.default_rng(8)

@@ -121,6 +121,7 @@ def slates_of(costs, budget, positions, groups, quota):
                 yield tuple(item * positions + place for place, item in enumerate(items))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", BITS)
 def test_budgets_of_slates_by_enumeration(bits):
     rng = RNG(bits)

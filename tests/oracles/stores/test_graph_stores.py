@@ -191,6 +191,7 @@ class Stop(BaseException):
     """An interruption."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("relabel", [False, True])
 def test_an_interrupted_conversion_continues_at_every_step(tmp_path, monkeypatch, packed, relabel):

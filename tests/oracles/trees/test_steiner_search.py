@@ -35,6 +35,7 @@ def instances(count, n=9):
         yield graph, rng.permutation(n)[: rng.integers(2, 7)].tolist(), costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["usual", "cuts", "integers"])
 def test_values_and_bounds_by_enumeration(monkeypatch, way):
     """300 graphs, by dynamic programming, by cuts, and by integer programs from the dual ascent alone."""
