@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 import zlib
 from collections import defaultdict
 
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(items):
             for item in group:
                 if zlib.crc32(item.name.encode()) % SHARE:
                     item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_setup():
+    """Skip the tests that have not begun at this time, in seconds since 1970."""
+    if time.time() > float(os.environ.get("CMAB_TESTS_UNTIL", "inf")):
+        pytest.skip("the time of this run is over")
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ RESULTS |= {
     "Summary",
     "LoggedRound",
     "Mixture",
+    "Bound",
     "RewardGaps",
     "Context",
     "Feedback",
