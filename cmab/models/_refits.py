@@ -17,6 +17,9 @@ from cmab.models.state import ModelState
 if TYPE_CHECKING:
     from cmab.models.policy import ModelPolicy
 
+# More rows than a session ever observes; a very large growth would overflow.
+_FARTHEST = 2.0**62
+
 
 def refit(policy: ModelPolicy, state: ModelState, rng: np.random.Generator) -> bool:
     """Begin a fit if it is due, and use the models of a fit if it is time. Return whether models changed.
@@ -27,7 +30,7 @@ def refit(policy: ModelPolicy, state: ModelState, rng: np.random.Generator) -> b
     changed = state.begun > 0 and state.seen >= state.use_from and _use(policy, state)
     if state.seen < state.due or state.begun:
         return changed
-    step = max(1, math.ceil(policy.growth * min(state.seen, policy.max_rows)))
+    step = max(1, math.ceil(min(policy.growth * min(state.seen, policy.max_rows), _FARTHEST)))
     state.next_seeds = rng.integers(2**31 - 1, size=len(state.seeds))
     state.begun, state.due, state.use_from = len(state.rows), state.seen + step, state.seen
     if policy.background:

@@ -476,8 +476,12 @@ def extremes(note):
     environment = SemiBandit(BernoulliArms([0.9, 0.2, 0.5]), TopK(3, 1))
     for case in POLICIES:
         made = case.make(TopK(3, 1))
-        required = (field for field in fields(made) if field.init and field.default is field.default_factory)
-        needed = {field.name: getattr(made, field.name) for field in required}
+        required = (
+            field.name for field in fields(made) if field.init and field.default is field.default_factory
+        )
+        needed = {name: getattr(made, name) for name in required}
+        # Without features of its own, a policy of models needs them in each context.
+        needed |= {name: getattr(made, name) for name in ("features",) if hasattr(made, name)}
         for name in (
             "radius_factor",
             "prior_weight",
