@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Hashable
 from importlib import metadata
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from cmab._ask_tell import interval_of
 from cmab._former_defaults import with_defaults_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import FORMATS, Event, is_author
-from cmab.campaigns.names import Names, read, written
-from cmab.campaigns.stores.addresses import store_of
+from cmab.campaigns.names import Names, read_all, written
+from cmab.campaigns.stores._store import Store
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.thompson import CTS
@@ -27,13 +28,13 @@ from cmab.validation import shown
 _SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
 
 
-def learner_of(learner: Any, where: Any, support: Any, accept_changes: bool = True) -> Policy[Any]:
+def learner_of(learner: Any, store: Store, support: Any, accept_changes: bool = True) -> Policy[Any]:
     """Return a policy, and the default learner for an oracle.
 
     An existing journal determines the class and the support of the default learner. Version 0.1 had another
     default learner. Unless `accept_changes` is true, the journal also determines defaults of parameters.
     """
-    begun = _begun(where)
+    begun = _begun(store)
     policy = _learner_of(learner, begun, support)
     if begun is None or accept_changes:
         return policy
@@ -62,10 +63,9 @@ def checked_author(author: Any) -> str | None:
     return author  # type: ignore[no-any-return]
 
 
-def _begun(where: Any) -> Event | None:
+def _begun(store: Store) -> Event | None:
     """Return the first event of a journal, or None if there is no valid journal."""
     try:
-        store = store_of(where)
         return store.first_event() if store.exists() else None
     except (OSError, TypeError, ValueError):  # `Campaign` raises it again, or creates the journal
         return None
@@ -166,8 +166,8 @@ def _lists(fold: Fold[Any]) -> tuple[tuple[Names, str], ...]:
 def _before(kept: list[Event], last: Event, key: str) -> list[Hashable]:
     """Return the names at the time of the last change."""
     gone = set(last.get("gone", {}).get(key, ()))
-    listed = (name for event in kept for name in event[key])
-    return [read(name) for place, name in enumerate(listed) if place not in gone]
+    listed = chain.from_iterable(read_all(event[key]) for event in kept)
+    return [name for place, name in enumerate(listed) if place not in gone]
 
 
 def _words(
@@ -176,7 +176,10 @@ def _words(
     """Return descriptions of the names that are new or gone since the last change."""
     words = []
     for names, key in _lists(fold):
-        before = [names.form_of(name) for name in _before(kept, last, key)]
+        before = _before(kept, last, key)
+        if before == names.own:
+            continue
+        before = [names.form_of(name) for name in before]
         known = set(before)
         found = {
             "new": [name for name in names.own if name not in known],

@@ -105,7 +105,7 @@ def resumed(fold: Fold[Any], file: Any, lines: list[bytes]) -> tuple[Fold[Any], 
         kept = _state.fill(file, Kept(fold.policy.initial_state(), cascades=hidden))
         events = Events(lines)
         _restore(new, header, kept, events)
-        return new, _course_of(header, kept, lines)
+        return new, _course_of(header, kept, events.copy())
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         return None
 
@@ -133,9 +133,9 @@ def _restore(fold: Fold[Any], header: dict[str, Any], kept: Kept, events: Events
         session._open[number] = fold.ticket(number)
 
 
-def _course_of(header: dict[str, Any], kept: Kept, lines: list[bytes]) -> Course:
+def _course_of(header: dict[str, Any], kept: Kept, events: Events) -> Course:
     course = Course()
-    course._events = Events(lines)
+    course._events = events
     for line in header["descriptions"]:
         course.add_names(course._events[line - 1])
     course._rows = {name: course._events[line - 1]["shape"][0] for name, line in header["arrays"]}

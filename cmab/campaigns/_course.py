@@ -8,7 +8,7 @@ from typing import Any
 from cmab.campaigns._arrays import loaded
 from cmab.campaigns._events import Events
 from cmab.campaigns._schema import FORMATS, Event, check_form
-from cmab.campaigns.names import read
+from cmab.campaigns.names import read_all
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.validation import shown
 
@@ -28,6 +28,8 @@ class Course:
     def __init__(self) -> None:
         self._events = Events()
         self._names: dict[str, dict[Hashable, None]] = {name: {} for name in _LISTS}
+        #: The last description that was checked, and its names.
+        self._described: tuple[Event | None, dict[str, dict[Hashable, None]]] = (None, {})
         self._first: Event = {}
         #: The number of rows of each array.
         self._rows: dict[str, int] = {}
@@ -78,8 +80,10 @@ class Course:
     def add_names(self, event: Event) -> None:
         """Add the names of a description of the campaign."""
         self._first = self._first or event
+        checked, names = self._described
         for key in _LISTS:
-            self._names[key].update(dict.fromkeys(map(read, event[key])))
+            self._names[key].update(names[key] if checked is event else dict.fromkeys(read_all(event[key])))
+        self._described = None, {}
 
     def earliest(self, event: Event) -> str:
         """Return the earliest valid time of an event: the time of the last event of its ticket."""
@@ -100,15 +104,16 @@ class Course:
         self._changed(event)
 
     def _changed(self, event: Event) -> None:
-        for key in _LISTS:
-            known, new = self._names[key], [read(name) for name in event[key]]
-            names = dict.fromkeys(new)
-            if len(names) < len(new) or not known.keys().isdisjoint(names):
+        found = {key: dict.fromkeys(read_all(event[key])) for key in _LISTS}
+        for key, names in found.items():
+            known = self._names[key]
+            if len(names) < len(event[key]) or not known.keys().isdisjoint(names):
                 raise ValueError(f"{key} must be distinct names without a place, got {shown(event[key])}")
             if "gone" in event:
                 _check_places(f"gone {key}", event["gone"][key], len(known))
         if event["arms"]["n_arms"] > len(self._names["names"]) + len(event["names"]):
             raise ValueError(f"n_arms must be at most the number of names, got {event['arms']['n_arms']}")
+        self._described = event, found
 
     def _ask(self, event: Event) -> None:
         if event["ticket"] != len(self._asked):

@@ -39,6 +39,12 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return map(self._read, range(len(self._items)))
 
+    def copy(self) -> Events:
+        """Return a list of the same events, of which both lists keep those that were read."""
+        copied = Events()
+        copied._items = self._items.copy()
+        return copied
+
     def append(self, event: Event) -> None:
         """Add an event."""
         self._items.append(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Generic
 
 import numpy as np
@@ -99,7 +100,7 @@ class Fold(Generic[State]):
         self._triggered: dict[bytes, BoolArray] = {}
         self._corrected: dict[int, Event] = {}
 
-    @property
+    @cached_property
     def tie_names(self) -> list[tuple[Hashable, ...]]:
         """The names of the base arms if they are ties from entries of super arms; otherwise empty."""
         pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]

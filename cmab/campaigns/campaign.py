@@ -138,7 +138,8 @@ class Campaign:
         expires: timedelta | int | None = None,
         author: str | None = None,
     ) -> None:
-        self.policy = learner_of(learner, where, support, accept_changes)
+        store = store_of(where)
+        self.policy = learner_of(learner, store, support, accept_changes)
         self._expires, self._author = age("expires", expires), checked_author(author)
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
@@ -147,25 +148,29 @@ class Campaign:
         # Validate all arguments before the file is created.
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         support_of(self.policy, interval_of(support))
-        store = store_of(where)
         self._records = Records(self.policy, store, is_same=not accept_changes)
         is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
         with store.held(create=True):
             known, events = self._read(store, accept_changes)
             fold = self._records.fold
-            if events or fold.events:
+            if not (events or fold.events):
+                self._records.append(first or beginning(fold, generator, support), self._author)
+            else:
                 admit(fold, [*known, *events], support, accept_changes)
                 fold.extend(events)
                 check_budgets(self.policy, fold.current.state)
-            else:
-                self._records.append(first or beginning(fold, generator, support), self._author)
-            now = changed(fold)
-            is_new = any(now.get(key) != of for key, of in fold.described.items())
-            if now["choices"] or now["names"] or is_new:
-                self._records.append(now, self._author)
+                self._describe_changes()
         if self._records.is_long:
             self._records.keep_checkpoint()
+
+    def _describe_changes(self) -> None:
+        """Append a description of the learner and of new names, unless the last one is the same."""
+        fold = self._records.fold
+        now = changed(fold)
+        is_new = any(now.get(key) != of for key, of in fold.described.items())
+        if now["choices"] or now["names"] or is_new:
+            self._records.append(now, self._author)
 
     def _read(self, store: Store, accept_changes: bool) -> tuple[list[Event], list[Event]]:
         """Return the descriptions of the learner in a checkpoint, and the events after the checkpoint.

@@ -14,7 +14,7 @@ from cmab.campaigns._fold import rewritten
 from cmab.campaigns._schema import Event
 from cmab.campaigns.journal import events
 from cmab.campaigns.log import Log, LoggedRound
-from cmab.campaigns.names import read
+from cmab.campaigns.names import read_all
 from cmab.context import Context
 
 
@@ -62,8 +62,8 @@ def read_journal(where: str | os.PathLike[str]) -> Log:
         if line in undone or kind in ("correct", "undo"):
             continue
         if kind in ("campaign", "changed"):
-            choices += map(read, event["choices"])
-            arms += map(read, event["names"])
+            choices += read_all(event["choices"])
+            arms += read_all(event["names"])
             versions += [event["versions"]] if event["versions"] not in versions[-1:] else []
         elif kind == "array":
             arrays[event["digest"]] = loaded(event)

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import math
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -34,8 +34,8 @@ def fingerprint(policy: Any) -> dict[str, Any]:
         edges = getattr(innermost, "edges", None)
         arms |= {
             "n_choices": int(oracle.n_choices),
-            "labels": short_hash(repr([_name(label) for label in labels]).encode()),
-            "edges": None if edges is None else short_hash(repr([_name(edge) for edge in edges]).encode()),
+            "labels": _hash_of_names(labels),
+            "edges": None if edges is None else _hash_of_names(edges),
             "graph": None if graph is None else describe(graph),
         }
     return {"arms": arms, "policy": describe(policy)}
@@ -62,7 +62,8 @@ def describe(value: Any, depth: int = 0) -> Any:
         # The order of a set differs between processes.
         return sorted(_name(entry) for entry in value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        parts = [describe(entry, depth + 1) for entry in value]
+        are_plain = set(map(type, value)) <= {str, int, bool, type(None)}
+        parts = list(value) if are_plain else [describe(entry, depth + 1) for entry in value]
         # `differences` shows short sequences in full. Long sequences would hide the rest of the message.
         return parts if len(parts) <= 20 else short_hash(repr(parts).encode())
     if callable(value) and hasattr(value, "__qualname__"):
@@ -142,13 +143,19 @@ def _array(array: Any) -> Any:
     if array.size <= 8 and array.dtype.kind in "biuf":
         return describe(array.tolist())
     if array.dtype.kind == "O":
-        return short_hash(repr([_name(entry) for entry in array.reshape(-1)]).encode())
+        return _hash_of_names(array.reshape(-1))
     # Normalise the byte order and the memory layout.
     plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
     return f"{array.dtype.name}{list(array.shape)} {short_hash(plain.tobytes())}"
 
 
+def _hash_of_names(labels: Iterable[Any]) -> str:
+    return short_hash(repr(list(map(_name, labels))).encode())
+
+
 def _name(label: Any) -> str:
+    if type(label) is str and " at 0x" not in label:  # a text has no address, so the slow search is omitted
+        return repr(label)
     return without_addresses(repr(label))
 
 

@@ -40,6 +40,8 @@ class CampaignFolder:
         Whether changes of the network, the list or the options since the last use are accepted.
     is_new : bool
         Whether the folder may have no events yet; then the first one is written.
+    problem : Problem, optional
+        The problem of the files and options of this folder, if it is known. By default, the files are read.
 
     Raises
     ------
@@ -56,6 +58,7 @@ class CampaignFolder:
         author: str = "",
         accept_changes: bool = False,
         is_new: bool = False,
+        problem: Problem | None = None,
     ) -> None:
         self.path = Path(path)
         if not (self.path / FILE).is_file():
@@ -64,7 +67,7 @@ class CampaignFolder:
                 " `cmab campaign new`"
             )
         self.options = read_options(self.path)
-        self.problem: Problem = problem_of(self.path, self.options)
+        self.problem: Problem = problem_of(self.path, self.options) if problem is None else problem
         if not is_new:
             _check_begun(self.path, self.options)
         try:
@@ -296,7 +299,7 @@ def _opened(path: Path, options: Options, problem: Problem, *, author: str, acce
 def _check_begun(path: Path, options: Options) -> None:
     """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
     store = store_of(events_of(path, options))
-    if not store.exists() or store.first_event() is None:
+    if not store.exists() or not (store.is_begun() or store.first_event()):
         raise ValueError(
             f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
             " make a new campaign"
@@ -307,7 +310,8 @@ def check_names(labels: Iterable[Hashable]) -> None:
     """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
     for label in labels:
         text = str(label)
-        if len(text) > _LONGEST_NAME or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+        is_plain = text.isprintable() or all(unicodedata.category(each) not in ("Cc", "Cs") for each in text)
+        if len(text) > _LONGEST_NAME or not is_plain:
             raise ValueError(
                 f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
                 f" {shown(short(text))}"
@@ -370,7 +374,7 @@ def create_folder(
             with suppress(FileNotFoundError):
                 folder.rmdir()
         shutil.move(new, folder)
-    return CampaignFolder(folder, author=author)
+    return CampaignFolder(folder, author=author, problem=made.problem)
 
 
 def title_of(folder: Path) -> str:

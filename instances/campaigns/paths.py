@@ -47,7 +47,7 @@ def check_paths(
     asked, joined, unknown : iterable of hashable
         The names of the people asked, of the joined people, and of those that may have joined.
     """
-    numbers = {graph.label(node): node for node in range(graph.n_nodes)}
+    numbers = graph.node_numbers
     first = {numbers[name] for name in asked if name in numbers}
     told = [numbers[name] for name in joined if name in numbers]
     allowed = {*first, *told, *(numbers[name] for name in unknown if name in numbers)}

@@ -92,10 +92,9 @@ def known_people(opened: Opened, of: Round) -> list[str]:
     graph = opened.folder.problem.graph
     if graph is None:
         return []
-    numbers = {label: at for at, label in enumerate(opened.folder.problem.names.labels)}
-    asked = {numbers[name] for name in of.names if name in numbers}
-    pairs = zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)
-    found = {head for tail, head in pairs if tail in asked} - asked
+    numbers = graph.node_numbers
+    asked = [numbers[name] for name in of.names if name in numbers]
+    found = np.setdiff1d(graph.heads[np.isin(graph.tails, asked)], asked).tolist()
     return sorted((str(graph.label(node)) for node in found), key=str.casefold)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -155,21 +155,26 @@ class DirectedGraph:
 
     def label(self, node: int) -> Hashable:
         """Return the name of a node, given its number in ``range(n_nodes)``."""
-        number = integer("node", node, 0, self.n_nodes - 1)
+        is_plain = type(node) is int and 0 <= node < self.n_nodes
+        number = node if is_plain else integer("node", node, 0, self.n_nodes - 1)
         return number if self._labels is None else self._labels[number]
 
     @cached_property
     def node_numbers(self) -> dict[Hashable, int]:
         """The number of the node with each name."""
-        return {self.label(node): node for node in range(self.n_nodes)}
+        labels = range(self.n_nodes) if self._labels is None else self._labels
+        return dict(zip(labels, range(self.n_nodes), strict=True))
 
     @cached_property
     def arc_labels(self) -> list[Hashable]:
         """The name of each arc: the names of its ends, and for a parallel arc also its key or its number."""
-        pairs = [(self.label(u), self.label(v)) for u, v in zip(self.tails, self.heads, strict=True)]
+        ends: tuple[Iterable[Hashable], ...] = self.tails.tolist(), self.heads.tolist()
+        if self._labels is not None:
+            ends = tuple(map(self._labels.__getitem__, part) for part in ends)  # type: ignore[arg-type]
+        pairs = list(zip(*ends, strict=True))
+        if len(set(pairs)) == len(pairs):
+            return list[Hashable](pairs)
         times = Counter(pairs)
-        if len(times) == len(pairs):
-            return list(pairs)
         seen: Counter[Hashable] = Counter()
         names: list[Hashable] = []
         for arc, pair in enumerate(pairs):

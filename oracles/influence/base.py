@@ -340,7 +340,7 @@ class InfluenceOracle(GraphOracle):
         return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
-        return [self.graph.label(node) for node in super_arm]
+        return list(map(self.graph.label, np.asarray(super_arm).tolist()))
 
     def arm_labels(self) -> list[Hashable]:
         """Return each edge as the names of its two nodes, with a number if it has parallel edges.

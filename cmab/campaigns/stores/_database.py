@@ -45,8 +45,12 @@ class Database(Store):
         """Return the event of the first row, or None if there is none."""
         with self.readable():
             rows = self._rows(1, 1)
-        first = self._checked(rows[0][1].encode()) if rows else None
+        if not rows:
+            return None
+        line = rows[0][1].encode()
+        first = self._checked(line)
         self.rewind()
+        self._first = line, first
         return first
 
     def first_lines(self, n: int) -> list[bytes]:

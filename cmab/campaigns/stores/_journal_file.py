@@ -87,8 +87,12 @@ class JournalFile(Store):
     def first_event(self) -> Event | None:
         """Return the event in the first line, or None if there is no whole line."""
         with told(self.path), self.path.open("rb") as file:
-            found, _ = JournalFile(self.path).parse(file.readline())
-        return found[0] if found else None
+            line = file.readline()
+        found, _ = JournalFile(self.path).parse(line)
+        if not found:
+            return None
+        self._first = line.removesuffix(b"\n"), found[0]
+        return found[0]
 
     def all_lines(self) -> list[bytes]:
         """Return the lines of the whole file without a lock."""

@@ -59,6 +59,8 @@ class Store(ABC):
 
     def __init__(self, where: str, address: str) -> None:
         self.where, self.address = where, address
+        #: The line that `first_event` has validated, and its event, until the next validation.
+        self._first: tuple[bytes, Event] | None = None
         self.rewind()
 
     def rewind(self) -> None:
@@ -104,6 +106,12 @@ class Store(ABC):
     @abstractmethod
     def first_event(self) -> Event | None:
         """Return the first event without a lock, or None if there is none."""
+
+    def is_begun(self) -> bool:
+        """Return whether the store has a complete first line, without its validation."""
+        with self.readable():
+            lines = self.first_lines(1)
+        return bool(lines) and CLOSED.search(lines[0], max(0, len(lines[0]) - END)) is not None
 
     @abstractmethod
     def all_lines(self) -> list[bytes]:
@@ -190,6 +198,11 @@ class Store(ABC):
 
     def _checked(self, line: bytes, size: int = 0) -> Event:
         """Validate the next line and return its event."""
+        first, self._first = self._first, None
+        if self.n_read == 0 and first is not None and first[0] == line:
+            self._course.note(first[1])
+            self._advance(line, size)
+            return first[1]
         if self.n_read == 0 and not line.startswith(BEGINNING):
             raise ValueError(f"{self.where} must be the journal of a campaign, got {line[:40]!r}")
         if not self._is_whole(line):

@@ -69,10 +69,12 @@ def test_a_wrong_correction_takes_nothing(where, wrong):
     assert len(campaign(where).history()) == len(before) + 5
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks the process")
-@pytest.mark.parametrize("place", range(6))
-@pytest.mark.parametrize("call", ["mixed", "many", "instead"])
-def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
+#: The number of events before a call, and the number that each call adds.
+BEFORE, ADDED = 1 + 5 + 3, {"mixed": 5, "many": 3, "instead": 2}
+
+
+def killed(where, call, prepare):
+    """Kill a process in a call at the step that `prepare` determines, and return the number of events."""
     made, first, again = begun(where)
     calls = {
         "mixed": lambda: made.tell_many(first, corrections=again),
@@ -81,22 +83,58 @@ def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
     }
     made.close()
     process = os.fork()
-    if process == 0:  # the process kills itself at one of its steps of writing
+    if process == 0:
+        prepare()
+        calls[call]()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+    count = len(campaign(where).history())
+    assert count in (BEFORE, BEFORE + ADDED[call])
+    assert len(made.history()) == count
+    made.ask()
+    assert len(campaign(where).history()) == count + 1
+    return count
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks the process")
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("call", ADDED)
+def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
+    def prepare():  # the process kills itself at one of its steps of writing
         killer = _Killer(place)
         write, fsync, run = os.write, os.fsync, SQLiteFile._run
         _journal_file.os.write = lambda file, data: killer.half(write, file, data)
         _journal_file.os.fsync = lambda file: killer.step(fsync, file)
         SQLiteFile._run = lambda *arguments: killer.step(run, *arguments)
-        calls[call]()
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(process, 0)
-    before = 1 + 5 + 3
-    whole = before + {"mixed": 5, "many": 3, "instead": 2}[call]
-    assert len(campaign(where).history()) in (before, whole)
-    assert len(made.history()) in (before, whole)
-    count = len(made.history())
-    made.ask()
-    assert len(campaign(where).history()) == count + 1
+
+    killed(where, call, prepare)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_sent", [False, True])
+@pytest.mark.parametrize("call", ADDED)
+def test_a_killed_call_on_a_server_has_stored_all_or_nothing(server, call, is_sent):
+    import psycopg
+
+    wait = psycopg.Connection.wait
+
+    def prepare(place):
+        killer = _Killer(place)
+
+        def waited(connection, replies, *others):
+            if killer.left == 0 and is_sent:
+                next(replies)  # sends the message, whose reply the killed process does not read
+            return killer.step(wait, connection, replies, *others)
+
+        psycopg.Connection.wait = waited
+
+    # A call has fewer than 12 messages, so some processes are killed before the commit, and some after it.
+    counts = [
+        killed(server.url(f"killed {call} {is_sent} {place}"), call, lambda place=place: prepare(place))
+        for place in range(12)
+    ]
+    assert counts == sorted(counts)
+    assert {*counts} == {BEFORE, BEFORE + ADDED[call]}
 
 
 class _Killer:
