@@ -33,23 +33,24 @@ class _Hook:
     """
 
     def __init__(self) -> None:
-        self.users, self.former = 0, warnings.showwarning
+        self.users = 0
+        self.former: Any = warnings.showwarning
 
-    def __call__(self, message: Any, category: Any, filename: str, lineno: int, *more: Any) -> None:
+    def __call__(self, message: Any, category: Any, *more: Any, **named: Any) -> None:
         if is_new(category, str(message), _MOST):
-            self.former(message, category, filename, lineno, *more)
+            self.former(message, category, *more, **named)
 
-    def enter(self) -> None:
+    def enter(self, module: Any = warnings) -> None:
         with _LOCK:
             self.users += 1
-            if warnings.showwarning is not self:
-                self.former, warnings.showwarning = warnings.showwarning, self
+            if module.showwarning is not self:
+                self.former, module.showwarning = module.showwarning, self
 
-    def leave(self) -> None:
+    def leave(self, module: Any = warnings) -> None:
         with _LOCK:
             self.users -= 1
-            if self.users == 0 and warnings.showwarning is self:
-                warnings.showwarning = self.former
+            if self.users == 0 and module.showwarning is self:
+                module.showwarning = self.former
 
 
 _RUNNING, _HOOK = _Running(), _Hook()
