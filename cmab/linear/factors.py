@@ -8,8 +8,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 
-# From this number of features, one LAPACK call for each matrix is faster than one batched solve.
-_LARGE = 64
+# From this number of features, or below this number of groups, one LAPACK call for each matrix is faster than
+# one batched solve.
+_LARGE, _FEW = 8, 25
 
 
 def cholesky(precision: FloatArray) -> Any:
@@ -37,12 +38,18 @@ def solve_definite(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def inverses(factors: FloatArray) -> FloatArray:
-    """Return the inverses of lower triangular matrices, shape (groups, d, d)."""
-    identity = np.eye(factors.shape[-1])
-    if factors.shape[-1] < _LARGE:
-        solved: Any = np.linalg.solve(factors, np.broadcast_to(identity, factors.shape))
-        return np.asarray(solved, np.float64)
+    """Return the inverses of lower triangular matrices, shape (groups, d, d).
+
+    The entries above the diagonal are exactly 0.
+    """
+    n, d = factors.shape[:2]
+    if d < _LARGE and n >= _FEW:
+        solved: Any = np.linalg.solve(factors, np.broadcast_to(np.eye(d), factors.shape))
+        return np.tril(solved)  # drop rounding errors above the diagonal
     from scipy.linalg.lapack import dtrtri
 
     # A ninth of the operations of a general solve, because the factors are triangular.
-    return np.stack([dtrtri(factor, lower=1)[0] for factor in factors])
+    inverted = np.empty_like(factors)
+    for number in range(n):
+        inverted[number] = dtrtri(factors[number], lower=1)[0]
+    return inverted

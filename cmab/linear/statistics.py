@@ -235,9 +235,7 @@ class LinearStatistics:
     def posterior(self) -> Posterior:
         """Return the estimates and the roots of the inverse precisions."""
         # The condition number of the factor is the square root of that of V, so half as many digits are lost.
-        factors = cholesky(self.precision)
-        roots = inverses(factors)
-        roots = np.tril(roots)  # drop rounding errors above the diagonal
+        roots = inverses(cholesky(self.precision))
         theta = np.einsum("gij,gi->gj", roots, np.einsum("gij,gj->gi", roots, self.moment))
         return Posterior(theta, roots)
 

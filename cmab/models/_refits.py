@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.models import estimators
 from cmab.models.background import Task, begin, fit_all
 from cmab.models.estimators import ModelError
 from cmab.models.rules import UNCUT, drawn_values
 from cmab.models.state import ModelState
+from cmab.models.warned import warn
 
 if TYPE_CHECKING:
     from cmab.models.policy import ModelPolicy
@@ -100,7 +100,8 @@ def _keep_last(policy: ModelPolicy, state: ModelState, error: ModelError) -> Non
     if len(state.rows) > used + policy.max_rows and not state.begun:
         state.keep(np.r_[:used, len(state.rows) - policy.max_rows : len(state.rows)])
     last = f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
-    estimators.warn(
+    warn(
         f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed rows."
-        " The observations are kept"
+        " The observations are kept",
+        state.due,
     )

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.models import estimators
+from cmab.models.warned import shown_once, warn
 
 #: The arguments of `estimators.fit` for each member of an ensemble.
 Task = tuple[Any, FloatArray, FloatArray, IntArray, int]
@@ -22,6 +23,12 @@ def fit_all(tasks: list[Task], finish: Finish) -> list[Any]:
     """Return the fitted models, after `finish` has changed them, which gets the tasks and the models."""
     models = [estimators.fit(*task) for task in tasks]
     return models if finish is None else finish(tasks, models)
+
+
+def fit_in_worker(tasks: list[Task], finish: Finish) -> list[Any]:
+    """Return `fit_all`, in a worker process, which shows the same warning once for all policies."""
+    with shown_once(Later):
+        return fit_all(tasks, finish)
 
 
 class Later:
@@ -51,7 +58,7 @@ class Later:
         except estimators.ModelError:
             raise
         except Exception as error:  # the worker died, or the estimator or the model cannot be pickled
-            estimators.warn(
+            warn(
                 f"a worker process must fit the models, but failed with {type(error).__name__}: {error}."
                 " The policy fits them in this process"
             )
@@ -67,12 +74,12 @@ def begin(tasks: list[Task], finish: Finish) -> Later:
     try:
         if executor is None:
             raise RuntimeError("no executor yet")
-        return Later(executor.submit(fit_all, tasks, finish))
+        return Later(executor.submit(fit_in_worker, tasks, finish))
     except Exception:  # the executor is new, was shut down or lost its worker
         executor = ProcessPoolExecutor(max_workers=1, timeout=_IDLE_SECONDS)
         _EXECUTORS[os.getpid()] = executor
         atexit.register(_end, os.getpid())
-        return Later(executor.submit(fit_all, tasks, finish))
+        return Later(executor.submit(fit_in_worker, tasks, finish))
 
 
 def _end(process: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.validation import shown
+from cmab.validation import real_array, shown
 
 
 class ModelError(ValueError):
@@ -161,12 +161,18 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
         return _checked(model, "predict", _predicted(model, "predict", rows), len(rows))
     table = _as_array(_predicted(model, "predict_proba", rows))
     classes = getattr(model, "classes_", np.arange(2))
+    is_one = np.array([label == 1 for label in np.ravel(classes).tolist()], bool)
+    if not is_one.any():
+        raise ModelError(
+            f"{named(model)}.classes_ must contain 1, because fit gets the labels 0 and 1, got"
+            f" {shown(classes)}"
+        )
     if table.ndim != 2 or table.shape[1] != len(classes):
         raise ModelError(
             f"{named(model)}.predict_proba must return an array of shape ({len(rows)}, {len(classes)}), got"
             f" {table.shape}"
         )
-    return _checked(model, "predict_proba", table[:, np.asarray(classes) == 1].sum(axis=1), len(rows))
+    return _checked(model, "predict_proba", table[:, is_one].sum(axis=1), len(rows))
 
 
 def predict_with_deviation(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -200,19 +206,26 @@ def takes(method: Any, argument: str) -> bool:
 def _call(model: Any, verb: str, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> None:
     labels: AnyArray = outcomes.astype(np.int64) if is_classifier(model) else outcomes
     method = getattr(model, verb)
+    filters: Any = warnings.filters
+    before = filters[:]
     try:
-        with warnings.catch_warnings():  # threads of scikit-learn may leave filters of their own behind
-            if (weights == 1).all():
-                method(rows, labels)
-            elif takes(method, "sample_weight"):
-                method(rows, labels, sample_weight=weights.astype(np.float64))
-            else:
-                method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
+        if (weights == 1).all():
+            method(rows, labels)
+        elif takes(method, "sample_weight"):
+            method(rows, labels, sample_weight=weights.astype(np.float64))
+        else:
+            method(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
     except Exception as error:
         raise ModelError(
             f"{named(model)}.{verb} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
             f" {type(error).__name__}: {error}"
         ) from error
+    finally:
+        # Threads of scikit-learn may leave filters of their own behind. `catch_warnings` would drop them as
+        # well, but after it Python repeats all warnings that it shows once.
+        if warnings.filters is not filters or filters != before:
+            filters[:] = before
+            warnings.filters = filters
 
 
 def _predicted(model: Any, verb: str, rows: FloatArray, **options: Any) -> Any:
@@ -243,9 +256,9 @@ def _checked(model: Any, verb: str, values: Any, n: int) -> FloatArray:
 
 
 def _as_array(values: Any) -> FloatArray:
-    """Return numbers as an array; an empty one of no dimension if they are no numbers."""
+    """Return numbers as an array; an empty one of no dimension if they are no numbers, such as strings."""
     try:
-        return np.asarray(values, np.float64)
+        return real_array("predictions", values)
     except Exception:  # also of the object's own conversion
         return np.empty(())
 
@@ -253,8 +266,3 @@ def _as_array(values: Any) -> FloatArray:
 def named(estimator: object) -> str:
     """Return the name of an estimator in messages."""
     return str(getattr(estimator, "shown_as", type(estimator).__name__))
-
-
-def warn(text: str) -> None:
-    """Warn the caller of a policy's ``update``."""
-    warnings.warn(text, RuntimeWarning, stacklevel=5)

@@ -33,6 +33,7 @@ from cmab.models.rules import (
     gap_chances,
 )
 from cmab.models.state import Added, ModelState
+from cmab.models.warned import shown_once
 from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, fits, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
@@ -118,7 +119,8 @@ class ModelPolicy(Policy[ModelState]):
     -----
     RuntimeWarning
         If ``fit`` raises an exception, or if its model cannot predict. The policy then keeps the models of
-        the last successful fit, and repeats the fit when the data have grown again.
+        the last successful fit, and repeats the fit when the data have grown again. The same warning of the
+        estimator itself is shown once for each policy.
 
     Notes
     -----
@@ -249,7 +251,8 @@ class ModelPolicy(Policy[ModelState]):
 
     def _fitted(self, state: ModelState) -> list[Any]:
         """Return the models of the last fit."""
-        return state.models(self.estimator, self._added, self._finish)
+        with shown_once(self):
+            return state.models(self.estimator, self._added, self._finish)
 
     def initial_state(self) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
@@ -328,7 +331,8 @@ class ModelPolicy(Policy[ModelState]):
         if not len(rows[free]):
             return found
         factor = self.deviation_factor * self.oracle.sign
-        found[free] = drawn_values(self.exploration, model, rows[free], rng, factor, self.draws)
+        with shown_once(self):
+            found[free] = drawn_values(self.exploration, model, rows[free], rng, factor, self.draws)
         return found
 
     def _without_ties(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -430,8 +434,9 @@ class ModelPolicy(Policy[ModelState]):
         if self.exploration == "mixture":
             counts[:, 0] = 1
         state.append(rows, feedback.outcomes, counts.astype(np.int64), rng.random(len(rows)))
-        if not refit(self, state, rng) and state.fitted and estimators.can_fit_more(self.estimator):
-            learn_more(self, state)
+        with shown_once(self):
+            if not refit(self, state, rng) and state.fitted and estimators.can_fit_more(self.estimator):
+                learn_more(self, state)
 
     def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:
         told = None if context is None else context.features

@@ -1,12 +1,13 @@
 """ModelPolicy against linear policies on data sets that scikit-learn contains.
 
-Run: OMP_NUM_THREADS=1 python tests/benchmarks/models.py [ROUNDS] [SEEDS]. It needs scikit-learn.
+Run: OMP_NUM_THREADS=1 python tests/benchmarks/models.py [ROUNDS] [SEEDS] [TREES] [TASKS]. It needs
+scikit-learn. TASKS are words of the names of the tasks to run, by default all.
 
 Each round offers 20 random rows of a data set, and a policy chooses 3 of them. The outcome of a row is 1 if
 it belongs to the wanted classes (for `diabetes`: its target, scaled to [0, 1]). The table has the mean reward
-of a round with its standard error over the seeds, and the paired difference between `ModelPolicy` with a
-random forest of 30 trees and the best linear policy of each task, in percent of the reward of the
-latter, with an interval of 95 % by Student's distribution.
+of a round with its standard error over the seeds, and the paired differences of `ModelPolicy` with a random
+forest to the best linear policy of each task and to itself with `blend=False`, in percent of their rewards,
+with intervals of 95 % by Student's distribution.
 """
 
 from __future__ import annotations
@@ -62,11 +63,21 @@ def play(policy: object, rows: np.ndarray, outcomes: np.ndarray, rounds: int, se
     return total / rounds
 
 
+def gain(mine: np.ndarray, other: np.ndarray) -> str:
+    """Return the mean paired difference in percent of the mean of the other, with an interval of 95 %."""
+    percent, n = 100.0 * (mine - other) / other.mean(), len(mine)
+    half = stats.t.ppf(0.975, n - 1) * percent.std(ddof=1) / np.sqrt(n)
+    return f"{percent.mean():+.1f} % +- {half:.1f}"
+
+
 def main() -> None:
-    given = [int(word) for word in sys.argv[1:]]
-    rounds, seeds = [*given, *(400, 6)[len(given) :]]
-    print(f"{rounds} rounds, {seeds} seeds, {SIZE} of {ARMS} rows")
+    given = [int(word) for word in sys.argv[1:4]]
+    rounds, seeds, trees = [*given, *(400, 6, 30)[len(given) :]]
+    wanted = sys.argv[4:] or [""]
+    print(f"{rounds} rounds, {seeds} seeds, {SIZE} of {ARMS} rows, {trees} trees")
     for name, (rows, values) in tasks().items():
+        if not any(word in name for word in wanted):
+            continue
         outcomes, linear = values.astype(float), for_linear(rows)
         d = linear.shape[1]
         forest = RandomForestRegressor if name == "diabetes" else RandomForestClassifier
@@ -74,7 +85,8 @@ def main() -> None:
             "random": (lambda: RandomPolicy(ORACLE), rows),
             "CombLinTS": (lambda d=d: CombLinTS(ORACLE, dimension=d), linear),
             "C2UCB(radius=0.5)": (lambda d=d: C2UCB(ORACLE, dimension=d, radius=0.5), linear),
-            "ModelPolicy": (lambda forest=forest: ModelPolicy(ORACLE, forest(30)), rows),
+            "ModelPolicy": (lambda forest=forest: ModelPolicy(ORACLE, forest(trees)), rows),
+            "blend=False": (lambda forest=forest: ModelPolicy(ORACLE, forest(trees), blend=False), rows),
         }
         found = {
             label: np.array([play(make(), given, outcomes, rounds, seed) for seed in range(seeds)])
@@ -85,9 +97,10 @@ def main() -> None:
             for label, got in found.items()
         )
         best = max(("CombLinTS", "C2UCB(radius=0.5)"), key=lambda label: found[label].mean())
-        gain = 100.0 * (found["ModelPolicy"] - found[best]) / found[best].mean()
-        half = stats.t.ppf(0.975, seeds - 1) * gain.std(ddof=1) / np.sqrt(seeds)
-        print(f"{name}: {shown}; against {best}: {gain.mean():+.1f} % +- {half:.1f}", flush=True)
+        against = ", ".join(
+            f"{other} {gain(found['ModelPolicy'], found[other])}" for other in (best, "blend=False")
+        )
+        print(f"{name}: {shown}; against {against}", flush=True)
 
 
 if __name__ == "__main__":
