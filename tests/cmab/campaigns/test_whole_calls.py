@@ -3,13 +3,15 @@
 import os
 import signal
 
+import networkx as nx
 import pytest
 
-from cmab import CUCB, Campaign
+from cmab import CTS, CUCB, Campaign
 from cmab.campaigns._records import NewerEventsError
 from cmab.campaigns.stores import _journal_file
 from cmab.campaigns.stores._sqlite import SQLiteFile
-from oracles import TopK
+from cmab.campaigns.stores._store import Overtaken
+from oracles import DegreeHeuristic, TopK
 
 STORES = ["events.jsonl", "events.sqlite"]
 
@@ -159,3 +161,61 @@ def test_an_action_on_older_events_is_refused(where):
     now = made.expecting(2)
     now.cancel(0)
     assert made.pending == other.pending == ()
+
+
+def joining(where):
+    """Return a campaign in a network with two reported and two pending tickets."""
+    friends = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan")])
+    made = Campaign(CTS(DegreeHeuristic(friends, k=1)), where, rng=0)
+    for _ in range(4):
+        made.ask(available=["ann"])
+    made.tell_many([{"ticket": number, "joined": []} for number in range(2)])
+    return made
+
+
+#: Calls with collections, which can also be iterators; `each` makes them.
+CALLS = {
+    "ask": lambda made, each: made.ask(available=each(["ann", "bob"])),
+    "ask_many": lambda made, each: made.ask_many(2, available=each(["ann", "bob"])),
+    "tell": lambda made, each: made.tell(ticket=2, joined=each(["bob"]), unseen=each(["dan"])),
+    "tell carried": lambda made, each: made.tell(
+        ticket=2, joined=each(["bob"]), carried=each([("ann", "bob")])
+    ),
+    "correct": lambda made, each: made.correct(ticket=1, joined=each(["bob"]), unseen=each(["dan"])),
+    "tell_many": lambda made, each: made.tell_many(
+        each([{"ticket": 2, "joined": each(["bob"])}, {"ticket": 3, "joined": each([])}])
+    ),
+    "corrections": lambda made, each: made.tell_many(
+        each([{"ticket": 2, "joined": each(["bob"])}]),
+        corrections=each([{"ticket": 0, "joined": each(["cy"]), "unseen": each(["dan"])}]),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_with_iterators_that_is_repeated_is_the_call_with_lists(tmp_path, call, monkeypatch):
+    """Another process adds an event while the connection is lost, so the call starts again."""
+    found = []
+    for name, each in (("lists", list), ("iterators", iter)):
+        made = joining(tmp_path / f"{name}.jsonl")
+        other, store = joining_again(made), made._records.store
+        write, attempts = store._write, []
+
+        def overtaken(lines, first, write=write, attempts=attempts):
+            attempts.append(first)
+            if len(attempts) == 1:
+                raise Overtaken("the call has changed nothing")
+            write(lines, first)
+
+        other.ask(available=["bob"])
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "_write", overtaken)
+            CALLS[call](made, each)
+        assert len(attempts) == 2
+        found.append([{**row, "at": None} for row in joining_again(made).history()])
+    assert found[0] == found[1]
+    assert len(found[0]) > 8  # the campaign, four asks, two reports, the other ask and this call
+
+
+def joining_again(made):
+    return Campaign(made.policy, made._records.store.address)
