@@ -6,11 +6,13 @@ import signal
 import networkx as nx
 import pytest
 
-from cmab import CTS, CUCB, Campaign
+from cmab import CTS, CUCB, Campaign, copy_campaign
 from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.journal import events
 from cmab.campaigns.stores import _journal_file
 from cmab.campaigns.stores._sqlite import SQLiteFile
-from cmab.campaigns.stores._store import Overtaken
+from cmab.campaigns.stores._store import Overtaken, Store
+from cmab.campaigns.stores.addresses import store_of
 from oracles import DegreeHeuristic, TopK
 
 STORES = ["events.jsonl", "events.sqlite"]
@@ -85,10 +87,7 @@ def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
     process = os.fork()
     if process == 0:  # the process kills itself at one of its steps of writing
         killer = _Killer(place)
-        write, fsync, run = os.write, os.fsync, SQLiteFile._run
-        _journal_file.os.write = lambda file, data: killer.half(write, file, data)
-        _journal_file.os.fsync = lambda file: killer.step(fsync, file)
-        SQLiteFile._run = lambda *arguments: killer.step(run, *arguments)
+        killer.watch()
         calls[call]()
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(process, 0)
@@ -101,11 +100,59 @@ def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
     assert len(campaign(where).history()) == count + 1
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks the process")
+@pytest.mark.parametrize("place", range(9))
+def test_a_killed_copy_has_all_events_or_none(where, place, tmp_path):
+    begun(tmp_path / "source.jsonl")
+    process = os.fork()
+    if process == 0:
+        killer = _Killer(place)
+        killer.watch()
+        for name in ("fdopen", "ftruncate"):
+            act = getattr(os, name)
+            setattr(os, name, lambda *arguments, act=act: killer.step(act, *arguments))
+        copy_campaign(tmp_path / "source.jsonl", where)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+    found = store_of(where).all_events() if where.exists() and where.stat().st_size else []
+    whole = events(tmp_path / "source.jsonl")
+    if not found:
+        assert copy_campaign(tmp_path / "source.jsonl", where) == len(whole)
+    assert events(where) == whole
+    assert campaign(where).history() == campaign(tmp_path / "source.jsonl").history()
+    with pytest.raises(ValueError, match="must be a new campaign"):
+        copy_campaign(tmp_path / "source.jsonl", where)
+
+
+def test_a_copy_that_was_interrupted_where_files_cannot_be_replaced_is_no_campaign(tmp_path, monkeypatch):
+    begun(tmp_path / "source.jsonl")
+    path = tmp_path / "copy.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(_journal_file.JournalFile, "adopt", Store.adopt)  # as on Windows
+        patch.setattr(_journal_file.JournalFile, "_finish", lambda *_: os._exit(0))
+        process = os.fork()
+        if process == 0:
+            copy_campaign(tmp_path / "source.jsonl", path)
+        os.waitpid(process, 0)
+    data = path.read_bytes()
+    for opened in (campaign, events, lambda place: copy_campaign(tmp_path / "source.jsonl", place)):
+        with pytest.raises(ValueError, match="must be the journal of a campaign"):
+            opened(path)
+    assert path.read_bytes() == data
+
+
 class _Killer:
     """A counter that kills the process before the step with a number; a write then writes one half."""
 
     def __init__(self, place):
         self.left = place
+
+    def watch(self):
+        """Count the steps of this process."""
+        write, fsync, run = os.write, os.fsync, SQLiteFile._run
+        _journal_file.os.write = lambda file, data: self.half(write, file, data)
+        _journal_file.os.fsync = lambda file: self.step(fsync, file)
+        SQLiteFile._run = lambda *arguments: self.step(run, *arguments)
 
     def step(self, act, *arguments):
         if self.left == 0:
