@@ -197,7 +197,8 @@ def reports_in(
     """Return the reports of a table, and the lines that were refused.
 
     The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
-    in a network, ``step``. A table without a header has one column, the names. Each line is used or refused.
+    in a network, ``step``. If any line has a round, each line needs one. A table without a header has one
+    column, the names. Each line is used or refused.
 
     Raises
     ------
@@ -208,8 +209,14 @@ def reports_in(
     places, lines = _columns(lines, names, is_network=is_network)
     rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
     refused: list[Refused] = []
+    has_rounds = any(_cell(line, places, "round") for line in lines if not _is_comment(line, names))
     for line in lines:
         try:
+            if has_rounds and not _cell(line, places, "round"):
+                raise ValueError(
+                    "the round must be in each line if it is in any line, got an empty cell; write the number"
+                    " in each line (merged cells have it in their first line only)"
+                )
             row = _read_line(line, places, rounds, names, number, is_network)
             rows.setdefault((row.of.number, row.name), []).append(row)
         except ValueError as error:
@@ -282,6 +289,11 @@ def _filled(cells: list[str]) -> list[str]:
     return cells[:last]
 
 
+def _cell(line: Line, places: dict[str, int], what: str) -> str:
+    """Return the cell of a line in a column; empty if the line or the table does not have it."""
+    return line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
+
+
 def _read_line(
     line: Line,
     places: dict[str, int],
@@ -297,10 +309,7 @@ def _read_line(
                 f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
                 " needs quotes"
             )
-    cells = {
-        what: line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
-        for what in _HEADERS
-    }
+    cells = {what: _cell(line, places, what) for what in _HEADERS}
     text = cells["name"]
     if line.cells[0].startswith("#") and text not in names:
         raise ValueError("the line begins with #, and is not the report of a name; delete it")
