@@ -138,8 +138,14 @@ class JournalFile(Store):
             return [*found, self._checked(tail, len(tail))], b""
         if CLOSED.search(tail):  # the line was written completely, so its call may have returned
             self._checked(tail, len(tail))
-        if tail and self.n_read == 0 and not (tail.startswith(BEGINNING) or BEGINNING.startswith(tail)):
-            raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
+        if tail and self.n_read == 0:
+            is_cut = tail.startswith(BEGINNING) or BEGINNING.startswith(tail)
+            why = (
+                "; the first line is not whole: restore a backup, or delete the file if the campaign is new"
+                if is_cut
+                else ""
+            )
+            raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}{why}")
         return found, tail
 
     def _without_unfinished(self, data: bytes) -> tuple[bytes, bytes]:
