@@ -356,8 +356,8 @@ def _check_alone(
 ) -> None:
     """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round.
 
-    `other` is the number of another line with this name, and `joined` is a line of the round with a person
-    who joined.
+    `other` is the number of another line with this name, and `joined` is a line of the round with a joined
+    person.
     """
     if other is not None:
         what = "that nobody joined" if row.name is None else shown(str(row.name))
