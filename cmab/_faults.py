@@ -26,7 +26,7 @@ _MISSING = "check the name, or put the file back"
 _REMEDIES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
+    errno.EFBIG: "raise the limit of the size of files (`ulimit -f`), or choose a path on another drive",
     errno.EROFS: "choose a path that can be written",
     errno.EACCES: _CLOSED,
     errno.EPERM: _CLOSED,

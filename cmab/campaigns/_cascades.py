@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.campaigns._networks import Networks
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names
 from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
 
 
-def listed_cascade(feedback: CascadeFeedback, choices: Names, arms: Names) -> dict[str, Any]:
+def listed_cascade(
+    feedback: CascadeFeedback, choices: Names, arms: Names, networks: Networks
+) -> dict[str, Any]:
     """Return the entry of an event: people by their places among the choices, ties by those among the arms.
 
-    `known` has the numbers of people and ties that the network had, so that later ones are told apart.
+    `known` has the numbers of people and ties up to the description of the network of the report, so that
+    later ones are told apart. `network` has the line of this description, unless it is the last one.
     """
     cascade = feedback.cascade
-    listed: dict[str, Any] = {
-        "joined": choices.places(cascade.joined),
-        "known": [len(choices.known), len(arms.known)],
-    }
+    listed: dict[str, Any] = {"joined": choices.places(cascade.joined), **networks.stated()}
     if cascade.has_steps:
         listed["steps"] = cascade.steps.tolist()
     for name, numbers, names in (
@@ -35,11 +36,18 @@ def listed_cascade(feedback: CascadeFeedback, choices: Names, arms: Names) -> di
     return listed
 
 
-def read_cascade(event: Event, seeds: IntArray, network: Any, choices: Names, arms: Names) -> CascadeFeedback:
+def read_cascade(
+    event: Event,
+    seeds: IntArray,
+    network: Any,
+    choices: Names,
+    arms: Names,
+    lacking: tuple[IntArray, IntArray],
+) -> CascadeFeedback:
     """Return the feedback of an event for the present network.
 
-    People and ties that are gone are left out. Those that the network did not have at the time of the report
-    took no part in the round.
+    People and ties that are gone are left out. The people and ties in `lacking`, which the network did not
+    have at the time of the report, took no part in the round.
     """
     listed = event["cascade"]
     joined = choices.numbers(listed["joined"])
@@ -49,13 +57,13 @@ def read_cascade(event: Event, seeds: IntArray, network: Any, choices: Names, ar
         name: _present(names.numbers(listed.get(name, [])))
         for name, names in (("unseen", choices), ("live", arms), ("dead", arms))
     }
-    people, ties = listed["known"]
+    people, ties = lacking
     cascade = Cascade(
         seeds=seeds,
         joined=joined[there],
         steps=steps[there],
-        absent=choices.numbers_from(people),
-        missing=arms.numbers_from(ties),
+        absent=np.setdiff1d(people, [*joined, *parts["unseen"]]),
+        missing=np.setdiff1d(ties, [*parts["live"], *parts["dead"]]),
         **parts,
     )
     told = arms.numbers(event["arms"])

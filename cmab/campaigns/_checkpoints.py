@@ -32,7 +32,7 @@ from cmab.saving._generators import generator_from, generator_state
 
 #: The number of events between two checkpoints; and with hidden outcomes, whose replay takes longer.
 EVERY, EVERY_HIDDEN = 5_000, 200
-_FORMAT = 2
+_FORMAT = 3
 _TIME = "S29"
 
 

@@ -16,6 +16,8 @@ _LISTS = ("choices", "names")
 #: Reports with more entries than arms, outcomes and reward are validated as `Feedback` objects.
 _PARTS = {"pulls", "squares", "costs", "used"}
 _PENDING = 0
+#: The kinds of events that describe the learner and its network.
+_DESCRIPTIONS = ("campaign", "changed")
 
 
 class Course:
@@ -56,7 +58,7 @@ class Course:
         """Add an event that was validated."""
         self._events.append(event)
         line, kind = len(self._events), event["event"]
-        if kind in ("campaign", "changed"):
+        if kind in _DESCRIPTIONS:
             self.add_names(event)
             return
         if kind == "array":
@@ -189,6 +191,10 @@ class Course:
         _check_places("live and dead", parts.get("live", []) + parts.get("dead", []), ties)
         if not (0 <= parts["known"][0] <= people and 0 <= parts["known"][1] <= ties):
             raise ValueError(f"known must be at most {[people, ties]}, got {shown(parts['known'])}")
+        if "network" in parts:
+            line = parts["network"][0]
+            if not 1 <= line <= len(self._events) or self._events[line - 1]["event"] not in _DESCRIPTIONS:
+                raise ValueError(f"network must be the line of a description of the campaign, got {line}")
         if not all(-1 <= step <= people for step in parts.get("steps", [])):
             raise ValueError(f"steps must lie in [-1, {people}], got {shown(parts['steps'])}")
 

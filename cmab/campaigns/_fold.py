@@ -15,6 +15,7 @@ from cmab.arrays import AnyArray, BoolArray, IntArray
 from cmab.campaigns._arrays import is_large, loaded, stored
 from cmab.campaigns._cascades import listed_cascade, read_cascade
 from cmab.campaigns._events import Events
+from cmab.campaigns._networks import Networks
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
 from cmab.cascades.cascade import CascadeFeedback
@@ -80,6 +81,7 @@ class Fold(Generic[State]):
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, self._is_undirected)
         self.arms = Names(of_arms, arms, self._is_undirected)
+        self._networks = Networks(self.choices, self.arms)
         #: The line of the ask of each ticket.
         self.asks: list[int] = []
         #: The line of each array.
@@ -99,6 +101,8 @@ class Fold(Generic[State]):
         self._is_own = self.is_same
         self._triggered: dict[bytes, BoolArray] = {}
         self._corrected: dict[int, Event] = {}
+        #: The line of the valid correction of each corrected line.
+        self._corrections: dict[int, int] = {}
 
     @cached_property
     def tie_names(self) -> list[tuple[Hashable, ...]]:
@@ -118,12 +122,23 @@ class Fold(Generic[State]):
         self.set_rewrites(
             [line for line, event in enumerate(self.events, 1) if event["event"] in ("correct", "undo")]
         )
+        # A correction takes the place of its report, but can have names from later descriptions.
+        for line, event in enumerate(self.events, 1):
+            if event["event"] in ("campaign", "changed"):
+                try:
+                    self._name(line, event)
+                except ValueError as error:
+                    raise self._unfit(line, event, error) from error
         self._take(1)
 
     def set_rewrites(self, lines: list[int]) -> None:
         """Set the lines of all corrections and undos."""
         self.rewrites = lines
         self.undone, self._corrected = rewritten({line: self.events[line - 1] for line in lines})
+        standing = [line for line in lines if line not in self.undone]
+        self._corrections = {
+            event["line"]: line for line in standing if (event := self.events[line - 1])["event"] == "correct"
+        }
 
     def note(self, events: Iterable[Event]) -> None:
         """Add events whose effect on the session has taken place."""
@@ -151,16 +166,20 @@ class Fold(Generic[State]):
             stands = self._corrected.get(line, event)
             try:
                 if line in self.undone or event["event"] in ("correct", "undo") or stands is not event:
-                    self._check_event(event)
+                    self._check_event(line, event)
                 if line not in self.undone and event["event"] in _TAKES:
                     _TAKES[event["event"]](self, line, stands)
             except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-                why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-                raise ValueError(
-                    f"{self.where}, line {line}, must be an event that {self.policy!r} can process, got"
-                    f" {shown(event)}: {why}"
-                ) from error
+                raise self._unfit(line, event, error) from error
         self._catch_up()
+
+    def _unfit(self, line: int, event: Event, error: Exception) -> ValueError:
+        """Return the error of an event, with its line."""
+        why = error if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+        return ValueError(
+            f"{self.where}, line {line}, must be an event that {self.policy!r} can process, got"
+            f" {shown(event)}: {why}"
+        )
 
     def _campaign(self, line: int, event: Event) -> None:
         support = event["support"]
@@ -172,11 +191,17 @@ class Fold(Generic[State]):
         self._changed(line, event)
 
     def _changed(self, line: int, event: Event) -> None:
-        self.descriptions.append(line)
+        if line not in self.descriptions:
+            self._name(line, event)
         self.described = {name: event.get(name) for name in ("arms", "policy", "versions", "gone")}
         self._is_own = self._is_own and all(event[key] == part for key, part in self.present.items())
+
+    def _name(self, line: int, event: Event) -> None:
+        """Assign places to the names of a description."""
+        self.descriptions.append(line)
         self.choices.grow(event["choices"])
         self.arms.grow(event["names"])
+        self._networks.add(line, event)
 
     def _ask(self, line: int, event: Event) -> None:
         session, ticket = self.current, self._ticket(event)
@@ -205,7 +230,7 @@ class Fold(Generic[State]):
 
     def _tell(self, line: int, event: Event) -> None:
         ticket = self.current._open[event["ticket"]]
-        feedback = self.feedback(event)
+        feedback = self.feedback(event, self._corrections.get(line, line))
         self._check_told(ticket, feedback)
         if draws_to_learn(self.policy):
             self._catch_up()
@@ -213,10 +238,10 @@ class Fold(Generic[State]):
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
 
-    def _check_event(self, event: Event) -> None:
+    def _check_event(self, line: int, event: Event) -> None:
         """Raise ``ValueError`` for an impossible report, even if it was corrected or undone."""
         if event["event"] in ("tell", "correct"):
-            self._check_told(self.ticket(event["ticket"]), self.feedback(event))
+            self._check_told(self.ticket(event["ticket"]), self.feedback(event, line))
 
     def _check_told(self, ticket: Ticket, feedback: Feedback) -> None:
         """Raise ``ValueError`` for an impossible report, if this oracle wrote the whole journal."""
@@ -317,7 +342,7 @@ class Fold(Generic[State]):
         event: Event = {"event": kind, "ticket": number, "arms": self.arms.places(feedback.arms)}
         event["outcomes"] = feedback.outcomes.tolist()
         if isinstance(feedback, CascadeFeedback):
-            event["cascade"] = listed_cascade(feedback, self.choices, self.arms)
+            event["cascade"] = listed_cascade(feedback, self.choices, self.arms, self._networks)
         if not np.isnan(feedback.reward):
             event["reward"] = float(feedback.reward)
         for name in ("pulls", "squares", "costs", "used"):
@@ -326,12 +351,17 @@ class Fold(Generic[State]):
                 event[name] = part.tolist()
         return event
 
-    def feedback(self, event: Event) -> Feedback:
-        """Return the reported feedback, without the arms that the learner no longer has."""
+    def feedback(self, event: Event, line: int | None = None) -> Feedback:
+        """Return the reported feedback, without the arms that the learner no longer has.
+
+        `line` is the line of the event. It determines which people and ties the network had at that time. If
+        it is omitted, these are the ones in the last description.
+        """
         network = getattr(self.policy.oracle, "network", None) if "cascade" in event else None
         if network is not None:
             seeds = self.ticket(event["ticket"]).super_arm
-            return read_cascade(event, seeds, network, self.choices, self.arms)
+            lacking = self._networks.lacking(event, len(self.events) + 1 if line is None else line)
+            return read_cascade(event, seeds, network, self.choices, self.arms, lacking)
         arms = self.arms.numbers(event["arms"])
         there = arms >= 0
         if there.all() and event.keys() <= _PLAIN:  # the journal has validated it

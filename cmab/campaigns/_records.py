@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, TypeVar, cast
@@ -20,10 +20,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def repeated(method: Function) -> Function:
-    """Decorate a method to start again if the connection was lost and other processes have added events."""
+    """Decorate a method to start again if the connection was lost and other processes have added events.
+
+    Iterators among the arguments become lists, because the first attempt would exhaust them.
+    """
 
     @functools.wraps(method)
     def called(*args: Any, **named: Any) -> Any:
+        args, named = tuple(map(_listed, args)), {name: _listed(value) for name, value in named.items()}
         while True:
             try:
                 return method(*args, **named)
@@ -31,6 +35,21 @@ def repeated(method: Function) -> Function:
                 continue
 
     return cast(Function, called)
+
+
+def _listed(argument: Any) -> Any:
+    """Return an argument in which iterators are lists, also within the reports in a list."""
+    if isinstance(argument, Iterator):
+        argument = list(argument)
+    if isinstance(argument, list | tuple) and any(isinstance(part, Mapping) for part in argument):
+        argument = list(map(_listed, argument))
+    if isinstance(argument, Mapping) and any(map(_is_once, argument.values())):
+        return {name: _listed(value) for name, value in argument.items()}
+    return argument
+
+
+def _is_once(value: Any) -> bool:
+    return isinstance(value, Iterator) or (isinstance(value, Mapping) and any(map(_is_once, value.values())))
 
 
 class Records:

@@ -193,10 +193,12 @@ def _is_cascade(parts: Any) -> bool:
     if not all(map(_are_integers, parts.values())):
         return False
     steps = parts["steps"] if "steps" in parts else parts["joined"]
-    return len(parts["known"]) == 2 and len(steps) == len(parts["joined"])
+    if len(parts["known"]) != 2 or len(parts.get("network", [0])) != 1:
+        return False
+    return len(steps) == len(parts["joined"])
 
 
-_CASCADE = {"joined", "known", "steps", "unseen", "live", "dead"}
+_CASCADE = {"joined", "known", "network", "steps", "unseen", "live", "dead"}
 _COUNT = Entry(_is_count, "an integer of at least 0")
 _LINE = Entry(lambda value: type(value) is int and value >= 1, "the number of a line (an integer from 1)")
 _PLACES = Entry(_are_integers, "a list of integers")
@@ -232,7 +234,7 @@ _BESIDES = {
     "squares": Entry(_are_finite, "a list of finite numbers"),
     "costs": _TABLE,
     "used": _OUTCOMES,
-    "cascade": Entry(_is_cascade, "joined, steps, unseen, live, dead and known (lists of integers)"),
+    "cascade": Entry(_is_cascade, "joined, steps, unseen, live, dead, known and network (lists of integers)"),
 }
 _BEGINNING = {
     "format": Entry(_is_count, "an integer"),

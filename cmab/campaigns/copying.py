@@ -28,7 +28,8 @@ def copy_campaign(source: str | os.PathLike[str], target: str | os.PathLike[str]
     ValueError
         If the source is damaged or is not a campaign, or if the target contains events.
     OSError
-        If the source cannot be read or the target cannot be written. The target then has no events.
+        If the source cannot be read or the target cannot be written. The target then has no events. It has
+        none either if the process is killed, so the copy can be repeated.
 
     Examples
     --------

@@ -97,7 +97,7 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
     shares = np.where(counts > 0, shares, 0.0)
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
     size = _most_arms(oracle) if oracle.is_monotone else n
-    lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * n), blur)
+    lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * max(n, 1)), blur)
     share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
     _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1), blur)
     # The variance is unknown (nan) if a batch came without its squares.

@@ -158,9 +158,7 @@ def instance_bounds(
     ours, Theorem 2 5330 2307.0
     """
     if horizon is None and delta is None:
-        raise ValueError(
-            "horizon or delta must be given, for bounds on regret or on samples, got neither"
-        )
+        raise ValueError("horizon or delta must be given, for bounds on regret or on samples, got neither")
     truth = vector("means", means, oracle.n_arms)
     real("sigma", sigma, 0.0, inside=True)
     real("epsilon", epsilon, 0.0)

@@ -195,9 +195,9 @@ class CampaignFolder:
         now = self.rounds()
         return [now[report.number - 1] for report in reports]
 
-    def check(self, report: Report) -> None:
-        """Raise ``ValueError`` if a report cannot be true; store nothing."""
-        of = round_of(self.rounds(), report.number)
+    def check(self, report: Report, rounds: Sequence[Round]) -> None:
+        """Raise ``ValueError`` if a report of one of the present `rounds` cannot be true; store nothing."""
+        of = round_of(rounds, report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         given = self._arguments(of, report)

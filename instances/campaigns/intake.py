@@ -20,9 +20,10 @@ def read_reports(
     ValueError
         If the file is not a table.
     """
+    rounds = folder.rounds()
     reports, refused = reports_in(
         decoded(data),
-        folder.rounds(),
+        rounds,
         folder.problem.names,
         is_network=folder.is_network,
         number=number,
@@ -31,7 +32,7 @@ def read_reports(
     good = []
     for report in reports:
         try:
-            folder.check(report)
+            folder.check(report, rounds)
             good.append(report)
         except ValueError as error:
             lines = [Refused(line, "", str(error)) for line in report.lines]
@@ -65,5 +66,5 @@ def take_all(
             raise ValueError(f"round {of.number} was reported before; correct its report instead")
         if of.state == "waiting" and is_correction:
             raise ValueError(f"round {of.number} has no report yet; report it instead")
-        folder.check(report)
+        folder.check(report, rounds)
     return folder.tell_all(reports, author=author)

@@ -84,7 +84,10 @@ def problem_of(folder: Path, options: Options) -> Problem:
 
 def _of_network(folder: Path, options: Options) -> Problem:
     assert options.network is not None
-    network = read_network(folder / options.network, directed=options.directed)
+    try:
+        network = read_network(folder / options.network, directed=options.directed)
+    except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
+        raise ValueError(str(error).replace(str(folder / options.network), options.network)) from None
     graph = network.graph
     if not graph.n_arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")

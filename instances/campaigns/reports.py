@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from cmab.validation import shown
@@ -16,6 +17,8 @@ _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
 #: Results of a name that did not join; a line without a name needs a word.
 _NOT_JOINED = {*_NO, "0"}
 _UNKNOWN = {"unknown", "?", "unseen", "not known", "not seen"}
+#: How many rounds that wait for a report a message lists.
+_SHOWN_ROUNDS = 20
 _HEADERS = {
     "name": {"name", "names", "person", "who", "item", "joined name", "people"},
     "round": {"round", "round number", "ticket"},
@@ -116,9 +119,11 @@ def round_of(rounds: Sequence[Round], number: int | None) -> Round:
             known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
             raise ValueError(f"the round must be a number {known}, got {number}")
         return rounds[number - 1]
-    waiting = [each for each in rounds if each.state == "waiting"]
+    some = list(islice((each for each in rounds if each.state == "waiting"), _SHOWN_ROUNDS + 1))
+    waiting = some[:_SHOWN_ROUNDS]
     if len(waiting) != 1:
-        found = ", ".join(str(each.number) for each in waiting) or "none"
+        more = ", ..." if len(some) > len(waiting) else ""
+        found = ", ".join(str(each.number) for each in waiting) + more or "none"
         raise ValueError(f"the number of the round must be given; rounds that wait for a report: {found}")
     return waiting[0]
 
@@ -197,7 +202,8 @@ def reports_in(
     """Return the reports of a table, and the lines that were refused.
 
     The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
-    in a network, ``step``. A table without a header has one column, the names. Each line is used or refused.
+    in a network, ``step``. If any line has a round, each line needs one. A table without a header has one
+    column, the names. Each line is used or refused.
 
     Raises
     ------
@@ -208,17 +214,30 @@ def reports_in(
     places, lines = _columns(lines, names, is_network=is_network)
     rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
     refused: list[Refused] = []
+    has_rounds = any(_cell(line, places, "round") for line in lines if not _is_comment(line, names))
     for line in lines:
         try:
+            if has_rounds and not _cell(line, places, "round"):
+                raise ValueError(
+                    "the round must be in each line if it is in any line, got an empty cell; write the number"
+                    " in each line (merged cells have it in their first line only)"
+                )
             row = _read_line(line, places, rounds, names, number, is_network)
             rows.setdefault((row.of.number, row.name), []).append(row)
         except ValueError as error:
             refused.append(_refused(line, str(error)))
     reports: dict[int, Report] = {}
+    joined: dict[int, _Row] = {}
+    for (of, name), each in rows.items():
+        found = [row for row in each if name is not None and row.word not in _NOT_JOINED]
+        if found:
+            joined.setdefault(of, found[0])
     for each in rows.values():
+        others = (each[0].line.number, each[1].line.number) if len(each) > 1 else ()
         for row in each:
             try:
-                _check_alone(row, each, rows)
+                other = next((line for line in others if line != row.line.number), None)
+                _check_alone(row, other, joined.get(row.of.number), rows)
                 report = reports.get(row.of.number) or Report(row.of.number)
                 if row.name is not None:
                     _take_row(report, row, row.name, is_network=is_network, largest=largest)
@@ -282,6 +301,11 @@ def _filled(cells: list[str]) -> list[str]:
     return cells[:last]
 
 
+def _cell(line: Line, places: dict[str, int], what: str) -> str:
+    """Return the cell of a line in a column; empty if the line or the table does not have it."""
+    return line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
+
+
 def _read_line(
     line: Line,
     places: dict[str, int],
@@ -297,10 +321,7 @@ def _read_line(
                 f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
                 " needs quotes"
             )
-    cells = {
-        what: line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
-        for what in _HEADERS
-    }
+    cells = {what: _cell(line, places, what) for what in _HEADERS}
     text = cells["name"]
     if line.cells[0].startswith("#") and text not in names:
         raise ValueError("the line begins with #, and is not the report of a name; delete it")
@@ -331,25 +352,21 @@ def _read_line(
 
 
 def _check_alone(
-    row: _Row, same: Sequence[_Row], rows: dict[tuple[int, Hashable | None], list[_Row]]
+    row: _Row, other: int | None, joined: _Row | None, rows: dict[tuple[int, Hashable | None], list[_Row]]
 ) -> None:
-    """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round."""
-    other = next((each.line.number for each in same if each is not row), None)
+    """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round.
+
+    `other` is the number of another line with this name, and `joined` is a line of the round with a joined
+    person.
+    """
     if other is not None:
         what = "that nobody joined" if row.name is None else shown(str(row.name))
         raise ValueError(f"{what} must be reported once in a round, but line {other} has it, too")
-    if row.name is None:
-        joined = [
-            each
-            for (number, name), found in rows.items()
-            for each in found
-            if number == row.of.number and name is not None and each.word not in _NOT_JOINED
-        ]
-        if joined:
-            raise ValueError(
-                f"a round must not have a line without a name, which means that nobody joined, and"
-                f" {shown(str(joined[0].name))} in line {joined[0].line.number}; delete one of them"
-            )
+    if row.name is None and joined is not None:
+        raise ValueError(
+            f"a round must not have a line without a name, which means that nobody joined, and"
+            f" {shown(str(joined.name))} in line {joined.line.number}; delete one of them"
+        )
     nobody = rows.get((row.of.number, None))
     if nobody and row.name is not None and row.word not in _NOT_JOINED:
         raise ValueError(

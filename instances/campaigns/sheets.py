@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from instances.campaigns.names import clean, short
 MOST_LINES = 100_000
 _SEPARATORS = "\t;,|"
 _LONGEST_CELL = 1_000
+_STATED = re.compile(rf"sep=([{_SEPARATORS}])\s*$", re.MULTILINE | re.IGNORECASE)
 _NAME_HEADERS = {"name", "names", "person", "people", "who", "item", "items", "label", "id"}
 
 
@@ -46,7 +48,8 @@ def decoded(data: bytes) -> str:
 def lines_of(text: str, *, comment: str = "#") -> list[Line]:
     r"""Return the lines of a table with cells between commas, semicolons, tabs or bars.
 
-    Empty lines and lines that begin with `comment` are left out. If `comment` is empty, only empty lines are.
+    A first line such as ``sep=;`` states the separator. Empty lines and lines that begin with `comment` are
+    left out. If `comment` is empty, only empty lines are.
 
     Raises
     ------
@@ -60,8 +63,9 @@ def lines_of(text: str, *, comment: str = "#") -> list[Line]:
     [Line(number=1, cells=['name', 'cost']), Line(number=2, cells=['Meyer, Anna', '2'])]
     """
     first = next((line for line in text.splitlines() if line.strip() and line[:1] != "#"), "")
-    separator = max(_SEPARATORS, key=first.count)
-    found = list(_cells(text, separator, comment))
+    stated = _STATED.match(text)  # spreadsheets write the separator as the first line
+    separator = stated[1] if stated else max(_SEPARATORS, key=first.count)
+    found = list(_cells(text, separator, comment))[1 if stated else 0 :]
     if not found:
         raise ValueError("the table must have at least one line, got none")
     return found

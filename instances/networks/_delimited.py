@@ -32,6 +32,10 @@ _DIRECTED = {"directed": True, "undirected": False}
 _DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
 
 
+# The first line in which spreadsheets state the separator.
+_STATED = re.compile(r"sep=[\t;,|]\s*$", re.MULTILINE | re.IGNORECASE)
+
+
 class _Row(NamedTuple):
     line: int
     fields: list[str]
@@ -40,6 +44,8 @@ class _Row(NamedTuple):
 
 def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     """Return the edges of a text with two names per line, and possibly further columns."""
+    if _STATED.match(text):
+        text = f"#{text}"  # the line that states the separator is no edge
     delimiter = _delimiter(file, text)
     rows = list(_rows(file, text, delimiter))
     if not rows:

@@ -159,18 +159,22 @@ class DirectedGraph:
         number = node if is_plain else integer("node", node, 0, self.n_nodes - 1)
         return number if self._labels is None else self._labels[number]
 
+    def _all_labels(self) -> Sequence[Hashable] | None:
+        """Return the names of all nodes, or None if they are the numbers."""
+        return self._labels
+
     @cached_property
     def node_numbers(self) -> dict[Hashable, int]:
         """The number of the node with each name."""
-        labels = range(self.n_nodes) if self._labels is None else self._labels
-        return dict(zip(labels, range(self.n_nodes), strict=True))
+        labels = self._all_labels()
+        return dict(zip(range(self.n_nodes) if labels is None else labels, range(self.n_nodes), strict=True))
 
     @cached_property
     def arc_labels(self) -> list[Hashable]:
         """The name of each arc: the names of its ends, and for a parallel arc also its key or its number."""
         ends: tuple[Iterable[Hashable], ...] = self.tails.tolist(), self.heads.tolist()
-        if self._labels is not None:
-            ends = tuple(map(self._labels.__getitem__, part) for part in ends)  # type: ignore[arg-type]
+        if (labels := self._all_labels()) is not None:
+            ends = tuple(map(labels.__getitem__, part) for part in ends)  # type: ignore[arg-type]
         pairs = list(zip(*ends, strict=True))
         if len(set(pairs)) == len(pairs):
             return list[Hashable](pairs)

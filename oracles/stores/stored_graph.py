@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,9 @@ class StoredGraph(DirectedGraph):
         """Return the name of a node, given its number in ``range(n_nodes)``: its id in the source."""
         number = integer("node", node, 0, self.n_nodes - 1)
         return number if self._names is None else int(self._names[number])
+
+    def _all_labels(self) -> Sequence[Hashable] | None:
+        return None if self._names is None else self._names.tolist()
 
     @property
     def in_degrees(self) -> IntArray:

@@ -142,8 +142,14 @@ class JournalFile(Store):
             return [*found, self._checked(tail, len(tail))], b""
         if CLOSED.search(tail):  # the line was written completely, so its call may have returned
             self._checked(tail, len(tail))
-        if tail and self.n_read == 0 and not (tail.startswith(BEGINNING) or BEGINNING.startswith(tail)):
-            raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}")
+        if tail and self.n_read == 0:
+            is_cut = tail.startswith(BEGINNING) or BEGINNING.startswith(tail)
+            why = (
+                "; the first line is not whole: restore a backup, or delete the file if the campaign is new"
+                if is_cut
+                else ""
+            )
+            raise ValueError(f"{self.path} must be the journal of a campaign, got {tail[:40]!r}{why}")
         return found, tail
 
     def _without_unfinished(self, data: bytes) -> tuple[bytes, bytes]:
@@ -153,9 +159,18 @@ class JournalFile(Store):
         place = data.find(b"\n" + _UNFINISHED) + 1
         return (data[:place], data[place:]) if place else (data, b"")
 
+    def adopt(self, lines: list[bytes]) -> None:
+        """Write the lines of another store in one step: the file has all of them or remains empty."""
+        if sys.platform == "win32":  # an open file cannot be replaced; `_write` marks unfinished lines
+            super().adopt(lines)
+            return
+        for line in lines:
+            self._checked(line, len(line) + 1)
+        write_bytes(self.path, b"".join(line + b"\n" for line in lines))
+
     def _write(self, lines: list[bytes], first: int) -> None:
         data = b"".join(line + b"\n" for line in lines)
-        is_batch = first > 1 and len(lines) > 1
+        is_batch = len(lines) > 1
         try:
             _write(self._file, _UNFINISHED + data[1:] if is_batch else data)
             os.fsync(self._file)

@@ -57,12 +57,23 @@ _INSERTION = sql.text(
 )
 #: The advisory lock under which the tables are created.
 _CREATION = 0x636D6162
+#: The rest of the transaction waits for other processes, whatever the limits of the database are.
+_PATIENTLY = sql.text(
+    "SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)"
+)
+_CONNECTION = {"client_encoding": "utf8"}
 #: How long a writer tries to reach a server that it has reached before, in seconds.
 _PATIENCE = 120.0
 #: Classes of errors of PostgreSQL as errors of files.
 _ERRORS = {"53100": errno.ENOSPC, "25006": errno.EROFS, "42501": errno.EACCES}
 #: States of a server that starts or stops.
 _RESTARTING = ("57P01", "57P02", "57P03")
+#: Remedies of further errors, by their state.
+_REMEDIES = {
+    "57014": "raise statement_timeout for this user",
+    "55P03": "raise lock_timeout for this user",
+    "22P05": "choose another name of the campaign, or a database with CREATE DATABASE ... ENCODING 'UTF8'",
+}
 _INHERITED: list[Any] = []
 
 
@@ -75,7 +86,10 @@ class PostgreSQL(Database):
             self._url,
             poolclass=sql.pool.NullPool,
             hide_parameters=True,
-            connect_args={} if "connect_timeout" in self._url.query else {"connect_timeout": 10},
+            # The settings of the database and its encoding must not change what the queries mean.
+            isolation_level="READ COMMITTED",
+            connect_args=_CONNECTION
+            | ({} if "connect_timeout" in self._url.query else {"connect_timeout": 10}),
         )
         self._connection: sql.Connection | None = None
         self._process, self._is_known, self._is_held = -1, False, False
@@ -90,9 +104,9 @@ class PostgreSQL(Database):
         """Begin a transaction and lock the row of the campaign."""
         if create:
             self._attempt(self._create)
-        self._attempt(lambda: self._lock(waiting))
-        self._is_held = True
         try:
+            self._attempt(lambda: self._lock(waiting))
+            self._is_held = True
             yield
         finally:
             self._is_held = False
@@ -195,6 +209,7 @@ class PostgreSQL(Database):
     def _create(self) -> None:
         """Create the tables and the row of the campaign, if they do not exist."""
         if self._find() is None:
+            self._run(_PATIENTLY)
             self._run(sql.select(sql.func.pg_advisory_xact_lock(_CREATION)))
             assert self._connection is not None
             _TABLES.create_all(self._connection)
@@ -215,6 +230,7 @@ class PostgreSQL(Database):
                 # Read ahead, so that this process holds the lock for a shorter time.
                 waiting()
         if row is None:
+            self._run(_PATIENTLY)
             row = self._run(self._own.with_for_update()).one_or_none()
         if row is None or row.number != self._number:
             raise self._replaced()
@@ -281,7 +297,11 @@ class PostgreSQL(Database):
         """Return an error with a remedy, and without a password."""
         cause = getattr(error, "orig", error)
         said = scrubbed(" ".join(str(cause).split()), self._secrets)
-        number = _ERRORS.get(getattr(cause, "sqlstate", None) or "")
+        state = getattr(cause, "sqlstate", None) or ""
+        if state in _REMEDIES:
+            kind = ValueError if state == "22P05" else TimeoutError
+            return kind(f"{self.where} cannot run the statement, got: {said}; {_REMEDIES[state]}")
+        number = _ERRORS.get(state)
         if number is not None:
             return in_words(OSError(number, os.strerror(number), self.where), self.where)
         if isinstance(cause, psycopg.OperationalError):

@@ -28,6 +28,8 @@ def parsed(url: str) -> tuple[Any, list[str], str, str]:
         raise ValueError(
             f"where must be {_FORM}, got a URL with # before @; write # as %23 and @ as %40 in the password"
         )
+    if "\0" in name:
+        raise ValueError(f"where must be {_FORM}, got a name of the campaign with a null character (%00)")
     try:
         found = make_url(address)
     except (ArgumentError, ValueError):

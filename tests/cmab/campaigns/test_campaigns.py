@@ -25,6 +25,7 @@ from cmab import (
     LinearOracle,
     MemoisedOracle,
     Session,
+    copy_campaign,
     read_journal,
 )
 from cmab.campaigns.journal import events
@@ -365,10 +366,21 @@ def test_other_files_are_left_alone(path, text):
     assert path.read_bytes() == text
 
 
-def test_a_torn_beginning_is_begun_again(path):
-    campaign(path)
-    path.write_bytes(path.read_bytes()[:30])
-    assert play(campaign(path), 2)
+@pytest.mark.parametrize("size", [1, 18, 19, 30, -60, -2])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_journal_that_was_cut_in_its_first_line_is_no_new_campaign(path, size, is_kept):
+    running = campaign(path)
+    play(running, 2)
+    if is_kept:
+        running._records.keep_checkpoint()
+    first = path.read_bytes().split(b"\n")[0]
+    path.write_bytes(first[:size])
+    for opened in (campaign, read_journal, lambda place: copy_campaign(place, path.with_suffix(".db"))):
+        with pytest.raises(ValueError, match="the first line is not whole: restore a backup"):
+            opened(path)
+    assert path.read_bytes() == first[:size]
+    path.write_bytes(b"")
+    assert play(campaign(path), 2)  # an empty file has lost nothing
 
 
 def test_a_full_disk_changes_nothing(path, monkeypatch):

@@ -160,6 +160,71 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     assert chain.won.sum() == 0
 
 
+#: Ties that leave the network for a while, and ties that come with the other network.
+CHANGES = {
+    "a person leaves": ([("ann", "cy"), ("cy", "dan")], []),
+    "a tie leaves": ([("bob", "dan")], []),
+    "the last person leaves": ([("dan", "eve")], []),
+    "one leaves and one comes": ([("ann", "cy"), ("cy", "dan")], [("ann", "zoe"), ("bob", "zoe")]),
+}
+
+
+def counted(graph, joined):
+    """Return how often each tie has succeeded and failed after reports in this network."""
+    session = Session(CTS(oracle(graph)), rng=0)
+    seed = session.policy.oracle.labels(np.arange(len(graph))).index("ann")
+    for people in joined:
+        ticket = session.ask(available=[seed])
+        session.tell(session.policy.oracle.feedback_of(ticket.super_arm, joined=people), ticket)
+    return by_tie(session)
+
+
+def by_tie(session):
+    chain = session._cascades.chain()
+    names = session.policy.oracle.arm_labels()
+    counts = dict(zip(names, zip(chain.won.tolist(), chain.lost.tolist(), strict=True), strict=True))
+    return {name: count for name, count in counts.items() if any(count)}
+
+
+def added(*counts):
+    ties = {tie for count in counts for tie in count}
+    pairs = {tie: [count.get(tie, (0, 0)) for count in counts] for tie in ties}
+    return {tie: tuple(map(sum, zip(*pair, strict=True))) for tie, pair in pairs.items()}
+
+
+@pytest.mark.parametrize("way", ["replayed", "corrected", "resumed"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_people_and_ties_that_had_left_took_no_part(path, change, way, monkeypatch):
+    """Two processes with different networks tell, one after the other, and a third one has all ties."""
+    if way == "resumed":
+        for module in (_checkpoints, _records):
+            monkeypatch.setattr(module, "EVERY_HIDDEN", 3)
+    leaving, coming = CHANGES[change]
+    other = nx.DiGraph([*(tie for tie in TIES if tie not in leaving), *coming])
+    former = Campaign(CTS(oracle()), path, rng=0)
+    here = [["bob"], ["bob"], []]
+    first = former.ask(available=["ann"])
+    former.tell(ticket=first, joined=here[0])
+    present = Campaign(CTS(oracle(other)), path, accept_changes=True)
+    away = [["bob"], [], ["bob"]]
+    for people in away:
+        present.tell(ticket=present.ask(available=["ann"]), joined=people)
+    for people in here[1:]:  # this process does not know that the network was changed
+        former.tell(ticket=former.ask(available=["ann"]), joined=people)
+    if way == "corrected":
+        again = [end for _, end in coming if ("ann", end) in coming]  # a person who came since the report
+        present.correct(ticket=first, joined=again)
+        away, here = [*away, again], here[1:]
+    found = [counted(FRIENDS, here), counted(other, away)]
+    both = nx.compose(FRIENDS, other)
+    for _ in range(2):  # the second one continues from a checkpoint
+        last = Campaign(CTS(oracle(both)), path, accept_changes=True)
+        assert by_tie(last.session) == by_tie(copy(last.session)) == added(*found)
+    assert way != "resumed" or last._records._n_kept
+    ties = set(other.edges)
+    assert by_tie(present.session) == {tie: n for tie, n in added(*found).items() if tie in ties}
+
+
 def test_policies_that_count_outcomes_refuse_lists_in_words(path):
     running = Campaign(CUCB(oracle()), path, rng=0)
     request = running.ask()

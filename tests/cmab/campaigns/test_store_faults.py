@@ -1,9 +1,12 @@
 """Stores that are damaged, moved, full, read-only or wrongly addressed: an error in words, no loss."""
 
+import itertools
 import os
+import re
 import resource
 import sqlite3
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -369,3 +372,124 @@ def test_a_commit_whose_answer_is_lost_is_not_repeated(server, monkeypatch):
     assert running._records.store._connection is not connection
     assert [row["event"] for row in running.history()] == ["campaign", "ask", "tell"]
     assert Campaign(learner(), url).session.state.counts.tolist() == [1, 0, 0, 0, 0]
+
+
+@pytest.fixture
+def database(server):
+    """Return a function that makes a database and returns the URL of a campaign in it."""
+    import psycopg
+
+    def run(statement):
+        with psycopg.connect(server.url().partition("#")[0], autocommit=True) as connection:
+            return connection.execute(statement)
+
+    def made(settings=(), encoding="UTF8"):
+        name = f"own{next(_DATABASES)}"
+        run(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+        for setting in settings:
+            run(f"ALTER DATABASE {name} SET {setting}")
+        return server.url("test", name)
+
+    return made
+
+
+_DATABASES = itertools.count()
+
+
+class Slow(TopK):
+    """An oracle that holds the lock of a campaign longer than the limits of the database."""
+
+    def solve(self, means, rng):
+        time.sleep(0.05)
+        return super().solve(means, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["default_transaction_isolation = 'repeatable read'"],
+        ["default_transaction_isolation = 'serializable'"],
+        ["statement_timeout = '40ms'", "lock_timeout = '40ms'"],
+    ],
+    ids=["repeatable read", "serializable", "timeouts"],
+)
+def test_the_settings_of_a_database_change_no_result(database, settings):
+    url, faults = database(settings), []
+    is_slow = "timeout" in settings[0]
+
+    def work(number):
+        try:
+            running = Campaign(CUCB(Slow(5, k=2)) if is_slow else learner(), url, rng=0, author=f"{number}")
+            play(running, 4)
+            running.close()
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    assert not faults
+    rows = Campaign(CUCB(Slow(5, k=2)) if is_slow else learner(), url).history()
+    kinds = [row["event"] for row in rows]
+    assert kinds.count("ask") == kinds.count("tell") == 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["UTF8", "SQL_ASCII", "LATIN1"])
+@pytest.mark.parametrize("name", ["spring", "Fr%C3%BChling", "%E6%98%A5", "a'b%22", "a%00b"])
+def test_names_of_campaigns_in_every_encoding_are_kept_or_refused_in_words(database, encoding, name):
+    url = f"{database(encoding=encoding).partition('#')[0]}#{name}"
+    if "%00" in name or (name == "%E6%98%A5" and encoding == "LATIN1"):
+        why = "null character" if "%00" in name else "CREATE DATABASE ... ENCODING 'UTF8'"
+        with pytest.raises(ValueError, match=re.escape(why)):
+            Campaign(learner(), url, rng=0)
+        return
+    play(Campaign(learner(), url, rng=0, author="Zoë 春"), 1)
+    again = Campaign(learner(), url)
+    assert [row.get("author") for row in again.history()] == ["Zoë 春"] * 3
+    assert not store_of(f"{url}%20").exists()
+
+
+@pytest.mark.slow
+def test_a_statement_that_the_server_ends_is_told_with_its_remedy(database):
+    import sqlalchemy as sql
+
+    store = store_of(database(["statement_timeout = '20ms'"]))
+    with pytest.raises(TimeoutError, match="raise statement_timeout for this user"):
+        store._attempt(lambda: store._run(sql.text("SELECT pg_sleep(1)")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM cmab_campaigns", "DROP TABLE cmab_campaigns", "DROP TABLE cmab_events"]
+)
+def test_a_refused_call_leaves_no_open_transaction(database, statement):
+    import sqlalchemy as sql
+
+    url = database()
+    running = Campaign(learner(), url, rng=0)
+    running.ask()
+    store = store_of(url)
+    with store._engine.begin() as connection:
+        connection.execute(sql.text(statement))
+    for call in (running.ask, running.history, running.undo):
+        if call == running.history and "EVENTS" not in statement.upper():
+            call()  # the events are still there
+        else:
+            with pytest.raises((ValueError, OSError)):
+                call()
+        assert (
+            store._attempt(
+                lambda: store._run(
+                    sql.text(
+                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                        " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
+                    )
+                ).scalar()
+            )
+            == 0
+        )
+        store._end()

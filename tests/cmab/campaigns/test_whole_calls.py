@@ -3,13 +3,17 @@
 import os
 import signal
 
+import networkx as nx
 import pytest
 
-from cmab import CUCB, Campaign
+from cmab import CTS, CUCB, Campaign, copy_campaign
 from cmab.campaigns._records import NewerEventsError
+from cmab.campaigns.journal import events
 from cmab.campaigns.stores import _journal_file
 from cmab.campaigns.stores._sqlite import SQLiteFile
-from oracles import TopK
+from cmab.campaigns.stores._store import Overtaken, Store
+from cmab.campaigns.stores.addresses import store_of
+from oracles import DegreeHeuristic, TopK
 
 STORES = ["events.jsonl", "events.sqlite"]
 
@@ -102,10 +106,7 @@ def killed(where, call, prepare):
 def test_a_killed_call_has_stored_all_or_nothing(where, call, place):
     def prepare():  # the process kills itself at one of its steps of writing
         killer = _Killer(place)
-        write, fsync, run = os.write, os.fsync, SQLiteFile._run
-        _journal_file.os.write = lambda file, data: killer.half(write, file, data)
-        _journal_file.os.fsync = lambda file: killer.step(fsync, file)
-        SQLiteFile._run = lambda *arguments: killer.step(run, *arguments)
+        killer.watch()
 
     killed(where, call, prepare)
 
@@ -137,11 +138,59 @@ def test_a_killed_call_on_a_server_has_stored_all_or_nothing(server, call, is_se
     assert {*counts} == {BEFORE, BEFORE + ADDED[call]}
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks the process")
+@pytest.mark.parametrize("place", range(9))
+def test_a_killed_copy_has_all_events_or_none(where, place, tmp_path):
+    begun(tmp_path / "source.jsonl")
+    process = os.fork()
+    if process == 0:
+        killer = _Killer(place)
+        killer.watch()
+        for name in ("fdopen", "ftruncate"):
+            act = getattr(os, name)
+            setattr(os, name, lambda *arguments, act=act: killer.step(act, *arguments))
+        copy_campaign(tmp_path / "source.jsonl", where)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+    found = store_of(where).all_events() if where.exists() and where.stat().st_size else []
+    whole = events(tmp_path / "source.jsonl")
+    if not found:
+        assert copy_campaign(tmp_path / "source.jsonl", where) == len(whole)
+    assert events(where) == whole
+    assert campaign(where).history() == campaign(tmp_path / "source.jsonl").history()
+    with pytest.raises(ValueError, match="must be a new campaign"):
+        copy_campaign(tmp_path / "source.jsonl", where)
+
+
+def test_a_copy_that_was_interrupted_where_files_cannot_be_replaced_is_no_campaign(tmp_path, monkeypatch):
+    begun(tmp_path / "source.jsonl")
+    path = tmp_path / "copy.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(_journal_file.JournalFile, "adopt", Store.adopt)  # as on Windows
+        patch.setattr(_journal_file.JournalFile, "_finish", lambda *_: os._exit(0))
+        process = os.fork()
+        if process == 0:
+            copy_campaign(tmp_path / "source.jsonl", path)
+        os.waitpid(process, 0)
+    data = path.read_bytes()
+    for opened in (campaign, events, lambda place: copy_campaign(tmp_path / "source.jsonl", place)):
+        with pytest.raises(ValueError, match="must be the journal of a campaign"):
+            opened(path)
+    assert path.read_bytes() == data
+
+
 class _Killer:
     """A counter that kills the process before the step with a number; a write then writes one half."""
 
     def __init__(self, place):
         self.left = place
+
+    def watch(self):
+        """Count the steps of this process."""
+        write, fsync, run = os.write, os.fsync, SQLiteFile._run
+        _journal_file.os.write = lambda file, data: self.half(write, file, data)
+        _journal_file.os.fsync = lambda file: self.step(fsync, file)
+        SQLiteFile._run = lambda *arguments: self.step(run, *arguments)
 
     def step(self, act, *arguments):
         if self.left == 0:
@@ -197,3 +246,61 @@ def test_an_action_on_older_events_is_refused(where):
     now = made.expecting(2)
     now.cancel(0)
     assert made.pending == other.pending == ()
+
+
+def joining(where):
+    """Return a campaign in a network with two reported and two pending tickets."""
+    friends = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan")])
+    made = Campaign(CTS(DegreeHeuristic(friends, k=1)), where, rng=0)
+    for _ in range(4):
+        made.ask(available=["ann"])
+    made.tell_many([{"ticket": number, "joined": []} for number in range(2)])
+    return made
+
+
+#: Calls with collections, which can also be iterators; `each` makes them.
+CALLS = {
+    "ask": lambda made, each: made.ask(available=each(["ann", "bob"])),
+    "ask_many": lambda made, each: made.ask_many(2, available=each(["ann", "bob"])),
+    "tell": lambda made, each: made.tell(ticket=2, joined=each(["bob"]), unseen=each(["dan"])),
+    "tell carried": lambda made, each: made.tell(
+        ticket=2, joined=each(["bob"]), carried=each([("ann", "bob")])
+    ),
+    "correct": lambda made, each: made.correct(ticket=1, joined=each(["bob"]), unseen=each(["dan"])),
+    "tell_many": lambda made, each: made.tell_many(
+        each([{"ticket": 2, "joined": each(["bob"])}, {"ticket": 3, "joined": each([])}])
+    ),
+    "corrections": lambda made, each: made.tell_many(
+        each([{"ticket": 2, "joined": each(["bob"])}]),
+        corrections=each([{"ticket": 0, "joined": each(["cy"]), "unseen": each(["dan"])}]),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_with_iterators_that_is_repeated_is_the_call_with_lists(tmp_path, call, monkeypatch):
+    """Another process adds an event while the connection is lost, so the call starts again."""
+    found = []
+    for name, each in (("lists", list), ("iterators", iter)):
+        made = joining(tmp_path / f"{name}.jsonl")
+        other, store = joining_again(made), made._records.store
+        write, attempts = store._write, []
+
+        def overtaken(lines, first, write=write, attempts=attempts):
+            attempts.append(first)
+            if len(attempts) == 1:
+                raise Overtaken("the call has changed nothing")
+            write(lines, first)
+
+        other.ask(available=["bob"])
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "_write", overtaken)
+            CALLS[call](made, each)
+        assert len(attempts) == 2
+        found.append([{**row, "at": None} for row in joining_again(made).history()])
+    assert found[0] == found[1]
+    assert len(found[0]) > 8  # the campaign, four asks, two reports, the other ask and this call
+
+
+def joining_again(made):
+    return Campaign(made.policy, made._records.store.address)

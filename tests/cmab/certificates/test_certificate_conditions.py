@@ -1,15 +1,28 @@
 """Conditions of certificates: narrow supports, huge rewards, further outcomes, earlier policies, words."""
 
 import math
+from functools import partial
 
+import networkx as nx
 import numpy as np
 import pytest
 
-from cmab import CUCB, ArmStatistics, Context, Feedback, Oracle, Session, regret_bound
+from cmab import (
+    CTS,
+    CUCB,
+    AdaptiveCTS,
+    ArmStatistics,
+    Campaign,
+    Context,
+    Feedback,
+    Oracle,
+    Session,
+    regret_bound,
+)
 from cmab.certificates._rewards import least_expected
 from cmab.certificates.played import Played
 from cmab.results.regret_certificate import _raised
-from oracles import RankedTopK, TopK
+from oracles import DegreeHeuristic, InfluenceMaximization, RankedTopK, TopK
 
 
 def bounds_of(low, length, coins):
@@ -18,6 +31,25 @@ def bounds_of(low, length, coins):
         state.update(Feedback([0], [low + length * coin]))
     found = regret_bound(CUCB(TopK(2, 1)), state, support=(low, low + length))
     return np.array([found.regret, found.gap]) / length
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("make", [DegreeHeuristic, partial(InfluenceMaximization, epsilon=0.3)])
+@pytest.mark.parametrize("policy", [CTS, CUCB, AdaptiveCTS])
+def test_a_network_without_ties_has_certificates_and_summaries(tmp_path, policy, make, k):
+    """There is no base arm, so nothing remains to be learned."""
+    people = nx.DiGraph()
+    people.add_nodes_from("abc")
+    running = Campaign(policy(make(people, k=k)), tmp_path / "campaign.jsonl", rng=0)
+    for _ in range(2):
+        running.tell({}, running.ask(), reward=float(k))
+        found = running.regret_bound(reward_range=(0.0, 3.0))
+        assert found.unseen == 0
+        assert found.regret >= 0.0
+        assert found.regret <= 3.0 or math.isnan(found.alpha)
+        summary = running.summary()
+        assert "rounds" in str(summary)
+        assert (summary.n_arms, summary.reward) == (0, k)
 
 
 # Means far from 0 must still have a few digits inside the support.

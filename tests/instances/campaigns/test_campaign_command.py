@@ -215,3 +215,49 @@ def test_formulas_in_names_are_inert_in_tables(place):
 def test_a_campaign_that_cannot_be_is_not_made(place, words, why):
     assert why in refused("new", place / "no", "--network", place / "friends.csv", *words)
     assert sorted(path.name for path in place.iterdir()) == ["friends.csv"]
+
+
+@pytest.mark.slow
+def test_many_reports_are_checked_with_one_reading_of_the_rounds(spring, monkeypatch):
+    """The number of passes over the events does not grow with the number of reports."""
+    from instances.campaigns.intake import read_reports, take_all
+
+    folder, passes = CampaignFolder(spring), []
+    rounds = CampaignFolder.rounds
+    monkeypatch.setattr(CampaignFolder, "rounds", lambda self: passes.append(1) or rounds(self))
+    for n in (3, 30):
+        folder.campaign.ask_many(n)
+        table = "round,name,result\n" + "".join(
+            f"{each.number},,no\n" for each in rounds(folder) if each.state == "waiting"
+        )
+        passes.clear()
+        reports, refused = read_reports(folder, table.encode())
+        stored = take_all(folder, reports, is_correction=None)
+        assert len(stored) == n and not refused
+        assert len(passes) <= 5
+
+
+@pytest.mark.parametrize("separator", ";,\t|")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_first_line_with_the_separator_is_no_data(place, separator, end):
+    from instances.campaigns.sheets import lines_of
+
+    head = f"sep={separator}{end}"
+    rows = [["name_1", "name_2"], ["Ann", "Bob"], ["Bob", "Cy"]]
+    text = head + end.join(map(separator.join, rows)) + end
+    found = lines_of(text)
+    assert [line.cells for line in found] == rows and found[0].number == 2
+    (place / "stated.csv").write_text(text, encoding="utf-8", newline="")
+    done("new", place / "stated", "--network", place / "stated.csv", "--undirected", "--k", 1)
+    assert {str(name) for name in CampaignFolder(place / "stated").problem.names.labels} == {
+        "Ann",
+        "Bob",
+        "Cy",
+    }
+
+
+@pytest.mark.parametrize("text", ["name_1,name_2\n", "a,b\nc\nd,e,f\n", "\n"])
+def test_a_network_that_cannot_be_read_is_named_as_the_user_named_it(place, text):
+    (place / "wrong.csv").write_text(text, encoding="utf-8")
+    error = refused("new", place / "wrong", "--network", place / "wrong.csv", "--undirected", "--k", 1)
+    assert "wrong.csv" in error and ".new-" not in error

@@ -267,6 +267,9 @@ def test_a_campaign_that_cannot_be_is_not_made(page, network, fields, why):
         (["name,result", ",no", "{0},unknown"], "nobody joined"),
         (["name,result", ",no", ",no"], "line 3 has it"),
         (["name,result", "#note,yes", "{0},yes"], "begins with #"),
+        (["round,name", "{n},{0}", ",{1}"], "an empty cell"),
+        (["round,name", ",{0}", "{n},{1}"], "an empty cell"),
+        (["name,round", "{0},{n}", "{1}"], "an empty cell"),
         (["# a table", "name,result", "{0},yes"], "begins with #"),
     ],
 )
@@ -281,6 +284,39 @@ def test_a_table_that_can_be_read_in_two_ways_is_refused_with_the_reason(page, s
     data = table(*(row.format(*known, **names) for row in rows))
     answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=data)
     assert why in answer.text and page.rounds(spring)[asked - 1].state == "waiting"
+
+
+@pytest.mark.parametrize("number", [None, 1, 2])
+@pytest.mark.parametrize(
+    ("text", "told", "wrong"),
+    [
+        ("round,name\n1,Bob\n,Cy\n", {1: ["Bob"]}, [3]),
+        ("round,name\n,Cy\n1,Bob\n", {1: ["Bob"]}, [2]),
+        ("name,round,result\nBob,1\nCy,,yes\nDan\n", {1: ["Bob"]}, [3, 4]),
+        ("round,name,result\n1,Bob,yes\n,,\n,,no\n", {1: ["Bob"]}, [4]),
+        ("round,name\n1,Bob\n2,Cy\n", {1: ["Bob"], 2: ["Cy"]}, []),
+        ("round,name\n,Bob\n,Cy\n", {2: ["Bob", "Cy"]}, []),
+    ],
+)
+def test_a_line_without_a_round_below_lines_with_one_is_refused(text, told, wrong, number):
+    """A spreadsheet with merged cells has the round in the first of its lines only."""
+    from instances.campaigns.names import Names
+    from instances.campaigns.reports import reports_in
+    from instances.campaigns.rounds import Round
+
+    rounds = [Round(1, "", ("Ann",), state="reported"), Round(2, "", ("Ann",))]
+    reports, refused = reports_in(
+        text, rounds, Names(["Ann", "Bob", "Cy", "Dan"]), is_network=True, number=number
+    )
+    found = {report.number: list(report.joined) for report in reports}
+    if number is None:
+        assert found == told
+    elif wrong or len(told) > 1:
+        assert found == {at: names for at, names in told.items() if at == number}
+    else:
+        assert list(found) == [number]
+    assert set(wrong) <= {each.line for each in refused}
+    assert all("an empty cell" in each.reason for each in refused if each.line in wrong)
 
 
 def test_people_with_names_like_comments_are_reported(tmp_path):
