@@ -40,6 +40,7 @@ def weights(n, rng):
     yield np.zeros(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("capacity", [1, 2])
 def test_general_graphs_against_enumeration(sense, capacity):

@@ -92,6 +92,7 @@ def test_compiled_oracles_give_the_same_run(case, make):
         assert np.array_equal(run.super_arms[1], runs[0].super_arms[1])
 
 
+@pytest.mark.slow
 def test_cucb_on_top_k_is_fused():
     fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
     assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")

@@ -65,6 +65,7 @@ class Drifting(SemiBandit):
         return SemiBandit(BernoulliArms(np.roll(self.means, (t - 1) // 50)), self.oracle)
 
 
+@pytest.mark.slow
 def test_all_policies_meet_the_same_rounds_for_any_number_of_workers():
     runs = [
         simulate(policy, Sleeping(), 120, replications=3, rng=0, n_jobs=n_jobs)
