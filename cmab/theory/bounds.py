@@ -166,7 +166,7 @@ def instance_bounds(
     found: list[Bound] = []
     if horizon is not None:
         gaps = reward_gaps(oracle, truth, super_arms=family)
-        found += _on_regret(oracle, gaps, integer("horizon", horizon, 1))
+        found += _on_regret(oracle, truth, gaps, integer("horizon", horizon, 1))
     if delta is not None:
         real("delta", delta, 0.0, 1.0, inside=True)
         found += _on_samples(oracle, truth, family, delta, epsilon, sigma)
@@ -184,7 +184,14 @@ def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntA
     return family
 
 
-def _on_regret(oracle: Oracle, gaps: RewardGaps, rounds: int) -> Iterator[Bound]:
+def _in_unit(means: FloatArray, compute: Callable[[], float]) -> float:
+    """Return the result of `compute`; raise ``ValueError`` if outcomes in [0, 1] cannot have these means."""
+    if means.min() < 0.0 or means.max() > 1.0:
+        raise ValueError("needs outcomes in [0, 1], got means outside")
+    return compute()
+
+
+def _on_regret(oracle: Oracle, means: FloatArray, gaps: RewardGaps, rounds: int) -> Iterator[Bound]:
     smoothness = oracle.smoothness()
     for source, note, function in (
         ("Chen et al. 2016, Theorem 1", "depends on all gaps", gap_dependent_bound),
@@ -197,7 +204,7 @@ def _on_regret(oracle: Oracle, gaps: RewardGaps, rounds: int) -> Iterator[Bound]
             return float(function(gaps, smoothness, rounds=n))
 
         try:
-            value = at(rounds)
+            value = _in_unit(means, lambda: at(rounds))
         except ValueError as error:
             yield Bound("CUCB", "at most", math.nan, "regret", source, note=str(error))
             continue
@@ -259,14 +266,14 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
         least,
         "Garivier and Kaufmann 2016",
         "Bernoulli outcomes, all changes",
-        lambda: best_k_time(means, k)[1] * evidence,
+        lambda: _in_unit(means, lambda: best_k_time(means, k)[1] * evidence),
     )
     yield (
         "every rule",
         least,
         "Kaufmann et al. 2016, Theorem 4",
         "Bernoulli outcomes, one change",
-        lambda: least_best_k_samples(means, k, delta=delta),
+        lambda: _in_unit(means, lambda: least_best_k_samples(means, k, delta=delta)),
     )
     yield (
         "every rule",
@@ -280,7 +287,7 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
         most,
         "Kalyanakrishnan et al. 2012, Theorem 6",
         "mean over all runs",
-        lambda: lucb1_samples(gaps, delta=delta, epsilon=epsilon),
+        lambda: _in_unit(means, lambda: lucb1_samples(gaps, delta=delta, epsilon=epsilon)),
     )
     yield (
         "LilRandLUCB",
@@ -309,14 +316,14 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
             most,
             "Chen et al. 2017, Theorem 1",
             held,
-            lambda: adaptive_top_k_samples(means, k, delta=delta, epsilon=epsilon),
+            lambda: _in_unit(means, lambda: adaptive_top_k_samples(means, k, delta=delta, epsilon=epsilon)),
         )
         yield (
             "Halving",
             most,
             "Kalyanakrishnan and Stone 2010",
             "exact",
-            lambda: halving_samples(len(means), k, delta=delta, epsilon=epsilon),
+            lambda: _in_unit(means, lambda: halving_samples(len(means), k, delta=delta, epsilon=epsilon)),
         )
 
 

@@ -111,6 +111,10 @@ def test_reasons_stand_beside_missing_values():
     assert not math.isnan(found[0].value)
     assert math.isnan(found[-1].value) and "linear oracle" in found[-1].note
     assert "needs a linear oracle" in repr(found) and "<table" in found._repr_html_()
+    outside = instance_bounds(TopK(3, 1), [2.0, 0.5, -1.0], horizon=100, delta=0.1)
+    missing = [bound for bound in outside if math.isnan(bound.value)]
+    assert {bound.note for bound in missing} == {"needs outcomes in [0, 1], got means outside"}
+    assert {bound.rule for bound in missing} == {"CUCB", "every rule", "LUCB1"}
     tied = instance_bounds(TopK(3, 1), [0.5, 0.5, 0.1], delta=0.1)
     assert math.isnan(tied[0].value) and tied[0].note
 
