@@ -88,9 +88,11 @@ def killed(where, call, prepare):
     made.close()
     process = os.fork()
     if process == 0:
-        prepare()
-        calls[call]()
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:  # a copy of this process must not go on with the tests
+            prepare()
+            calls[call]()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(process, 0)
     count = len(campaign(where).history())
     assert count in (BEFORE, BEFORE + ADDED[call])
@@ -124,7 +126,7 @@ def test_a_killed_call_on_a_server_has_stored_all_or_nothing(server, call, is_se
 
         def waited(connection, replies, *others):
             if killer.left == 0 and is_sent:
-                next(replies)  # sends the message, whose reply the killed process does not read
+                next(replies, None)  # sends the message, whose reply the killed process does not read
             return killer.step(wait, connection, replies, *others)
 
         psycopg.Connection.wait = waited
@@ -144,13 +146,15 @@ def test_a_killed_copy_has_all_events_or_none(where, place, tmp_path):
     begun(tmp_path / "source.jsonl")
     process = os.fork()
     if process == 0:
-        killer = _Killer(place)
-        killer.watch()
-        for name in ("fdopen", "ftruncate"):
-            act = getattr(os, name)
-            setattr(os, name, lambda *arguments, act=act: killer.step(act, *arguments))
-        copy_campaign(tmp_path / "source.jsonl", where)
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            killer = _Killer(place)
+            killer.watch()
+            for name in ("fdopen", "ftruncate"):
+                act = getattr(os, name)
+                setattr(os, name, lambda *arguments, act=act: killer.step(act, *arguments))
+            copy_campaign(tmp_path / "source.jsonl", where)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(process, 0)
     found = store_of(where).all_events() if where.exists() and where.stat().st_size else []
     whole = events(tmp_path / "source.jsonl")
@@ -170,7 +174,10 @@ def test_a_copy_that_was_interrupted_where_files_cannot_be_replaced_is_no_campai
         patch.setattr(_journal_file.JournalFile, "_finish", lambda *_: os._exit(0))
         process = os.fork()
         if process == 0:
-            copy_campaign(tmp_path / "source.jsonl", path)
+            try:
+                copy_campaign(tmp_path / "source.jsonl", path)
+            finally:
+                os._exit(0)
         os.waitpid(process, 0)
     data = path.read_bytes()
     for opened in (campaign, events, lambda place: copy_campaign(tmp_path / "source.jsonl", place)):
