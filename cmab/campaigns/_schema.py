@@ -21,8 +21,8 @@ FORMATS = (1, 2, 3)
 _LONGEST_AUTHOR = 200
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DEEPEST_NAME = 50
-#: The types of names, or of their parts, of which all values are valid.
-_PLAIN = {str, int, bool, type(None)}
+#: The types of names, or of their parts, of which all values are valid and the same in JSON.
+PLAIN = {str, int, bool, type(None)}
 _NUMBERS = ({int}, {float}, {int, float}, set[type]())
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", re.ASCII)
 _ENDS = ("inf", "-inf")
@@ -109,7 +109,7 @@ def _is_name(value: Any, depth: int = 0) -> bool:
         return depth < _DEEPEST_NAME and all(_is_name(part, depth + 1) for part in value)
     if type(value) is float:
         return math.isfinite(value)
-    return type(value) in _PLAIN
+    return type(value) in PLAIN
 
 
 def _are_names(values: Any) -> bool:
@@ -119,7 +119,7 @@ def _are_names(values: Any) -> bool:
     # The usual names are texts, numbers or lists of these, of which the types are compared at once.
     if kinds == {list}:
         kinds = set(map(type, chain.from_iterable(values)))
-    return kinds <= _PLAIN or all(map(_is_name, values))
+    return kinds <= PLAIN or all(map(_is_name, values))
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:

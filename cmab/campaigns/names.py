@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
+from cmab.campaigns._schema import PLAIN
 from cmab.validation import meant, shown
-
-#: The types of names that are the same in JSON.
-_PLAIN = {str, int, bool, type(None)}
 
 
 class Names:
@@ -164,11 +162,11 @@ def written(name: Hashable) -> Any:
 
 def written_all(names: Sequence[Hashable]) -> list[Any]:
     """Return names in the form of JSON, as `written` does, in less time for many names."""
-    if set(map(type, names)) <= _PLAIN:
+    if set(map(type, names)) <= PLAIN:
         return list(names)
     if set(map(type, names)) == {tuple}:
         ends: Iterable[Any] = chain.from_iterable(names)  # type: ignore[arg-type]
-        if set(map(type, ends)) <= _PLAIN:
+        if set(map(type, ends)) <= PLAIN:
             return list(map(list, names))  # type: ignore[arg-type]
     return list(map(written, names))
 

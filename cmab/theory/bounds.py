@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.confidence.kl import bernoulli_divergence
 from cmab.oracle import LinearOracle, Oracle
 from cmab.theory.best_k_time import best_k_time
+from cmab.theory.characteristic_time import evidence
 from cmab.theory.families import listed_family
 from cmab.theory.gaps import RewardGaps, reward_gaps
 from cmab.theory.hardness import best_k_gaps, constrained_gaps, halving_samples, ugapec_samples
@@ -258,7 +258,7 @@ _Row = tuple[str, str, str, str, Callable[[], float]]
 
 
 def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: float) -> Iterator[_Row]:
-    gaps, evidence = best_k_gaps(means, k), _evidence(delta)
+    gaps = best_k_gaps(means, k)
     least, most = "at least", "at most"
     held = "if all intervals hold"
     yield (
@@ -266,7 +266,7 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
         least,
         "Garivier and Kaufmann 2016",
         "Bernoulli outcomes, all changes",
-        lambda: _in_unit(means, lambda: best_k_time(means, k)[1] * evidence),
+        lambda: _in_unit(means, lambda: best_k_time(means, k)[1] * evidence(delta)),
     )
     yield (
         "every rule",
@@ -336,7 +336,6 @@ def _of_super_arms(
     sigma: float,
 ) -> Iterator[_Row]:
     least, most, held = "at least", "at most", "if all intervals hold"
-    evidence = _evidence(delta)
 
     def gaps() -> FloatArray:
         return constrained_gaps(oracle, means)
@@ -351,7 +350,7 @@ def _of_super_arms(
         least,
         "as Garivier and Kaufmann 2016",
         "Gaussian outcomes, all changes",
-        lambda: super_arm_time(means, family, sigma=sigma, sense=oracle.sense)[1] * evidence,
+        lambda: super_arm_time(means, family, sigma=sigma, sense=oracle.sense)[1] * evidence(delta),
     )
     yield (
         "every rule",
@@ -381,7 +380,3 @@ def _of_super_arms(
         held,
         lambda: lil_clucb_samples(gaps(), delta=delta, sigma=sigma, width=width()),
     )
-
-
-def _evidence(delta: float) -> float:
-    return bernoulli_divergence(delta, max(delta, 1.0 - delta))

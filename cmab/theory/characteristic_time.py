@@ -104,10 +104,12 @@ def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = be
     >>> round(least_samples([0.5, 0.45, 0.43, 0.4], delta=0.1))
     1740
     """
-    delta = real("delta", delta, 0.0, 1.0, inside=True)
-    return characteristic_time(means, divergence=divergence)[1] * bernoulli_divergence(
-        delta, max(delta, 1.0 - delta)
-    )
+    return evidence(delta) * characteristic_time(means, divergence=divergence)[1]
+
+
+def evidence(delta: float) -> float:
+    """Return ``kl(delta, 1 - delta)``, and 0 if delta is 1/2 or more, because no evidence is then needed."""
+    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), max(delta, 1.0 - delta))
 
 
 def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike
 from cmab.confidence.kl import bernoulli_divergence
-from cmab.theory.characteristic_time import Divergence
+from cmab.theory.characteristic_time import Divergence, evidence
 from cmab.theory.hardness import hardness
 from cmab.validation import integer, real, vector
 
@@ -62,7 +62,7 @@ def least_best_k_samples(
     costs = [divergence(float(values[arm]), inside) for arm in order[:k]]
     costs += [divergence(float(values[arm]), outside) for arm in order[k:]]
     # Theorem 4: sum of 1 / d(m_i, m_(k+1)) inside and of 1 / d(m_i, m_(k)) outside.
-    return _evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
+    return evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
 
 
 def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5) -> float:
@@ -90,7 +90,7 @@ def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5)
     ----------
     As for `least_best_k_samples`. Chen et al. (NIPS 2014), Theorem 2, has the same order.
     """
-    return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * _evidence(delta)
+    return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * evidence(delta)
 
 
 def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
@@ -133,8 +133,3 @@ def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> 
     epsilon = real("epsilon", epsilon, smallest, math.sqrt(1 / 32))
     delta = real("delta", delta, smallest, 0.25)
     return n_arms * math.log(k / (8.0 * delta)) / (18375.0 * epsilon**2)
-
-
-def _evidence(delta: float) -> float:
-    """Return ``kl(delta, 1 - delta)``, and 0 if delta is 1/2 or more, because no evidence is then needed."""
-    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), max(delta, 1.0 - delta))
