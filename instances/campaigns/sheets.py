@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from instances.campaigns.names import clean, short
+from instances.networks._delimited import STATED
 
 #: The largest number of lines of a table.
 MOST_LINES = 100_000
 _SEPARATORS = "\t;,|"
 _LONGEST_CELL = 1_000
-_STATED = re.compile(rf"sep=([{_SEPARATORS}])\s*$", re.MULTILINE | re.IGNORECASE)
 _NAME_HEADERS = {"name", "names", "person", "people", "who", "item", "items", "label", "id"}
 
 
@@ -63,7 +62,7 @@ def lines_of(text: str, *, comment: str = "#") -> list[Line]:
     [Line(number=1, cells=['name', 'cost']), Line(number=2, cells=['Meyer, Anna', '2'])]
     """
     first = next((line for line in text.splitlines() if line.strip() and line[:1] != "#"), "")
-    stated = _STATED.match(text)  # spreadsheets write the separator as the first line
+    stated = STATED.match(text)  # spreadsheets write the separator as the first line
     separator = stated[1] if stated else max(_SEPARATORS, key=first.count)
     found = list(_cells(text, separator, comment))[1 if stated else 0 :]
     if not found:

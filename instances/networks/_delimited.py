@@ -30,10 +30,8 @@ _ENDS |= {"person1": "person2", "persona": "personb", "namea": "nameb", "friend1
 _DIRECTED = {"directed": True, "undirected": False}
 # Data in braces that networkx writes after the two ends of an edge. Other braces belong to names.
 _DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
-
-
-# The first line in which spreadsheets state the separator.
-_STATED = re.compile(r"sep=[\t;,|]\s*$", re.MULTILINE | re.IGNORECASE)
+#: The first line in which spreadsheets state the separator.
+STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
 
 
 class _Row(NamedTuple):
@@ -44,7 +42,7 @@ class _Row(NamedTuple):
 
 def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     """Return the edges of a text with two names per line, and possibly further columns."""
-    if _STATED.match(text):
+    if STATED.match(text):
         text = f"#{text}"  # the line that states the separator is no edge
     delimiter = _delimiter(file, text)
     rows = list(_rows(file, text, delimiter))
