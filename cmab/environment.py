@@ -104,8 +104,12 @@ class Environment(ABC):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm` for one round and return the feedback.
 
-        If possible, draw exactly one ``rng.random()`` and derive the outcome of each base arm from this
-        number (see `round_key`). Different policies then face the same outcomes (common random numbers).
+        The feedback leaves out arms that were not observed. Whether an arm is observed must not depend on its
+        own outcome, because the observed outcomes would then have another mean.
+
+        Draw exactly one ``rng.random()`` if you can, and derive the outcome of each base arm from this number
+        (see `round_key`). Different policies then face the same outcomes (common random numbers). More draws
+        are allowed; their comparisons have more noise.
         """
 
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
@@ -114,8 +118,9 @@ class Environment(ABC):
         Override it for means that drift, sets of arms that change, or contexts. The returned environment is
         played in round `t`. The policy receives its `context`. Its `means`, `optimum` and `expected_reward`
         are the truth of the round, and regret is measured against the sum of the optima of all rounds. The
-        method must not change this object, because every replication requests its rounds from it. The Python
-        loop plays such environments.
+        method must not change this object, because every replication requests its rounds from it. The `means`
+        and `optimum` of this object itself only serve as an example of a round. The Python loop plays such
+        environments.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
         shares = np.where(counts > 0, 1.0 - shares, 0.0)
     shares = np.where(counts > 0, shares, 0.0)
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
-    size = _most_arms(oracle) if oracle.is_monotone else n
+    size = min(oracle.max_size, n) if oracle.is_monotone else n
     lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * max(n, 1)), blur)
     share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
     _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1), blur)
@@ -119,17 +119,6 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
         length=length,
         blur=blur,
     )
-
-
-def _most_arms(oracle: Oracle) -> int:
-    """Return an upper bound on the number of arms that the reward of a super arm depends on.
-
-    The default of `max_size` counts the entries of a super arm, which are not base arms if their numbers
-    differ.
-    """
-    n = oracle.n_arms
-    is_default = not oracle.is_linear and oracle.n_choices != n and oracle.max_size == oracle.n_choices
-    return n if is_default else min(oracle.max_size, n)
 
 
 def _intervals(

@@ -44,6 +44,9 @@ class Oracle(ABC):
     floats. Any other value raises ``ValueError`` before the method runs. The methods do not check whether the
     super arm belongs to the family (`is_feasible`).
 
+    Some policies pass indices outside the range of the outcomes. An oracle that needs probabilities clips
+    them or raises ``ValueError``. Threads may share an oracle, unless its methods raise ``RuntimeError`` then.
+
     A constructor raises ``ValueError`` if an argument does not satisfy its description.
 
     Attributes
@@ -61,7 +64,8 @@ class Oracle(ABC):
     sense : {"max", "min"}
         Whether rewards are maximised or costs are minimised. It also determines the direction of optimism.
     max_size : int
-        An upper bound L on the number of base arms in a super arm. It is `n_choices` unless overridden.
+        An upper bound L on the number of base arms that a super arm may trigger. It is `n_arms` unless
+        overridden.
     clusters : IntArray or None, shape (n_arms,)
         The cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
         Only the regret bounds of `cmab.theory` use clusters: they count each cluster once (Chen et al. 2016,
@@ -147,7 +151,7 @@ class Oracle(ABC):
         -------
         IntArray, shape (size,)
             Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
-            convert a list or tuple of integers to an array.
+            convert a list, tuple or set of integers to an array.
         """
 
     @abstractmethod
@@ -307,8 +311,8 @@ class Oracle(ABC):
 
     @property
     def max_size(self) -> int:
-        """An upper bound on the number of base arms in a super arm."""
-        return self.n_choices
+        """An upper bound on the number of base arms that a super arm may trigger."""
+        return self.n_arms
 
     @property
     def arm_groups(self) -> IntArray | None:
@@ -471,7 +475,8 @@ class Oracle(ABC):
                 f"names must be {self.n_arms} different names, one for each base arm, got {shown(names)}"
             )
         other = copy.copy(self)
-        other._given_names = given
+        # A frozen dataclass refuses assignments.
+        object.__setattr__(other, "_given_names", given)
         return other
 
     def arm_labels(self) -> list[Hashable]:
