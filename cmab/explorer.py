@@ -24,6 +24,9 @@ class Explorer(Policy[State]):
     ----------
     n_arms : int
         Number of base arms.
+    delta : float, optional
+        The probability with which the certified answer may be wrong, if the explorer guarantees one.
+        Certificates and checks read it.
     sigma : float or None
         Sub-Gaussian scale of the outcomes that the theory assumes; None if it assumes a support.
     support : tuple of float or None
@@ -103,7 +106,7 @@ class Explorer(Policy[State]):
         """Return the arms to sample next, or an empty array if the stopping rule holds.
 
         This combines `is_done` and `select` for the loop of `identify`. Override it if the two methods would
-        repeat the same expensive computation.
+        repeat the same expensive computation. The arms must be those of `select`.
         """
         return np.empty(0, np.int64) if self.is_done(state) else self.select(state, rng)
 

@@ -42,7 +42,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     A policy object holds only parameters. The learned statistics are in a separate state, a plain dataclass
     of arrays and numbers. `initial_state` creates the state, and only `update` changes it. A state may define
     ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the initial state `fresh` to this
-    state. `Session.load` calls ``check``.
+    state. `Session.load` makes the state from its fields, without ``__init__``, and calls ``check``. All
+    attributes of a state must therefore be fields.
 
     A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
     does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`
@@ -147,7 +148,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         Returns
         -------
         IntArray, shape (size,)
-            The entries of the super arm.
+            The distinct entries of the super arm. The callers in this package convert a list or tuple of
+            integers, and copy an array.
 
         Raises
         ------
@@ -175,7 +177,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         state : State
             The state to update.
         feedback : Feedback
-            The feedback of the round.
+            The feedback of the round. Do not change its arrays, and copy the parts that the state keeps. Its
+            arms may be in any order, and can be fewer than the super arm triggers, or none.
         ticket : Ticket, optional
             The ticket of the round with its `super_arm` and `context`. Both are read-only.
         rng : numpy.random.Generator, optional
@@ -186,7 +189,11 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         """Raise ``ValueError`` if a state of another type than `ArmStatistics` has the wrong size."""
 
     def is_done(self, state: State) -> bool:  # noqa: ARG002
-        """Return whether the policy will play no further round. The default is False."""
+        """Return whether the policy will play no further round. The default is False.
+
+        `Session.is_done` returns it. `simulate` goes on until its horizon. The policy must then return a
+        super arm, which is empty if it rests (see `may_rest`).
+        """
         return False
 
     @checks_itself  # does nothing
@@ -207,6 +214,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     ) -> float | None:
         """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
+        The probability of a super arm that `select` never chooses is 0.
         `Campaign` stores it with each ask. The rewards of other policies can be estimated from it.
         """
         return None

@@ -45,7 +45,7 @@ class Oracle(ABC):
     super arm belongs to the family (`is_feasible`).
 
     Some policies pass indices outside the range of the outcomes. An oracle that needs probabilities clips
-    them or raises ``ValueError``. Threads may share an oracle, unless its methods raise ``RuntimeError`` then.
+    them or raises ``ValueError``. Threads may share an oracle, unless its methods raise ``RuntimeError``.
 
     A constructor raises ``ValueError`` if an argument does not satisfy its description.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -178,6 +179,7 @@ def copied(state: Any) -> Any:
 def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
+        _refuse_other_attributes(value, names, name)
         parts = {part: _flatten(getattr(value, part), f"{name}.{part}", arrays) for part in names}
         return {"kind": "dataclass", "fields": parts}
     if isinstance(value, np.ndarray):
@@ -193,6 +195,22 @@ def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
     if isinstance(value, np.generic):
         return {"kind": "plain", "value": value.item()}
     raise ValueError(f"{name} must be a dataclass, array, list, number or string, got {type(value)}")
+
+
+def _refuse_other_attributes(value: Any, names: list[str], name: str) -> None:
+    """Raise ``ValueError`` if a dataclass has attributes that are not fields: a file would lose them."""
+    kind = type(value)
+    lost = [
+        attribute
+        for attribute in getattr(value, "__dict__", {})
+        if attribute not in names
+        and not isinstance(getattr(kind, attribute, None), functools.cached_property)
+    ]
+    if lost:
+        raise ValueError(
+            f"{name} must have all its attributes as fields of the dataclass {kind.__name__}, because a file"
+            f" has no others, got also {', '.join(lost)}; declare each as a field `name: type`"
+        )
 
 
 def _fill(template: Any, node: Any, arrays: dict[str, AnyArray], name: str) -> Any:
