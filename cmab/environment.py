@@ -104,6 +104,9 @@ class Environment(ABC):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm` for one round and return the feedback.
 
+        The feedback depends only on `super_arm` and the state of `rng`, and the method does not change this
+        object.
+
         The feedback leaves out arms that were not observed. Whether an arm is observed must not depend on its
         own outcome, because the observed outcomes would then have another mean.
 
@@ -189,7 +192,8 @@ class Environment(ABC):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the sums and the sums of squares of ``pulls[i]`` new outcomes of each ``arms[i]``.
 
-        The default draws the outcomes one by one. Distributions that can draw a sum directly override it.
+        The default draws the outcomes one by one. Distributions that can draw a sum directly override it, with
+        sums that have the same distribution as those of `pull`.
         """
         # One call of `pull`, and sums by arm. For a million pulls, arms that can draw
         # a sum from its distribution override this method.

@@ -146,7 +146,10 @@ class Explorer(Policy[State]):
     @abstractmethod
     @verb
     def select(self, state: State, rng: np.random.Generator) -> IntArray:
-        """Return the distinct base arms to sample next. `state` is not changed."""
+        """Return the distinct base arms to sample next. `state` is not changed.
+
+        The feedback of the round has all of these arms, in any order. After the stop, the answer is not used.
+        """
 
 
 AnyExplorer = Explorer[Any]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.guards import generator
+from cmab.description import is_own
+from cmab.guards import Takes, generator
 from cmab.validation import arm_indices, check_vector, real_array
 
 
@@ -44,8 +45,9 @@ def entries_available(oracle: Any, available: ArrayLike, _: object = None) -> Bo
     return array
 
 
-# The arguments of each method, in order. `solve` checks the means itself, because it knows their range.
-TAKES = {
+# The arguments of each method, in order. In this package, `solve` checks the means, because it knows their
+# range.
+_TAKES: Takes = {
     "solve": (None, generator),
     "solve_batch": (None, generator),
     "solve_certified": (None, generator),
@@ -63,5 +65,20 @@ TAKES = {
     "labels": (_super_arm,),
     "feedback_of": (_super_arm,),
 }
+_OF_USERS: Takes = {
+    "solve": (_means, generator),
+    "solve_certified": (_means, generator),
+    "optimum_bound": (_means, generator),
+    "solve_within": (_means, entries_available, generator),
+    "solve_constrained": (_means, None, None, generator),
+    "gaps": (_means, None, None, generator),
+}
+
+
+def takes_of(cls: type) -> Takes:
+    """Return the checks of the arguments of each method of a class of oracles."""
+    return _TAKES if is_own(cls) else {**_TAKES, **_OF_USERS}
+
+
 #: The methods whose calls and seconds are counted.
 METERED = ("solve", "solve_within", "solve_root")

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from cmab.description import is_own
 from cmab.oracle import Oracle
 from cmab.renamed import KEPT_GRAPH
 from cmab.saving._digest import short_hash, without_addresses
 
-_OWN = ("cmab", "oracles", "instances")
 _DEEPEST = 8
 
 
@@ -110,7 +110,7 @@ def library_of(thing: object) -> str:
     """Return the package that defines the class of `thing`, with its version if it has one."""
     package = type(thing).__module__.partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", None)
-    return package if version is None or package in _OWN else f"{package} {version}"
+    return package if version is None or is_own(type(thing)) else f"{package} {version}"
 
 
 def _parameters(value: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _parameters(value: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
     attributes = getattr(value, "__dict__", {})
-    if type(value).__module__.split(".")[0] in _OWN:
+    if is_own(type(value)):
         state = value.__getstate__()
         kept = state if isinstance(state, dict) else {}
         return {k: v for k, v in kept.items() if not _is_derived(type(value), k)}

@@ -48,9 +48,7 @@ def test_attributes_that_are_not_fields_are_refused_unless_they_are_derived(hide
     session = Session(Follower(TopK(3, k=1), hides), rng=0)
     session.tell(Feedback(session.ask(), [0.25]))
     if hides:
-        with pytest.raises(
-            ValueError, match="state must have all its attributes as fields of the dataclass Trend, .* slope"
-        ):
+        with pytest.raises(ValueError, match=r"state must have all its attributes as fields .* slope"):
             session.save(tmp_path / "run")
         assert not list(tmp_path.iterdir())
     else:
