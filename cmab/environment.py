@@ -192,8 +192,8 @@ class Environment(ABC):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the sums and the sums of squares of ``pulls[i]`` new outcomes of each ``arms[i]``.
 
-        The default draws the outcomes one by one. Distributions that can draw a sum directly override it, with
-        sums that have the same distribution as those of `pull`.
+        The default draws the outcomes one by one. Distributions that can draw a sum directly override it,
+        with sums that have the same distribution as those of `pull`.
         """
         # One call of `pull`, and sums by arm. For a million pulls, arms that can draw
         # a sum from its distribution override this method.
