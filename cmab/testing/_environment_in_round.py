@@ -102,7 +102,7 @@ def check_played_rounds(subject: Subject) -> Finding:
         super_arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
         if one.world is subject.environment or not super_arms:
             continue
-        draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
+        draws, seconds = max(200, subject.many // 10), 0.02 * subject.seconds
         # Run the checks for environments whose rounds are alike on the environment of one round.
         there = Subject(one.world, super_arms, draws, seconds, subject.rng)
         for check in _PLAYED:
@@ -111,7 +111,7 @@ def check_played_rounds(subject: Subject) -> Finding:
             except AssertionError as error:
                 raise AssertionError(f"played rounds: round {one.t}: {error}") from error
         tried += 1
-    return Finding(f"{tried} rounds, each {subject.draws // 10} times with each super arm", false_alarm)
+    return Finding(f"{tried} rounds, each {subject.many // 10} times with each super arm", false_alarm)
 
 
 def check_optima(subject: Subject) -> Finding:

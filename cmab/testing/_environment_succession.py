@@ -25,21 +25,18 @@ def check_replay(subject: Subject) -> Finding:
     rng, played = np.random.default_rng((11, subject.rng)), 0
     # Other rounds between the repeated ones show what a round takes over from the one before it.
     others = np.random.default_rng((17, subject.rng))
-    for super_arm, rounds in zip(subject.super_arms, first, strict=True):
-        again = subject.more(super_arm, len(rounds), rng)
-        pairs, number = zip(rounds, again, strict=False), -1
-        for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
-            same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
-            text = (
-                "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
-                " seed, between other rounds, {} of {}"
-            )
-            told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
-            require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
-            place.play(subject.super_arms[number % len(subject.super_arms)].copy(), others)
-            played += 1
-        if number + 1 < len(rounds):
-            break  # the time is over, and the generator is not where the next super arm began
+    each = ((arm, round_) for arm, rounds in zip(subject.super_arms, first, strict=True) for round_ in rounds)
+    for number, (super_arm, one) in enumerate(subject.timed(each, 0.05, _REPLAYED)):
+        two = place.play(super_arm, rng)
+        same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
+        text = (
+            "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
+            " seed, between other rounds, {} of {}"
+        )
+        told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
+        require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
+        place.play(subject.super_arms[number % len(subject.super_arms)].copy(), others)
+        played += 1
     return Finding(f"{played} rounds")
 
 

@@ -24,7 +24,7 @@ _AT_LEAST = 10
 _MOST_SAMPLES = 5000
 
 
-def check_errors(subject: Subject) -> Finding | None:
+def check_errors(subject: Subject) -> Finding:
     """Check that the rate of wrong answers and of runs that do not stop is at most `delta`.
 
     This is Wald's sequential test of `delta` against ``1.5 * delta``. If the error rate is `delta`, the
@@ -33,9 +33,13 @@ def check_errors(subject: Subject) -> Finding | None:
     delta 0.1, an explorer that is never wrong needs 80 runs for this. If the time is over before, a binomial
     test ends the check, and the report shows the error rate that would have been detected.
     """
-    delta = subject.delta
-    if delta is None or subject.explorer.goal is None:
-        return None
+    delta = subject.allowed
+    if subject.explorer.goal is None:
+        return Finding(
+            "not tried: the explorer declares no `goal`, so that wrong answers cannot be recognised"
+        )
+    if delta is None:
+        return Finding("not tried: no error probability `delta` is given")
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     worse = min(_WORSE * delta, (1 + delta) / 2)
@@ -101,16 +105,18 @@ class Moved(Environment):
         return self.environment.pull_many(self.order[arms], pulls, rng)
 
 
-def check_places(subject: Subject) -> Finding | None:
+def check_places(subject: Subject) -> Finding:
     """Check that the answers are right if the arms are permuted, so that they depend on the outcomes.
 
-    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is given, the
+    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is known, the
     error rate must be at most `delta`. Otherwise the check fails only if all answers for permuted arms are
     wrong.
     """
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
-        return None
+        return Finding(
+            "not tried: the explorer declares no `goal`, so that wrong answers cannot be recognised"
+        )
     rng, runs = np.random.default_rng(subject.rng), 10
     most = min(subject.max_samples, _MOST_SAMPLES)
     usual: set[tuple[int, ...]] = set()
@@ -133,8 +139,8 @@ def check_places(subject: Subject) -> Finding | None:
         tried += int(found.stopped.sum())
         if tried >= _AT_LEAST and watch.seconds() > 0.15 * subject.seconds:
             break
-    if subject.delta is not None:
-        refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
+    if subject.allowed is not None:
+        refused = binomial_tail(wrong, tried, subject.allowed) < LEVEL
     else:
         # Without `delta`, only an explorer that is always wrong is rejected.
         refused = wrong == tried >= _AT_LEAST

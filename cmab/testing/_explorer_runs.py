@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -32,8 +32,17 @@ class Subject:
     delta: float | None = None
     replications: int = 30
     max_samples: int = 100_000
-    seconds: float = 3.0
+    seconds: float = 2.0
     rng: int = 0
+    kept: dict[str, Any] = field(init=False, default_factory=dict)
+
+    @property
+    def allowed(self) -> float | None:
+        """The permitted error rate: as given, or as an explorer with a proof declares it; otherwise None."""
+        if self.delta is not None or not self.explorer.is_proven:
+            return self.delta
+        declared = getattr(self.explorer, "delta", None)
+        return float(declared) if isinstance(declared, float) and 0 < declared < 1 else None
 
     @cached_property
     def trial(self) -> Trial:

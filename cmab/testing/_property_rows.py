@@ -130,6 +130,7 @@ POLICY = (
     ("learning", "Feedback must improve the choices.", EXACT, "indices, update"),
     ("exploration", "Arms that are never seen are never found.", EXACT, "unseen arms"),
     ("optimism", "Uncertain arms must not always lose.", EXACT, "the sign of the radius"),
+    ("radius", "A good arm must not be lost after bad luck.", EXACT, "roots, powers of counts, factors"),
 )
 
 ENVIRONMENT = (

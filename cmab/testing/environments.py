@@ -20,6 +20,7 @@ from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
 from cmab.testing._environment_subject import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -90,8 +91,8 @@ def check_environment(
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
     draws : int, optional
-        Number of rounds for each super arm, by default 4000. A base arm with an average outcome two standard
-        errors from its mean gets more rounds.
+        Number of rounds for each super arm. By default, 8000 rounds are divided among the super arms, at
+        least 500 and at most 4000 for each. Averages two standard errors from their declared values get more.
     exhaustive : bool, optional
         Whether `super_arms` lists all feasible super arms. If so, the optimum must be the best of their
         expected rewards, in every round. Otherwise, it must only be at least as good.
@@ -139,4 +140,6 @@ def check_environment(
     return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 
-ENVIRONMENTS = Kind(Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH)
+ENVIRONMENTS = Kind(
+    Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH, untested=untested.ENVIRONMENT
+)

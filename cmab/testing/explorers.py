@@ -20,6 +20,7 @@ from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
 from cmab.testing import _splits as splits
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -82,7 +83,8 @@ def check_explorer(
     environment : Environment
         Base arms with gaps so large that the explorer stops within `max_samples` samples.
     delta : float, optional
-        Error probability that the explorer guarantees. If omitted, its error rate is not tested.
+        Error probability that the explorer guarantees. If omitted, it is the attribute `delta` of an explorer
+        with ``is_proven``; the error rate of other explorers is then not tested.
     replications : int, optional
         Minimal number of runs for the error rate, by default 30, unless these runs take longer than
         ``4 * seconds``.
@@ -133,4 +135,6 @@ def check_explorer(
     return EXPLORERS.check(explorer, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-EXPLORERS = Kind(Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH)
+EXPLORERS = Kind(
+    Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH, untested=untested.EXPLORER
+)

@@ -342,6 +342,22 @@ def narrow():
 narrow.__name__ = "Narrow"
 
 
+class LosesFarArms(UGapEc):
+    """Returns an arm that is far from the best one, but only if there is such an arm."""
+
+    def recommend(self, state):
+        answer, worst = super().recommend(state), int(np.argmin(state.means))
+        is_far = state.means.max() - state.means.min() > 0.5
+        return np.sort([int(np.argmax(state.means)), worst]) if is_far else answer
+
+
+def loses_far_arms():
+    return LosesFarArms(4, k=2, delta=DELTA, epsilon=0.05)
+
+
+loses_far_arms.__name__ = "LosesFarArms"
+
+
 class Rewinds(Sound):
     """Its pickled states have forgotten the number of rounds."""
 
@@ -380,6 +396,7 @@ FAULTS = [
     Fault(CertifiesAlways, "certificates"),
     Fault(StopsEarly, "certificates"),
     Fault(narrow, "intervals"),
+    Fault(loses_far_arms, "certificates"),
     Fault(Wrong, "errors"),
     Fault(Wrong16, "errors"),
     Fault(TwiceTheBudget, "budget"),

@@ -32,6 +32,20 @@ class UCB(IndexPolicy):
         return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
 
 
+class NoRoot(UCB):
+    """Its radius is ``ln t / T`` without the root, so that it soon is below the standard error."""
+
+    def indices(self, stats, rng):
+        radius = 1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1)
+        return np.where(stats.counts == 0, 1.0, np.clip(stats.means + radius, -1.0, 1.0))
+
+
+class SixteenthOfTheRadius(UCB):
+    """Divides the radius by 16."""
+
+    sign = 1 / 16
+
+
 class SharedRadius(UCB):
     """Keeps a parameter in the class, so that the last instance made decides for all."""
 
@@ -680,6 +694,8 @@ FAULTS = [
     Fault(ReturnsItsState, "aliasing"),
     Fault(WrongPropensity, "propensity"),
     Fault(MinusRadius, "optimism"),
+    Fault(NoRoot, "radius"),
+    Fault(SixteenthOfTheRadius, "radius"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
     Fault(Peeking, "learning"),
     Fault(Unseen, "exploration"),
