@@ -20,7 +20,7 @@ from cmab.testing._environment_subject import Subject
 # Early and late rounds. An environment that counts calls instead of rounds is wrong in the late ones.
 # Some are odd and even multiples of round numbers, because seasons take turns.
 _TIMES = (1, 2, 3, 10, 57, 100, 350, 1000)
-_IN_ORDER = 50
+_IN_ORDER, _REPLICATED = 50, 20
 _PLAYED: tuple[CheckFunction, ...] = (
     rounds.check_determinism,
     rounds.check_coins,
@@ -53,10 +53,11 @@ def _rounds(subject: Subject) -> Iterator[Round]:
 
 
 def check_rounds(subject: Subject) -> Finding:
-    """Check that `in_round` returns equal rounds for equal arguments and does not change its environment."""
+    """Check that `in_round` does not change its environment, and that replications do not share rounds."""
     environment = subject.environment
     if not changes(environment):
         return _ALIKE
+    _ = subject.trial  # keeps a copy from before the first round
     _ = environment.optimum, environment.means  # some environments compute these at the first access
     # First in order with one generator, as in a run. Below, each round has its own generator.
     rng = np.random.default_rng((14, subject.rng))
@@ -73,7 +74,32 @@ def check_rounds(subject: Subject) -> Finding:
         text = "round {} has other means, optimum or context in a second call with the same generator state"
         require(one.told == other.told, "rounds", text, one.t)
         _check_world(subject, one.t, one.world)
+    _check_replications(subject)
     return Finding(f"{t} rounds in order, and {len(first)} rounds three times")
+
+
+def _check_replications(subject: Subject) -> None:
+    """Raise ``AssertionError`` if the rounds of a replication depend on an earlier one with another seed."""
+    alone, second = subject.trial.copy(), subject.trial.copy()
+    if alone is None or second is None:
+        return
+    expected = _replication(alone, 5)
+    _replication(second, 4)
+    text = (
+        "round {} of a replication has other means, optimum or context after a replication with another seed;"
+        " in_round must not keep rounds in the object"
+    )
+    for t, (one, other) in enumerate(zip(expected, _replication(second, 5), strict=True), 1):
+        require(one == other, "rounds", text, t)
+
+
+def _replication(environment: Environment, seed: int) -> list[bytes]:
+    """Return the truth of the first rounds, requested in order with one generator, as in a run."""
+    rng, told = np.random.default_rng((20, seed)), []
+    for t in range(1, _REPLICATED + 1):
+        world = environment.in_round(t, rng)
+        told.append(content((np.array(world.means), float(world.optimum), world.context)))
+    return told
 
 
 def _check_world(subject: Subject, t: int, world: Environment) -> None:

@@ -22,7 +22,7 @@ _GAP = 0.04
 _RUNS, _SHAPES = 200, 6
 # The evidence that rejects a rate: the logarithm of the number of tests divided by their level.
 _DECISIVE = math.log(_SHAPES / LEVEL)
-_REQUESTS = 300
+_REQUESTS, _EACH = 300, 3
 _MOST_PULLS = 10**9
 _UNKNOWN = 0.5
 _TOLERANCE = 1e-9
@@ -164,20 +164,20 @@ def _examined(subject: Subject) -> Claims:
     return found
 
 
-def _run(subject: Subject, place: Close, number: int, has_intervals: bool) -> tuple[bool, bool, str]:
+def _run(subject: Subject, place: Close, seed: int, has_intervals: bool) -> tuple[bool, bool, str]:
     """Return whether a wrong answer was certified, whether a mean was outside, and a fault of form or ''."""
-    session, coins = (
-        Session[Any](subject.explorer, rng=number),
-        np.random.default_rng((subject.rng, 42, number)),
-    )
+    session: Session[Any] = Session(subject.explorer, rng=seed)
+    coins = np.random.default_rng((subject.rng, 42, seed))
     wrong, outside, form = False, False, ""
-    for _ in range(_REQUESTS):
+    for number in range(_REQUESTS):
         if session.is_done or (wrong and (outside or not has_intervals)):
             break
         ticket = session.ask()
         if ticket.pulls > _MOST_PULLS:
             break
         session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
+        if number % _EACH and not session.is_done:
+            continue
         run = Run(session.state, place)
         wrong = wrong or _is_wrong(subject, run)
         if has_intervals and not outside:

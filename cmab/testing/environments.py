@@ -7,6 +7,7 @@ from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
+from cmab.testing import _environment_forms as forms
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
@@ -57,6 +58,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_clock,
     rounds.check_global_randomness,
     pulls.check_pickling,
+    forms.check_compiled,
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,

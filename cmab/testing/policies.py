@@ -10,7 +10,9 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _policy_duplicates as duplicates
+from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
+from cmab.testing import _policy_long as long
 from cmab.testing import _policy_radius as radius
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
@@ -58,11 +60,14 @@ _CHECKS: tuple[CheckFunction, ...] = (
     reports.check_missing_reward,
     states.check_rare_states,
     states.check_late_rounds,
+    long.check_long_reports,
     states.check_constant_outcomes,
     states.check_relabelling,
     duplicates.check_duplication,
     states.check_aliasing,
     states.check_propensity,
+    forms.check_compiled,
+    forms.check_reservations,
     runs.check_growth,
     process.check_output,
     generators.check_generator,
