@@ -291,7 +291,7 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
 
 
 def _is_whole(subject: Subject) -> bool:
-    """Return whether the super arms are all sets of one size, and the best one of them attains the optimum."""
+    """Return whether the super arms are all sets of one size, and the best of them attains the optimum."""
     environment = subject.environment
     sizes = {len(arm) for arm in subject.super_arms}
     sets = {tuple(sorted(arm.tolist())) for arm in subject.super_arms}

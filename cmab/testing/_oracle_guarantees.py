@@ -84,10 +84,9 @@ def _check_probability(subject: Subject, problems: list[FloatArray]) -> Finding:
 
 def _check_one(subject: Subject, means: FloatArray, allowed: float) -> None:
     """Count failures for one problem with new seeds, until the evidence decides or the time is over."""
-    failures = trials = 0
-    for state in subject.timed(range(10**6, 10**6 + _MANY), 0.1):
+    failures = 0
+    for trials, state in enumerate(subject.timed(range(10**6, 10**6 + _MANY), 0.1), 1):
         failures += _shortfall(subject, means, state) > TOLERANCE
-        trials += 1
         evidence = log_evidence(failures, trials, allowed)
         if evidence >= np.log(_HARDEST / LEVEL):
             _accuse(subject, means, f"{failures} of {trials}", failures > 0.75 * trials)

@@ -66,8 +66,9 @@ def check_reservations(subject: Subject) -> Finding:
     number, pairs = 0, zip(plain, reserved, strict=False)
     for number, (one, other) in enumerate(subject.timed(pairs, 0.2), 1):
         text = (
-            "in round {}, the policy selected {} in a run without `reserve`, but {} in a run that reserves each"
-            " ticket and reports it at once; update must release the reservation of its ticket (None: it ended)"
+            "in round {}, the policy selected {} in a run without `reserve`, but {} in a run that reserves"
+            " each ticket and reports it at once; update must release the reservation of its ticket (None:"
+            " the run has ended)"
         )
         require(np.array_equal(one, other), "reservations", text, number, _shown(one), _shown(other))
     return Finding(f"{number} rounds")

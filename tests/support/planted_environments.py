@@ -351,6 +351,16 @@ class OptimumOfAll(Seasons):
         return place
 
 
+class OtherKernel(SemiBandit):
+    """Its compiled form plays the arms in another order."""
+
+    def __init__(self):
+        super().__init__(BernoulliArms(MEANS), TopK(len(MEANS), 2))
+
+    def kernel(self):
+        return SemiBandit(BernoulliArms(MEANS[::-1]), self.oracle).kernel()
+
+
 class Leave(Links):
     """Sound: two arms sleep in each round, and there is no oracle."""
 
@@ -663,6 +673,7 @@ FAULTS = [
     Fault(SquaresAFifthLow, "squares"),
     Fault(Unpaired, "coins"),
     Fault(Distracted, "triggers"),
+    Fault(OtherKernel, "compiled"),
     Fault(OptimumOfAll, "optima"),
     Fault(LeaveUnnoticed, "optima"),
     Fault(SharedWalk, "rounds"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy, RandomPolicy
+from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, LogRadius, Policy, RandomPolicy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -607,6 +607,38 @@ class EmptyPoison(OwnSums):
         state.level = float(0.9 * state.level + 0.1 * mean)
 
 
+class HalfPrecision(OwnSums):
+    """Adds outcomes in half precision, in which sums stop growing at 2048."""
+
+    def initial_state(self):
+        return Level(np.zeros(N), np.zeros(N, np.float16))
+
+
+class KeepsReservations(OwnSums):
+    """Counts a round when its ticket is issued, and again when its feedback arrives."""
+
+    def reserve(self, state, ticket):
+        state.rounds += 1
+
+
+class SleepersAreZero(OwnSums):
+    """Gives sleeping arms the index 0, which is that of available arms without a success."""
+
+    def select(self, state, rng, context=None):
+        means = state.sums / np.maximum(state.counts, 1)
+        index = np.where(state.counts < 2, 1.0, means)
+        if context is not None and context.available is not None:
+            index = np.where(context.available, index, 0.0)
+        return self.oracle.solve(index, rng)
+
+
+class OtherKernel(CUCB):
+    """Its compiled rule has a larger radius than its indices."""
+
+    def kernel(self):
+        return CUCB(self.oracle, radius=LogRadius(6.0)).kernel()
+
+
 def own_sums(oracle):
     """Return the sound policy on which the two above are based."""
     policy = OwnSums()
@@ -672,6 +704,10 @@ class ForgetsExploration(UCB):
 
 FAULTS = [
     Fault(SharedRadius, "instances"),
+    Fault(HalfPrecision, "long reports"),
+    Fault(KeepsReservations, "reservations"),
+    Fault(SleepersAreZero, "availability"),
+    Fault(OtherKernel, "compiled"),
     Fault(UnseenFailures, "unobserved"),
     Fault(ForgetsExploration, "propensity"),
     Fault(SpreadOfReports, "splitting"),

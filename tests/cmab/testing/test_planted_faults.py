@@ -56,7 +56,8 @@ ITEMS = [
 
 OWN_ORACLE = (
     *(planted_policies.KeepsFeedback, planted_policies.IntegerSums),
-    *(planted_policies.PositionCredit, planted_policies.EmptyPoison),
+    *(planted_policies.PositionCredit, planted_policies.EmptyPoison, planted_policies.HalfPrecision),
+    *(planted_policies.KeepsReservations, planted_policies.SleepersAreZero),
 )
 
 
