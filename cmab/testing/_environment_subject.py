@@ -168,3 +168,8 @@ class Subject:
             if number >= at_least and watch.seconds() > share * self.seconds:
                 return
             yield item
+
+
+def subject_of(environment: Environment, super_arms: Iterable[ArrayLike], **settings: Any) -> Subject:
+    """Return the subject; `super_arms` may be named here, as in `check_environment`."""
+    return Subject(environment, super_arms, **settings)

@@ -14,6 +14,8 @@ _REPLAYED = 1500
 _LEVEL = 1e-10
 # Number of batches of pulls that are compared, and the least distance of the outcomes for which they are.
 _BATCHES = 150
+#: Numbers of rounds between outcomes that must be uncorrelated.
+_LAGS = (1, 2, 3, 4, 5)
 _SHORTEST = 0.02
 
 
@@ -41,7 +43,7 @@ def check_replay(subject: Subject) -> Finding:
 
 
 def check_succession(subject: Subject) -> Finding:
-    """Check that outcomes in successive rounds are uncorrelated, and that no batch of pulls recurs."""
+    """Check that outcomes in successive rounds, or a few rounds apart, are uncorrelated, and that no batch of pulls recurs."""
     tests, calls = 0, _require_no_recurrence(subject) if subject.first_pulls else 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         shown = [dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in rounds]
@@ -52,11 +54,14 @@ def check_succession(subject: Subject) -> Finding:
             deviations = sample - sample.mean()
             largest = float(np.abs(deviations).max(initial=0.0))
             if largest > 1e-12 * np.abs(sample).max(initial=1.0):
-                products = deviations[1:] * deviations[:-1]
-                what = f"products of outcomes of arm {arm} in successive rounds of {super_arm.tolist()}"
-                require_mean("succession", what, products, 0.0, largest**2)
-                tests += 1
-    return Finding(f"{tests} arms, {calls} batches of pulls", tests * MEAN_LEVEL + (_LEVEL if calls else 0.0))
+                for lag in _LAGS:
+                    products = deviations[lag:] * deviations[:-lag]
+                    what = f"products of outcomes of arm {arm}, {lag} rounds apart, of {super_arm.tolist()}"
+                    require_mean("succession", what, products, 0.0, largest**2)
+                    tests += 1
+    return Finding(
+        f"{tests} correlations, {calls} batches of pulls", tests * MEAN_LEVEL + (_LEVEL if calls else 0.0)
+    )
 
 
 def _require_no_recurrence(subject: Subject) -> int:

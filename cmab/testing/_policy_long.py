@@ -68,6 +68,8 @@ def _fed(subject: Subject, world: World, first: IntArray, others: list[IntArray]
             early, since = _share(subject, world, state, first), number
             if early < 0.9 and number == _EARLY[-1]:
                 return Finding("not tried: the policy does not prefer clearly better arms")
+        if number < _LATER and number % 50 == 0 and watch.seconds() > 2 * _SHARE * subject.seconds:
+            return Finding(f"not tried: {number} reports took too long")
         if number < _LATER or number % _PAUSE or (watch.seconds() < _SHARE * subject.seconds and not again):
             continue
         late = _share(subject, world, state, first)

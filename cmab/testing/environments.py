@@ -23,7 +23,7 @@ from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
 from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
-from cmab.testing._environment_subject import Subject
+from cmab.testing._environment_subject import subject_of
 from cmab.testing._results import Kind, Level, Report
 
 _THOROUGH = {"seconds": 20.0, "draws": 20_000}
@@ -143,5 +143,5 @@ def check_environment(
 
 
 ENVIRONMENTS = Kind(
-    Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH, untested=untested.ENVIRONMENT
+    Environment, subject_of, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH, untested=untested.ENVIRONMENT
 )
