@@ -90,8 +90,8 @@ def check_outcomes(subject: Subject) -> Finding:
         sample, mean = outcomes[arms == arm], float(subject.environment.means[arm])
         rare = rare_spread(sample, subject.environment.support)
         require_mean("outcomes", f"outcomes of arm {arm}", sample, mean, rare)
-        widest = max(widest, _detected(subject, sample, rare))
-        if in_doubt(sample, mean):
+        widest = max(widest, _detected(subject, sample, rare, len(tested)))
+        if in_doubt(sample, mean, len(tested)):
             doubted[int(arm)] = sample
     longer, level = _look_longer(subject, doubted)
     # Each arm is tested by the normal law and, if in doubt, by the bound for outcomes in an interval.
@@ -99,14 +99,14 @@ def check_outcomes(subject: Subject) -> Finding:
     return Finding(text + longer, len(tested) * (MEAN_LEVEL + level))
 
 
-def _detected(subject: Subject, sample: FloatArray, rare: float) -> float:
+def _detected(subject: Subject, sample: FloatArray, rare: float, tests: int) -> float:
     """Return an error of a mean that the rounds and, if in doubt, the further rounds detect."""
     low, high = subject.environment.support
     if not np.isfinite([low, high]).all():
-        return detected(sample, rare, subject.many // 2)
+        return detected(sample, rare, subject.many // 2, tests)
     # By Pinsker's inequality, `bounded_level` is at most 2 exp(-2 n d^2) for an error d in [0, 1].
     later = math.sqrt(math.log(2 / _LEVEL) / 2 / subject.many) + 1.3 / math.sqrt(subject.many)
-    return min(2 * mean_margin(sample, rare), max(doubted_from(sample), (high - low) * later))
+    return min(2 * mean_margin(sample, rare), max(doubted_from(sample, tests), (high - low) * later))
 
 
 def _look_longer(subject: Subject, doubted: dict[int, FloatArray]) -> tuple[str, float]:
@@ -165,7 +165,7 @@ def check_triggers(subject: Subject) -> Finding:
         for arm in range(min(environment.n_arms, _ARMS)):
             what = f"observations of arm {arm} by {super_arm.tolist()}"
             require_mean("triggers", what, seen[:, arm], float(chances[arm]))
-            if in_doubt(seen[:, arm], float(chances[arm])):
+            if in_doubt(seen[:, arm], float(chances[arm]), len(subject.super_arms) * environment.n_arms):
                 more = _observations(subject.further(number), environment.n_arms)[:, arm]
                 require_mean("triggers", what, more, float(chances[arm]))
             tests += 2
@@ -195,12 +195,15 @@ def check_rewards(subject: Subject) -> Finding:
         if len(rewards) and not np.ptp(rewards):  # the range of a constant sample is as in `mean_margin`
             rare = max(rare, 1.0, abs(float(rewards[0])))
         require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed, rare)
-        if in_doubt(rewards, claimed):
+        if in_doubt(rewards, claimed, len(subject.super_arms)):
             more = np.array([f.reward for f in subject.further(number)])
             require_mean("rewards", f"rewards of {super_arm.tolist()}", more, claimed, rare)
             looks += 1
         if len(rewards):
-            widest, shown = max(widest, detected(rewards, rare, subject.many // 2)), shown + len(rewards)
+            widest, shown = (
+                max(widest, detected(rewards, rare, subject.many // 2, len(subject.super_arms))),
+                shown + len(rewards),
+            )
         for feedback in rounds if is_sum else ():
             if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
                 continue  # some arms were not observed, so that the sum is not known

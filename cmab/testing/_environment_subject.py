@@ -25,7 +25,7 @@ TIMES = 7
 # Number of super arms and of arms of a short run.
 _TRIED = 10
 # Rounds of a super arm and of all super arms, and the least number of rounds of a super arm.
-_DRAWS, _TOTAL, _LEAST = 4000, 8000, 500
+_DRAWS, _TOTAL, _LEAST = 4000, 8000, 300
 
 
 @dataclass(frozen=True, eq=False)

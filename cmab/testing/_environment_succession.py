@@ -43,7 +43,7 @@ def check_replay(subject: Subject) -> Finding:
 
 
 def check_succession(subject: Subject) -> Finding:
-    """Check that outcomes in successive rounds, or a few rounds apart, are uncorrelated, and that no batch of pulls recurs."""
+    """Check that outcomes one to five rounds apart are uncorrelated, and that no batch of pulls recurs."""
     tests, calls = 0, _require_no_recurrence(subject) if subject.first_pulls else 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         shown = [dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in rounds]

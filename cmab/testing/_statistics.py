@@ -12,8 +12,6 @@ from cmab.testing._comparisons import POWER, require
 MEAN_LEVEL = 1e-11
 """False-alarm probability of `require_mean`: the normal law beyond seven standard errors, rounded up."""
 _SURE = 2.6  # the normal quantile of .995
-_DOUBT = 2.0
-"""Distance from the declared mean, in standard errors, from which a sample is drawn for longer."""
 
 
 def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
@@ -50,16 +48,24 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spre
     )
 
 
-def in_doubt(sample: FloatArray, claimed: float) -> bool:
-    """Return whether the mean of a sample is two standard errors or more from the declared value."""
+def doubt(tests: int) -> float:
+    """Return the distance in standard errors from which a sample is drawn for longer.
+
+    It is larger for many tests, so that few samples are drawn for longer by chance.
+    """
+    return 2.0 if tests <= 5 else 3.0 if tests <= 100 else 3.5
+
+
+def in_doubt(sample: FloatArray, claimed: float, tests: int = 1) -> bool:
+    """Return whether the mean of a sample is at least `doubt` standard errors from the declared value."""
     if len(sample) < 2:
         return False
     rounding = 1e-14 * float(np.abs(sample).max())
     apart = abs(float(sample.mean()) - claimed)
-    return apart > _DOUBT * float(sample.std()) / math.sqrt(len(sample)) + rounding
+    return apart > doubt(tests) * float(sample.std()) / math.sqrt(len(sample)) + rounding
 
 
-def detected(sample: FloatArray, spread: float, further: int) -> float:
+def detected(sample: FloatArray, spread: float, further: int, tests: int = 1) -> float:
     """Return an error of the mean that is detected with probability .99.
 
     The first sample shows it by its margin, or by `in_doubt` and then by the margin of `further` outcomes.
@@ -67,12 +73,12 @@ def detected(sample: FloatArray, spread: float, further: int) -> float:
     deviation = float(sample.std())
     spread = max(spread, float(np.ptp(sample)))
     later = (7 + _SURE) * deviation / math.sqrt(further) + 20 * spread / further
-    return min(2 * mean_margin(sample, spread), max(doubted_from(sample), later))
+    return min(2 * mean_margin(sample, spread), max(doubted_from(sample, tests), later))
 
 
-def doubted_from(sample: FloatArray) -> float:
+def doubted_from(sample: FloatArray, tests: int = 1) -> float:
     """Return an error of the mean for which `in_doubt` is true with probability .995."""
-    return (_DOUBT + _SURE) * float(sample.std()) / math.sqrt(len(sample))
+    return (doubt(tests) + _SURE) * float(sample.std()) / math.sqrt(len(sample))
 
 
 def same_law(first: FloatArray, second: FloatArray) -> float:
