@@ -136,7 +136,7 @@ def check_determinism(subject: Subject) -> None:
 
 
 def check_state(subject: Subject) -> None:
-    """Check that `select`, `is_done` and `recommend` keep the state unchanged, and a run the explorer."""
+    """Check that only `update` and `undo` change the state, and that a run does not change the explorer."""
     requests(subject, 5, _unchanged)  # computes parameters that are derived at the first use
     parameters = content(subject.explorer)
 
@@ -146,7 +146,10 @@ def check_state(subject: Subject) -> None:
             subject.explorer.select(session.state, np.random.default_rng(0))
         if step > 0:
             subject.explorer.recommend(session.state)
-        text = "select, is_done and recommend must not change the state"
+            subject.explorer.intervals(session.state)
+            subject.explorer.is_certified(session.state)
+            subject.explorer.pulls(session.state)
+        text = "select, is_done, recommend, intervals, is_certified and pulls must not change the state"
         require(content(session.state) == before, "state", text)
         return session
 

@@ -132,6 +132,12 @@ POLICY = (
     ("learning", "Feedback must improve the choices.", EXACT, "indices, update"),
     ("exploration", "Arms that are never seen are never found.", EXACT, "unseen arms"),
     ("optimism", "Uncertain arms must not always lose.", EXACT, "the sign of the radius"),
+    (
+        "limit",
+        "Super arms are compared by sums of indices.",
+        EXACT,
+        "the prior, the posterior, transformations",
+    ),
     ("radius", "A good arm must not be lost after bad luck.", EXACT, "roots, powers of counts, factors"),
 )
 

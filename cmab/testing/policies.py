@@ -53,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_exploration,
     learning.check_optimism,
     radius.check_radius,
+    radius.check_limit,
     reports.check_conservation,
     reports.check_report_order,
     splits.check_splitting,
@@ -142,7 +143,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    42
+    43
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

@@ -621,6 +621,14 @@ class KeepsReservations(OwnSums):
         state.rounds += 1
 
 
+class FailuresTwice(UCB):
+    """Draws from a posterior in which each failure counts twice."""
+
+    def indices(self, stats, rng):
+        wins = stats.counts * stats.means
+        return rng.beta(1 + wins, 1 + 2 * (stats.counts - wins))
+
+
 class SleepersAreZero(OwnSums):
     """Gives sleeping arms the index 0, which is that of available arms without a success."""
 
@@ -705,6 +713,7 @@ class ForgetsExploration(UCB):
 FAULTS = [
     Fault(SharedRadius, "instances"),
     Fault(HalfPrecision, "long reports"),
+    Fault(FailuresTwice, "limit"),
     Fault(KeepsReservations, "reservations"),
     Fault(SleepersAreZero, "availability"),
     Fault(OtherKernel, "compiled"),
