@@ -110,10 +110,19 @@ class Subject:
 
     @cached_property
     def rounds(self) -> list[list[Feedback]]:
-        """`each` rounds of each super arm."""
+        """`each` rounds of each super arm, or fewer if they take long."""
         assert self.first_draws is not None
         rng = np.random.default_rng((11, self.rng))
-        return [list(self.more(arm, self.each, rng)) for arm in self.super_arms]
+        return [self._shown(arm, rng) for arm in self.super_arms]
+
+    def _shown(self, super_arm: IntArray, rng: np.random.Generator) -> list[Feedback]:
+        least = self.each if self.draws is not None else min(self.each, _LEAST)
+        seconds, watch = 0.3 / len(self.super_arms) * self.seconds, Stopwatch()
+        shown: list[Feedback] = []
+        # The time is read before each draw, because a replay draws exactly these rounds.
+        while len(shown) < least or (len(shown) < self.each and watch.seconds() <= seconds):
+            shown.append(self.environment.play(super_arm, rng))
+        return shown
 
     def further(self, number: int) -> list[Feedback]:
         """Return more rounds of a super arm, for averages in doubt."""

@@ -128,7 +128,8 @@ class Claims:
             [log_evidence(int(part[i]), int(self.runs[i]), delta) for i in range(_SHAPES)]
             for part in (self.wrong, self.outside)
         ]
-        return np.max(parts, axis=0)
+        largest: FloatArray = np.max(parts, axis=0)
+        return largest
 
 
 def claims_of(subject: Subject) -> Claims:

@@ -94,7 +94,8 @@ def check_environment(
         Feasible super arms with which the environment is played.
     draws : int, optional
         Number of rounds for each super arm. By default, 8000 rounds are divided among the super arms, at
-        least 300 and at most 4000 for each. Averages two standard errors from their declared values get more.
+        least 300 and at most 4000 for each, and fewer if they take long. Averages two standard errors from
+        their declared values get more.
     exhaustive : bool, optional
         Whether `super_arms` lists all feasible super arms. If so, the optimum must be the best of their
         expected rewards, in every round. Otherwise, it must only be at least as good.

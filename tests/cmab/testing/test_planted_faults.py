@@ -39,7 +39,8 @@ SLOW = {
     *("RewardApart", "Untriggered", "CountsRounds", "OptimumOfAll", "Log", "Scratch", "SetOrder"),
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
-    *("TakesOver", "FewSeeds", "SometimesRewarded"),
+    *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
+    *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
 }
 ITEMS = [
     pytest.param(
