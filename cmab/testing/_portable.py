@@ -42,7 +42,7 @@ _MOST = 3000
 
 
 def difference(thing: object) -> str:
-    """Return what the object reads that may be different in another process, or '' if there is nothing."""
+    """Return a part that the object reads and another process may have different, or '' if there is none."""
     try:
         return next(_Inspection().of_object(thing, type(thing).__name__), "")
     except Exception as error:  # a proxy or a class of an unusual form

@@ -73,7 +73,7 @@ class Report:
     level : str
         The level of the checks, "quick" or "thorough".
     untested : tuple of str
-        What the checks of this kind of objects do not test.
+        Properties of this kind of objects that no check tests.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Trial:
 
     @cached_property
     def elsewhere(self) -> str:
-        """What the code reads that another process may have different, or '' if there is nothing."""
+        """The part that the code reads and another process may have different, or '' if there is none."""
         return difference(self.thing)
 
     @cached_property

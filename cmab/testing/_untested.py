@@ -1,4 +1,4 @@
-"""What the checks do not test, for each kind of object. Reports and the documentation show these lists."""
+"""The properties that no check tests, for each kind of object, as reports and the documentation list them."""
 
 from __future__ import annotations
 
