@@ -16,11 +16,14 @@ from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import CheckFunction, Finding
 from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
+from cmab.testing._statistics import MEAN_LEVEL, require_mean
 
 # Early and late rounds. An environment that counts calls instead of rounds is wrong in the late ones.
 # Some are odd and even multiples of round numbers, because seasons take turns.
 _TIMES = (1, 2, 3, 10, 57, 100, 350, 1000)
-_IN_ORDER = 50
+_IN_ORDER, _REPLICATED = 50, 20
+# Rounds of all super arms in one round, and of each of them at least and at most.
+_TOTAL, _LEAST, _MOST = 1500, 60, 400
 _PLAYED: tuple[CheckFunction, ...] = (
     rounds.check_determinism,
     rounds.check_coins,
@@ -53,10 +56,11 @@ def _rounds(subject: Subject) -> Iterator[Round]:
 
 
 def check_rounds(subject: Subject) -> Finding:
-    """Check that `in_round` returns equal rounds for equal arguments and does not change its environment."""
+    """Check that `in_round` does not change its environment, and that replications do not share rounds."""
     environment = subject.environment
     if not changes(environment):
         return _ALIKE
+    _ = subject.trial  # keeps a copy from before the first round
     _ = environment.optimum, environment.means  # some environments compute these at the first access
     # First in order with one generator, as in a run. Below, each round has its own generator.
     rng = np.random.default_rng((14, subject.rng))
@@ -73,7 +77,32 @@ def check_rounds(subject: Subject) -> Finding:
         text = "round {} has other means, optimum or context in a second call with the same generator state"
         require(one.told == other.told, "rounds", text, one.t)
         _check_world(subject, one.t, one.world)
+    _check_replications(subject)
     return Finding(f"{t} rounds in order, and {len(first)} rounds three times")
+
+
+def _check_replications(subject: Subject) -> None:
+    """Raise ``AssertionError`` if the rounds of a replication depend on an earlier one with another seed."""
+    alone, second = subject.trial.copy(), subject.trial.copy()
+    if alone is None or second is None:
+        return
+    expected = _replication(alone, 5)
+    _replication(second, 4)
+    text = (
+        "round {} of a replication has other means, optimum or context after a replication with another seed;"
+        " in_round must not keep rounds in the object"
+    )
+    for t, (one, other) in enumerate(zip(expected, _replication(second, 5), strict=True), 1):
+        require(one == other, "rounds", text, t)
+
+
+def _replication(environment: Environment, seed: int) -> list[bytes]:
+    """Return the truth of the first rounds, requested in order with one generator, as in a run."""
+    rng, told = np.random.default_rng((20, seed)), []
+    for t in range(1, _REPLICATED + 1):
+        world = environment.in_round(t, rng)
+        told.append(content((np.array(world.means), float(world.optimum), world.context)))
+    return told
 
 
 def _check_world(subject: Subject, t: int, world: Environment) -> None:
@@ -98,20 +127,39 @@ def check_played_rounds(subject: Subject) -> Finding:
     if not changes(subject.environment):
         return _ALIKE
     tried, false_alarm = 0, 0.0
+    apart: dict[int, list[float]] = {}
+    draws = _draws(subject)
     for one in _rounds(subject):
         super_arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
         if one.world is subject.environment or not super_arms:
             continue
-        draws, seconds = max(200, subject.draws // 10), 0.02 * subject.seconds
         # Run the checks for environments whose rounds are alike on the environment of one round.
-        there = Subject(one.world, super_arms, draws, seconds, subject.rng)
+        there = Subject(one.world, super_arms, draws, 0.02 * subject.seconds, subject.rng)
         for check in _PLAYED:
             try:
                 false_alarm += (check(there) or Finding()).false_alarm
             except AssertionError as error:
                 raise AssertionError(f"played rounds: round {one.t}: {error}") from error
+        means = np.array(one.world.means)
+        for feedback in (each for rounds_of_one in there.rounds for each in rounds_of_one):
+            for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
+                apart.setdefault(arm, []).append(outcome - float(means[arm]))
         tried += 1
-    return Finding(f"{tried} rounds, each {subject.draws // 10} times with each super arm", false_alarm)
+    low, high = subject.environment.support
+    for arm, deviations in apart.items():
+        # All rounds together show an error that is too small to be seen in one round.
+        what = f"deviations of outcomes of arm {arm} from the means of their rounds"
+        spread = high - low if np.isfinite(high - low) else 0.0
+        require_mean("played rounds", what, np.array(deviations), 0.0, spread)
+    text = f"{tried} rounds, each {draws} times with each super arm"
+    return Finding(text, false_alarm + len(apart) * MEAN_LEVEL)
+
+
+def _draws(subject: Subject) -> int:
+    """Return how often each super arm is played in each round."""
+    if subject.draws is not None:
+        return max(200, subject.draws // 10)
+    return min(max(_TOTAL // len(subject.super_arms), _LEAST), _MOST)
 
 
 def check_optima(subject: Subject) -> Finding:

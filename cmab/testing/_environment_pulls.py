@@ -18,6 +18,7 @@ from cmab.testing._statistics import MEAN_LEVEL, mean_margin, rare_spread, requi
 
 # Number of arms that are compared with each other, which makes 435 pairs.
 _PAIRS = 30
+_LAGS = (1, 2, 3, 4)
 
 
 def check_pulls(subject: Subject) -> Finding:
@@ -90,7 +91,7 @@ def _require_possible(subject: Subject) -> None:
 
 
 def check_independence(subject: Subject) -> Finding:
-    """Check that pulls of two arms in one call, and successive pulls of one arm, are uncorrelated."""
+    """Check that pulls of two arms, and pulls of one arm up to four places apart, are uncorrelated."""
     arms, outcomes = subject.pulled
     # The mean of equal outcomes is rounded, so that their deviations from it need not be 0.
     rounding = 1e-14 * np.abs(outcomes).max(axis=1, initial=0.0)
@@ -102,9 +103,10 @@ def check_independence(subject: Subject) -> Finding:
     tests = 0
     for first in range(len(names)):
         # The product of independent deviations has mean 0 for all laws.
-        later = deviations[first, 1:] * deviations[first, :-1]
-        what = f"products of successive pulls of arm {names[first]}"
-        require_mean("independence", what, later, 0.0, float(largest[first] ** 2))
+        for lag in _LAGS:
+            later = deviations[first, lag:] * deviations[first, :-lag]
+            what = f"products of pulls of arm {names[first]}, {lag} apart,"
+            require_mean("independence", what, later, 0.0, float(largest[first] ** 2))
         for second in range(first + 1, len(names)):
             products = deviations[first] * deviations[second]
             what = f"products of pulls of arms {names[first]} and {names[second]}"
@@ -113,7 +115,7 @@ def check_independence(subject: Subject) -> Finding:
     size = outcomes.shape[1]
     seen = 2 * 7 / math.sqrt(size)
     text = f"{tests} pairs of arms; a correlation of {seen:.2g} would be detected with probability .99"
-    return Finding(text, (tests + len(names)) * MEAN_LEVEL)
+    return Finding(text, (tests + len(_LAGS) * len(names)) * MEAN_LEVEL)
 
 
 def check_pickling(subject: Subject) -> None:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
+from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._contents import differing, kept
 from cmab.testing._environment_draws import ROUND_STATES, require_same_draws
 from cmab.testing._environment_subject import TIMES, Subject
-from cmab.testing._statistics import MEAN_LEVEL, bounded_level, mean_margin, rare_spread, require_mean
+from cmab.testing._statistics import (
+    MEAN_LEVEL,
+    bounded_level,
+    detected,
+    doubted_from,
+    in_doubt,
+    mean_margin,
+    rare_spread,
+    require_mean,
+)
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
 # Maximal number of arms whose sets are all enumerated.
 _FEW_ARMS = 8
 _ARMS = 50
-# Distance in standard errors from which an arm gets more rounds, and the shares of the seconds for them.
-_SUSPECTED = 2.0
+# Shares of the seconds for more rounds of an arm in doubt.
 _LOOKS = (0.1, 2.0)
 _MOST = 400_000
 _LEVEL = 1e-9
@@ -72,43 +83,51 @@ def check_outcomes(subject: Subject) -> Finding:
     """Check that the observed outcomes of each arm average to its mean, whatever the super arm."""
     arms = np.concatenate([f.arms for rounds in subject.rounds for f in rounds])
     outcomes = np.concatenate([f.outcomes for rounds in subject.rounds for f in rounds])
-    doubted, widest = [], 0.0
+    doubted: dict[int, FloatArray] = {}
+    widest = 0.0
     tested = np.unique(arms)[:_ARMS]
     for arm in tested:
         sample, mean = outcomes[arms == arm], float(subject.environment.means[arm])
         rare = rare_spread(sample, subject.environment.support)
         require_mean("outcomes", f"outcomes of arm {arm}", sample, mean, rare)
-        widest = max(widest, mean_margin(sample, rare))
-        rounding = 1e-14 * float(np.abs(sample).max())
-        if abs(sample.mean() - mean) > _SUSPECTED * sample.std() / np.sqrt(len(sample)) + rounding:
-            doubted.append(int(arm))
+        widest = max(widest, _detected(subject, sample, rare, len(tested)))
+        if in_doubt(sample, mean, len(tested)):
+            doubted[int(arm)] = sample
     longer, level = _look_longer(subject, doubted)
     # Each arm is tested by the normal law and, if in doubt, by the bound for outcomes in an interval.
-    text = (
-        f"{len(tested)} arms; an error of {2 * widest:.2g} in a mean would be detected with probability .99"
-    )
+    text = f"{len(tested)} arms; an error of {widest:.2g} in a mean would be detected with probability .99"
     return Finding(text + longer, len(tested) * (MEAN_LEVEL + level))
 
 
-def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
+def _detected(subject: Subject, sample: FloatArray, rare: float, tests: int) -> float:
+    """Return an error of a mean that the rounds and, if in doubt, the further rounds detect."""
+    low, high = subject.environment.support
+    if not np.isfinite([low, high]).all():
+        return detected(sample, rare, subject.many // 2, tests)
+    # By Pinsker's inequality, `bounded_level` is at most 2 exp(-2 n d^2) for an error d in [0, 1].
+    later = math.sqrt(math.log(2 / _LEVEL) / 2 / subject.many) + 1.3 / math.sqrt(subject.many)
+    return min(2 * mean_margin(sample, rare), max(doubted_from(sample, tests), (high - low) * later))
+
+
+def _look_longer(subject: Subject, doubted: dict[int, FloatArray]) -> tuple[str, float]:
     """Play more rounds for arms with an average two standard errors off; by chance, one in twenty is."""
     low, high = subject.environment.support
-    if not doubted or not np.isfinite([low, high]).all():
+    if not doubted:
         return "", 0.0
+    if not np.isfinite([low, high]).all():
+        return _look_at_normal(subject, doubted)
     rng = np.random.default_rng((13, subject.rng))
     # Rounding error of sums of outcomes far from 0, relative to the length of the support.
     rounding = 1e-12 * max(abs(low), abs(high)) / (high - low) if low < high else np.inf
-    for arm in doubted:
+    for arm, sample in doubted.items():
         # Rescale to [0, 1], where `bounded_level` holds for every law. Averages near an end are not normal.
         claimed = (float(subject.environment.means[arm]) - low) / (high - low)
         super_arm = next((s for s in subject.super_arms if arm in s), subject.super_arms[0])
-        total = count = 0.0
+        total, count = float(sample.sum()), float(len(sample))
         for share in _LOOKS:
-            for feedback in subject.timed(subject.more(super_arm, _MOST, rng), share, subject.draws):
+            for feedback in subject.timed(subject.more(super_arm, _MOST, rng), share, subject.many):
                 found = feedback.outcomes[feedback.arms == arm]
                 total, count = total + found.sum(), count + len(found)
-            if not count:
-                break
             mean = (total / count - low) / (high - low)
             possible = abs(mean - claimed) <= rounding or bounded_level(mean, claimed, count) >= _LEVEL
             text = "outcomes of arm {} average {:.6g} over {:.0f} samples, not {:.6g} as declared"
@@ -117,17 +136,25 @@ def _look_longer(subject: Subject, doubted: list[int]) -> tuple[str, float]:
             # Stop if the average is within three standard errors of the law with the largest variance.
             if abs(mean - claimed) <= 3 * np.sqrt(claimed * (1 - claimed) / count):
                 break
-    return f"; arms {doubted} got more rounds", len(_LOOKS) * _LEVEL
+    return f"; arms {[*doubted]} got more rounds", len(_LOOKS) * _LEVEL
+
+
+def _look_at_normal(subject: Subject, doubted: dict[int, FloatArray]) -> tuple[str, float]:
+    """Play more rounds for arms in doubt whose outcomes have no bounds."""
+    for arm in doubted:
+        number = next((i for i, s in enumerate(subject.super_arms) if arm in s), 0)
+        more = [f.outcomes[f.arms == arm] for f in subject.further(number)]
+        sample, mean = np.concatenate(more), float(subject.environment.means[arm])
+        require_mean("outcomes", f"outcomes of arm {arm}", sample, mean)
+    return f"; arms {[*doubted]} got more rounds", MEAN_LEVEL
 
 
 def check_triggers(subject: Subject) -> Finding:
     """Check that base arms are observed as often as declared, and only if the super arm may trigger them."""
     environment, tests = subject.environment, 0
     has_oracle = isinstance(subject.oracle, Oracle)
-    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
-        seen = np.zeros((len(rounds), environment.n_arms))
-        for row, feedback in zip(seen, rounds, strict=True):
-            row[feedback.arms] = 1.0
+    for number, (super_arm, rounds) in enumerate(zip(subject.super_arms, subject.rounds, strict=True)):
+        seen = _observations(rounds, environment.n_arms)
         if has_oracle:
             stray = np.setdiff1d(np.flatnonzero(seen.any(axis=0)), subject.oracle.triggered_arms(super_arm))
             text = "super arm {} showed arms {}, which are not in triggered_arms"
@@ -138,15 +165,26 @@ def check_triggers(subject: Subject) -> Finding:
         for arm in range(min(environment.n_arms, _ARMS)):
             what = f"observations of arm {arm} by {super_arm.tolist()}"
             require_mean("triggers", what, seen[:, arm], float(chances[arm]))
-            tests += 1
+            if in_doubt(seen[:, arm], float(chances[arm]), len(subject.super_arms) * environment.n_arms):
+                more = _observations(subject.further(number), environment.n_arms)[:, arm]
+                require_mean("triggers", what, more, float(chances[arm]))
+            tests += 2
     return Finding("" if tests else "no probabilities are declared", tests * MEAN_LEVEL)
+
+
+def _observations(rounds: list[Feedback], n_arms: int) -> FloatArray:
+    """Return 1 for each arm that a round showed and 0 for the others, with a row for each round."""
+    seen = np.zeros((len(rounds), n_arms))
+    for row, feedback in zip(seen, rounds, strict=True):
+        row[feedback.arms] = 1.0
+    return seen
 
 
 def check_rewards(subject: Subject) -> Finding:
     """Check that rewards average to the expected reward, and that those of linear oracles are sums."""
     is_sum = getattr(subject.oracle, "is_linear", False)
-    widest, shown = 0.0, 0
-    for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
+    widest, shown, looks = 0.0, 0, 0
+    for number, (super_arm, rounds) in enumerate(zip(subject.super_arms, subject.rounds, strict=True)):
         rewards = np.array([f.reward for f in rounds])
         seen = rewards[~np.isnan(rewards)]  # nan: the round has no reward
         text = "{} of {} rounds of {} have a reward; the total of a run is then nan"
@@ -157,8 +195,15 @@ def check_rewards(subject: Subject) -> Finding:
         if len(rewards) and not np.ptp(rewards):  # the range of a constant sample is as in `mean_margin`
             rare = max(rare, 1.0, abs(float(rewards[0])))
         require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed, rare)
+        if in_doubt(rewards, claimed, len(subject.super_arms)):
+            more = np.array([f.reward for f in subject.further(number)])
+            require_mean("rewards", f"rewards of {super_arm.tolist()}", more, claimed, rare)
+            looks += 1
         if len(rewards):
-            widest, shown = max(widest, mean_margin(rewards, rare)), shown + len(rewards)
+            widest, shown = (
+                max(widest, detected(rewards, rare, subject.many // 2, len(subject.super_arms))),
+                shown + len(rewards),
+            )
         for feedback in rounds if is_sum else ():
             if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
                 continue  # some arms were not observed, so that the sum is not known
@@ -173,8 +218,9 @@ def check_rewards(subject: Subject) -> Finding:
             )
     if not shown:
         return Finding("no round has a reward")
-    text = f"{shown} rounds; an error of {2 * widest:.2g} in a reward would be detected with probability .99"
-    return Finding(text, len(subject.super_arms) * MEAN_LEVEL)
+    text = f"{shown} rounds; an error of {widest:.2g} in a reward would be detected with probability .99"
+    told = f"; {looks} super arms in doubt got more rounds" if looks else ""
+    return Finding(text + told, 2 * len(subject.super_arms) * MEAN_LEVEL)
 
 
 def _rare_reward(subject: Subject, super_arm: IntArray, n: int) -> float:
@@ -219,9 +265,14 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
             text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
             require(not better, fault, text, super_arm, value, where, optimum)
     rewards = [world.expected_reward(super_arm) for super_arm in subject.super_arms]
-    if subject.exhaustive and available is None:
-        highest = sign * max(sign * reward for reward in rewards)
-        text = "the best of all super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
+    left = [
+        sign * reward
+        for super_arm, reward in zip(subject.super_arms, rewards, strict=True)
+        if available is None or available[super_arm].all()
+    ]
+    if left and (subject.exhaustive or (available is not None and _is_whole(subject))):
+        highest = sign * max(left)
+        text = "the best of all available super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
         require(abs(highest - optimum) <= slack, fault, text, highest, where, optimum)
     if not isinstance(oracle, Oracle) or not oracle.is_exact:
         bound = _best_of_all_sets(subject, world, sign)
@@ -240,6 +291,19 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
     text = "the answer of the oracle for {}, {}, has reward {:.6g}, but the optimum is {:.6g}"
     require(abs(value - optimum) <= slack, fault, text, where, best, value, optimum)
     return True
+
+
+def _is_whole(subject: Subject) -> bool:
+    """Return whether the super arms are all sets of one size, and the best of them attains the optimum."""
+    environment = subject.environment
+    sizes = {len(arm) for arm in subject.super_arms}
+    sets = {tuple(sorted(arm.tolist())) for arm in subject.super_arms}
+    if len(sizes) != 1 or len(sets) != math.comb(environment.n_arms, sizes.pop()):
+        return False
+    sign = float(getattr(subject.oracle, "sign", 1.0))
+    best = max(sign * environment.expected_reward(arm.copy()) for arm in subject.super_arms)
+    optimum = float(environment.optimum)
+    return abs(sign * best - optimum) <= 1e-9 * (1 + abs(optimum))
 
 
 def _best_of_all_sets(subject: Subject, world: Environment, sign: float) -> float | None:

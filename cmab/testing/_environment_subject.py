@@ -24,6 +24,8 @@ _BLOCKS = 10
 TIMES = 7
 # Number of super arms and of arms of a short run.
 _TRIED = 10
+# Rounds of a super arm and of all super arms, and the least number of rounds of a super arm.
+_DRAWS, _TOTAL, _LEAST = 4000, 8000, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +34,12 @@ class Subject:
 
     environment: Environment
     given: InitVar[Iterable[ArrayLike]]
-    draws: int = 4000
+    draws: int | None = None
     seconds: float = 2.0
     rng: int = 0
     exhaustive: bool = False
     super_arms: list[IntArray] = field(init=False)
+    _further: dict[int, list[Feedback]] = field(init=False, default_factory=dict)
 
     def __post_init__(self, given: Iterable[ArrayLike]) -> None:
         arms = [np.array(list(arm), np.int64) for arm in given]  # type: ignore[arg-type]
@@ -93,12 +96,41 @@ class Subject:
         pulls = fixed_pulls(place, self.arms) if self.first_pulls else ()
         return [*fixed_rounds(place, self.super_arms), *pulls]
 
+    @property
+    def many(self) -> int:
+        """The number of rounds for a super arm in doubt."""
+        return _DRAWS if self.draws is None else self.draws
+
+    @property
+    def each(self) -> int:
+        """The number of rounds for each super arm: as given, or fewer if there are many super arms."""
+        if self.draws is not None:
+            return self.draws
+        return min(max(_TOTAL // len(self.super_arms), _LEAST), _DRAWS)
+
     @cached_property
     def rounds(self) -> list[list[Feedback]]:
-        """`draws` rounds of each super arm."""
+        """`each` rounds of each super arm, or fewer if they take long."""
         assert self.first_draws is not None
         rng = np.random.default_rng((11, self.rng))
-        return [list(self.more(arm, self.draws, rng)) for arm in self.super_arms]
+        return [self._shown(arm, rng) for arm in self.super_arms]
+
+    def _shown(self, super_arm: IntArray, rng: np.random.Generator) -> list[Feedback]:
+        least = self.each if self.draws is not None else min(self.each, _LEAST)
+        seconds, watch = 0.3 / len(self.super_arms) * self.seconds, Stopwatch()
+        shown: list[Feedback] = []
+        # The time is read before each draw, because a replay draws exactly these rounds.
+        while len(shown) < least or (len(shown) < self.each and watch.seconds() <= seconds):
+            shown.append(self.environment.play(super_arm, rng))
+        return shown
+
+    def further(self, number: int) -> list[Feedback]:
+        """Return more rounds of a super arm, for averages in doubt."""
+        if number not in self._further:
+            rng = np.random.default_rng((19, self.rng, number))
+            shown = self.more(self.super_arms[number], 4 * self.many, rng)
+            self._further[number] = list(self.timed(shown, 0.1, self.many // 2))
+        return self._further[number]
 
     def more(self, super_arm: IntArray, draws: int, rng: np.random.Generator) -> Iterator[Feedback]:
         """Yield `draws` further rounds of a super arm."""
@@ -118,7 +150,7 @@ class Subject:
         assert self.first_draws is not None
         arms = self.arms
         rng, rows = np.random.default_rng((12, self.rng)), []
-        pulls = max(200, self.draws // 10)
+        pulls = max(200, self.many // 10)
         # Many calls reveal changes between calls, and let slow environments end in time.
         for _ in self.timed(range(max(10, _PULLS // (pulls * len(arms)))), 0.2):
             row = self.environment.pull(np.repeat(arms, pulls), rng)
@@ -145,3 +177,8 @@ class Subject:
             if number >= at_least and watch.seconds() > share * self.seconds:
                 return
             yield item
+
+
+def subject_of(environment: Environment, super_arms: Iterable[ArrayLike], **settings: Any) -> Subject:
+    """Return the subject; `super_arms` may be named here, as in `check_environment`."""
+    return Subject(environment, super_arms, **settings)

@@ -14,6 +14,8 @@ _REPLAYED = 1500
 _LEVEL = 1e-10
 # Number of batches of pulls that are compared, and the least distance of the outcomes for which they are.
 _BATCHES = 150
+#: Numbers of rounds between outcomes that must be uncorrelated.
+_LAGS = (1, 2, 3, 4, 5)
 _SHORTEST = 0.02
 
 
@@ -25,26 +27,23 @@ def check_replay(subject: Subject) -> Finding:
     rng, played = np.random.default_rng((11, subject.rng)), 0
     # Other rounds between the repeated ones show what a round takes over from the one before it.
     others = np.random.default_rng((17, subject.rng))
-    for super_arm, rounds in zip(subject.super_arms, first, strict=True):
-        again = subject.more(super_arm, len(rounds), rng)
-        pairs, number = zip(rounds, again, strict=False), -1
-        for number, (one, two) in enumerate(subject.timed(pairs, 0.05, _REPLAYED)):
-            same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
-            text = (
-                "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
-                " seed, between other rounds, {} of {}"
-            )
-            told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
-            require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
-            place.play(subject.super_arms[number % len(subject.super_arms)].copy(), others)
-            played += 1
-        if number + 1 < len(rounds):
-            break  # the time is over, and the generator is not where the next super arm began
+    each = ((arm, round_) for arm, rounds in zip(subject.super_arms, first, strict=True) for round_ in rounds)
+    for number, (super_arm, one) in enumerate(subject.timed(each, 0.05, _REPLAYED)):
+        two = place.play(super_arm, rng)
+        same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
+        text = (
+            "round {} of {} showed outcomes {} of arms {}, and in a second run with the same"
+            " seed, between other rounds, {} of {}"
+        )
+        told = (number, super_arm, one.outcomes, one.arms, two.outcomes, two.arms)
+        require(same and (one.reward == two.reward or np.isnan(one.reward)), "replay", text, *told)
+        place.play(subject.super_arms[number % len(subject.super_arms)].copy(), others)
+        played += 1
     return Finding(f"{played} rounds")
 
 
 def check_succession(subject: Subject) -> Finding:
-    """Check that outcomes in successive rounds are uncorrelated, and that no batch of pulls recurs."""
+    """Check that outcomes one to five rounds apart are uncorrelated, and that no batch of pulls recurs."""
     tests, calls = 0, _require_no_recurrence(subject) if subject.first_pulls else 0
     for super_arm, rounds in zip(subject.super_arms, subject.rounds, strict=True):
         shown = [dict(zip(f.arms.tolist(), f.outcomes.tolist(), strict=True)) for f in rounds]
@@ -55,11 +54,14 @@ def check_succession(subject: Subject) -> Finding:
             deviations = sample - sample.mean()
             largest = float(np.abs(deviations).max(initial=0.0))
             if largest > 1e-12 * np.abs(sample).max(initial=1.0):
-                products = deviations[1:] * deviations[:-1]
-                what = f"products of outcomes of arm {arm} in successive rounds of {super_arm.tolist()}"
-                require_mean("succession", what, products, 0.0, largest**2)
-                tests += 1
-    return Finding(f"{tests} arms, {calls} batches of pulls", tests * MEAN_LEVEL + (_LEVEL if calls else 0.0))
+                for lag in _LAGS:
+                    products = deviations[lag:] * deviations[:-lag]
+                    what = f"products of outcomes of arm {arm}, {lag} rounds apart, of {super_arm.tolist()}"
+                    require_mean("succession", what, products, 0.0, largest**2)
+                    tests += 1
+    return Finding(
+        f"{tests} correlations, {calls} batches of pulls", tests * MEAN_LEVEL + (_LEVEL if calls else 0.0)
+    )
 
 
 def _require_no_recurrence(subject: Subject) -> int:

@@ -17,14 +17,15 @@ from cmab.testing._explorer_runs import Subject
 from cmab.testing._statistics import binomial_tail, refused_rate
 
 _WORSE = 1.5
-_MOST_RUNS = 3000
+# The most runs, and the number of runs without an error after which slow explorers are believed.
+_MOST_RUNS, _CLEAN = 3000, 12
 _BELIEVED = math.log(0.01)
 _PLACES = 60
 _AT_LEAST = 10
 _MOST_SAMPLES = 5000
 
 
-def check_errors(subject: Subject) -> Finding | None:
+def check_errors(subject: Subject) -> Finding:
     """Check that the rate of wrong answers and of runs that do not stop is at most `delta`.
 
     This is Wald's sequential test of `delta` against ``1.5 * delta``. If the error rate is `delta`, the
@@ -33,36 +34,53 @@ def check_errors(subject: Subject) -> Finding | None:
     delta 0.1, an explorer that is never wrong needs 80 runs for this. If the time is over before, a binomial
     test ends the check, and the report shows the error rate that would have been detected.
     """
-    delta = subject.delta
-    if delta is None or subject.explorer.goal is None:
-        return None
+    delta = subject.allowed
+    if subject.explorer.goal is None:
+        return Finding(
+            "not tried: the explorer declares no `goal`, so that wrong answers cannot be recognised"
+        )
+    if delta is None:
+        return Finding("not tried: no error probability `delta` is given")
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     worse = min(_WORSE * delta, (1 + delta) / 2)
     errors = runs = 0
+    spent = 0.0
     while runs < _MOST_RUNS:
-        size = 10 if runs < subject.replications else min(subject.replications * (1 + runs // 30), 300)
+        size = 1 if runs == 0 else _batch(subject, runs, spent / max(runs - 1, 1))
         found = _identify(subject, subject.environment, size, subject.max_samples, (1, runs))
         errors += int((~(found.correct & found.stopped)).sum())
         if runs == 0:
             watch = Stopwatch()  # from here on, because the first runs may have compiled code
         runs += size
+        spent = watch.seconds()
         # The logarithm of the likelihood ratio.
         doubt = errors * math.log(worse / delta) + (runs - errors) * math.log((1 - worse) / (1 - delta))
         # Ville's inequality holds for all batches together, so the test may be repeated after each of them.
         refused = doubt >= -math.log(LEVEL)
         text = "{} of {} runs failed, which contradicts delta={:g}"
         require(not refused, "errors", text, errors, runs, delta)
-        # The first runs, and explorers with a likelihood ratio above 1, get ten times as long.
-        share = 0.4 if doubt <= 0 and runs >= subject.replications else 4.0
-        if (doubt <= _BELIEVED and runs >= subject.replications) or watch.seconds() > share * subject.seconds:
+        # Explorers with a likelihood ratio above 1 get eight times as long.
+        enough = runs >= (_CLEAN if errors == 0 else subject.replications)
+        share = 0.5 if doubt <= 0 and enough else 4.0
+        if (doubt <= _BELIEVED and runs >= subject.replications) or spent > share * subject.seconds:
             break
     # Finally the exact binomial law, which is sharper for few runs.
     possible = binomial_tail(errors, runs, delta) >= LEVEL
     require(possible, "errors", text, errors, runs, delta)
     seen = worse if doubt <= _BELIEVED else refused_rate(runs, delta, LEVEL)
-    text = f"{errors} of {runs} runs failed; the permitted rate is {delta:g}, and a rate of {seen:.2g}"
-    return Finding(text + " would be rejected with probability .99", 2 * LEVEL)
+    text = f"{errors} of {runs} runs failed; the permitted rate is {delta:g}, and "
+    if math.isnan(seen):
+        return Finding(text + "these are too few runs to reject a higher rate reliably", 2 * LEVEL)
+    return Finding(text + f"a rate of {seen:.2g} would be rejected with probability .99", 2 * LEVEL)
+
+
+def _batch(subject: Subject, runs: int, seconds: float) -> int:
+    """Return the number of runs of the next batch, which is small if a run takes long."""
+    if runs < 9:
+        return 1 if seconds > 0.05 * subject.seconds else 9
+    size = 10 if runs < subject.replications else min(subject.replications * (1 + runs // 30), 300)
+    return max(1, min(size, int(subject.seconds / max(seconds, 1e-9))))
 
 
 def _identify(
@@ -101,21 +119,25 @@ class Moved(Environment):
         return self.environment.pull_many(self.order[arms], pulls, rng)
 
 
-def check_places(subject: Subject) -> Finding | None:
+def check_places(subject: Subject) -> Finding:
     """Check that the answers are right if the arms are permuted, so that they depend on the outcomes.
 
-    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is given, the
+    A permuted problem may be harder, so that runs that do not stop are ignored. If `delta` is known, the
     error rate must be at most `delta`. Otherwise the check fails only if all answers for permuted arms are
     wrong.
     """
     explorer, environment = subject.explorer, subject.environment
     if explorer.goal is None:
-        return None
-    rng, runs = np.random.default_rng(subject.rng), 10
+        return Finding(
+            "not tried: the explorer declares no `goal`, so that wrong answers cannot be recognised"
+        )
+    rng, runs = np.random.default_rng(subject.rng), 6
     most = min(subject.max_samples, _MOST_SAMPLES)
     usual: set[tuple[int, ...]] = set()
-    longest = 0
+    longest, watch = 0, Stopwatch()
     for run in range(runs):
+        if run > 2 and watch.seconds() > subject.seconds:
+            return Finding("not tried: the runs take too long")
         before = _identify(subject, environment, 1, most, (2, run))
         if not before.stopped.all() or not before.correct.all():
             return Finding(f"not tried: the explorer is not always right within {most} samples")
@@ -133,8 +155,8 @@ def check_places(subject: Subject) -> Finding | None:
         tried += int(found.stopped.sum())
         if tried >= _AT_LEAST and watch.seconds() > 0.15 * subject.seconds:
             break
-    if subject.delta is not None:
-        refused = binomial_tail(wrong, tried, subject.delta) < LEVEL
+    if subject.allowed is not None:
+        refused = binomial_tail(wrong, tried, subject.allowed) < LEVEL
     else:
         # Without `delta`, only an explorer that is always wrong is rejected.
         refused = wrong == tried >= _AT_LEAST

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,14 @@ from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, Stopwatch, require
 from cmab.testing._explorer_runs import Subject
-from cmab.testing._statistics import binomial_tail
+from cmab.testing._statistics import log_evidence
 from cmab.testing._trials import prepared
 
 _GAP = 0.04
-_RUNS, _AT_LEAST = 200, 3
-_REQUESTS = 300
+_RUNS, _SHAPES = 200, 6
+# The evidence that rejects a rate: the logarithm of the number of tests divided by their level.
+_DECISIVE = math.log(_SHAPES / LEVEL)
+_REQUESTS, _EACH = 300, 3
 _MOST_PULLS = 10**9
 _UNKNOWN = 0.5
 _TOLERANCE = 1e-9
@@ -29,18 +32,13 @@ class Close(Environment):
     """Arms whose means are close to each other: coins at the ends of the support, or Gaussian outcomes."""
 
     def __init__(
-        self, n_arms: int, support: tuple[float, float], sigma: float, order: IntArray, far: int = 0
+        self, n_arms: int, support: tuple[float, float], sigma: float, order: IntArray, shape: int = 0
     ) -> None:
-        self.n_arms, self.support = n_arms, support
+        self.n_arms, self.support, self.shape = n_arms, support, shape
         self.is_bounded = bool(np.isfinite(support[0]) and np.isfinite(support[1]))
         self.scale = sigma
         low, high = support if self.is_bounded else (-sigma, sigma)
-        ranks = np.argsort(order)
-        fractions = 0.5 + _GAP * (ranks / max(n_arms - 1, 1) - 0.5)
-        # An explorer that compares with one other arm, not with all, stops as soon as that is far.
-        if far and n_arms > 2:
-            fractions[ranks == (0 if far == 1 else n_arms - 1)] = 0.1 if far == 1 else 0.9
-        self.means = low + (high - low) * fractions
+        self.means = low + (high - low) * _fractions(np.argsort(order) / max(n_arms - 1, 1), shape)
         self.low, self.high = low, high
 
     @property
@@ -74,6 +72,24 @@ class Close(Environment):
         ) + self.high**2 * hits
 
 
+def _fractions(ranks: FloatArray, shape: int) -> FloatArray:
+    """Return means in [0, 1] for ranks in [0, 1]: close ones, and ones with larger gaps.
+
+    An explorer that compares with one other arm, not with all, stops as soon as that is far. Another one may
+    only be wrong about arms that are far from the best.
+    """
+    close = 0.5 + _GAP * (ranks - 0.5)
+    shapes = (
+        close,
+        np.where(ranks == 0.0, 0.1, close),
+        np.where(ranks == 1.0, 0.9, close),
+        0.02 + 0.96 * ranks,
+        np.where(ranks >= 0.5, 0.92 + 0.06 * ranks, 0.02 + 0.06 * ranks),
+        np.where(ranks == 1.0, 0.98, 0.02 + 0.06 * ranks),
+    )
+    return shapes[shape] if len(ranks) > 2 else close
+
+
 class Run(NamedTuple):
     """The state of a session after a request, and the problem."""
 
@@ -81,13 +97,13 @@ class Run(NamedTuple):
     place: Close
 
 
-def hard(subject: Subject, number: int) -> Close:
-    """Return a problem with close means, perhaps but one, that fits the explorer."""
+def hard(subject: Subject, number: int, shape: int) -> Close:
+    """Return a problem that fits the explorer, with means of a shape in an order that depends on `number`."""
     explorer, environment = subject.explorer, subject.environment
     support = explorer.support or ((-np.inf, np.inf) if explorer.sigma is not None else environment.support)
     sigma = explorer.sigma if explorer.sigma is not None else environment.sigma
     order = np.random.default_rng((subject.rng, 41, number)).permutation(explorer.n_arms)
-    return Close(explorer.n_arms, support, float(sigma), order, number % 3)
+    return Close(explorer.n_arms, support, float(sigma), order, shape)
 
 
 def _delta(subject: Subject) -> float:
@@ -97,74 +113,137 @@ def _delta(subject: Subject) -> float:
     return float(declared) if is_rate and declared is not None else _UNKNOWN
 
 
-def _runs(subject: Subject, look: Callable[[Run], bool]) -> tuple[int, int]:
-    """Run sessions on close means until `look` returns true. Return the number of such runs, and of all.
+@dataclass
+class Claims:
+    """The runs with each shape of the means: all, wrongly certified ones, and those with a mean outside."""
+
+    runs: IntArray = field(default_factory=lambda: np.zeros(_SHAPES, np.int64))
+    wrong: IntArray = field(default_factory=lambda: np.zeros(_SHAPES, np.int64))
+    outside: IntArray = field(default_factory=lambda: np.zeros(_SHAPES, np.int64))
+    form: str = ""
+
+    def evidence(self, delta: float) -> FloatArray:
+        """Return the largest evidence against `delta` for each shape, as a logarithm."""
+        parts = [
+            [log_evidence(int(part[i]), int(self.runs[i]), delta) for i in range(_SHAPES)]
+            for part in (self.wrong, self.outside)
+        ]
+        largest: FloatArray = np.max(parts, axis=0)
+        return largest
+
+
+def claims_of(subject: Subject) -> Claims:
+    """Run sessions on close means and examine the state after each request, once for both checks.
 
     The runs are repeated while time is left, and longer if some of them show a fault.
     """
-    watch, bad, runs, spent = Stopwatch(), 0, 0, 0.0
-    while runs < _RUNS:
-        place, session = hard(subject, runs), Session[Any](subject.explorer, rng=runs)
-        coins = np.random.default_rng((subject.rng, 42, runs))
-        for _ in range(_REQUESTS):
-            if session.is_done:
-                break
-            ticket = session.ask()
-            if ticket.pulls > _MOST_PULLS:
-                break
-            session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
-            spent = watch.seconds()
-            if look(Run(session.state, place)):
-                bad += 1
-                break
-        runs += 1
-        share = 0.15 if bad == 0 else 3.0
-        if runs >= _AT_LEAST and spent > share * subject.seconds:
+    if "claims" not in subject.kept:
+        subject.kept["claims"] = _examined(subject)
+    found: Claims = subject.kept["claims"]
+    return found
+
+
+def _examined(subject: Subject) -> Claims:
+    watch, found, delta = Stopwatch(), Claims(), _delta(subject)
+    has_intervals = any(len(told) >= 5 and told[4] for _, told in prepared(subject).answers)
+    doubted: int | None = None
+    for number in range(_RUNS):
+        place = hard(subject, number, number % _SHAPES if doubted is None else doubted)
+        wrong, outside, found.form = _run(subject, place, number, has_intervals)
+        if found.form:
+            return found
+        found.runs[place.shape] += 1
+        found.wrong[place.shape] += wrong
+        found.outside[place.shape] += outside
+        if number + 1 < _SHAPES:
+            continue
+        evidence = found.evidence(delta)
+        doubted = int(np.argmax(evidence)) if evidence.max() > 0 else None
+        share = 0.15 if doubted is None else 3.0
+        if evidence.max() >= _DECISIVE or watch.seconds() > share * subject.seconds:
             break
-    return bad, runs
+    return found
+
+
+def _run(subject: Subject, place: Close, seed: int, has_intervals: bool) -> tuple[bool, bool, str]:
+    """Return whether a wrong answer was certified, whether a mean was outside, and a fault of form or ''."""
+    session: Session[Any] = Session(subject.explorer, rng=seed)
+    coins = np.random.default_rng((subject.rng, 42, seed))
+    wrong, outside, form = False, False, ""
+    for number in range(_REQUESTS):
+        if session.is_done or (wrong and (outside or not has_intervals)):
+            break
+        ticket = session.ask()
+        if ticket.pulls > _MOST_PULLS:
+            break
+        session.tell(place.sample(ticket.super_arm, ticket.pulls, coins))
+        if number % _EACH and not session.is_done:
+            continue
+        run = Run(session.state, place)
+        wrong = wrong or _is_wrong(subject, run)
+        if has_intervals and not outside:
+            outside, form = _misses(subject, run)
+            if form:
+                break
+    return wrong, outside, form
+
+
+def _is_wrong(subject: Subject, run: Run) -> bool:
+    """Return whether a wrong answer is certified."""
+    explorer, goal = subject.explorer, subject.explorer.goal
+    if goal is None or not explorer.is_certified(run.state):
+        return False
+    return not goal.is_correct(np.array(explorer.recommend(run.state), np.int64), run.place.means)
+
+
+def _misses(subject: Subject, run: Run) -> tuple[bool, str]:
+    """Return whether an interval misses the mean of its arm, and the fault in the form of intervals or ''."""
+    ends, n = subject.explorer.intervals(run.state), subject.explorer.n_arms
+    if ends is None:
+        return False, ""
+    lower, upper = (np.asarray(end) for end in ends)
+    good = lower.shape == upper.shape == (n,) and bool((lower <= upper + _TOLERANCE).all())
+    if not good:
+        text = "intervals must be two arrays of {} numbers with lower <= upper, got {} and {}"
+        return True, text.format(n, lower, upper)
+    slack = _TOLERANCE * (1 + np.abs(run.place.means))
+    return bool(((run.place.means < lower - slack) | (run.place.means > upper + slack)).any()), ""
 
 
 def check_certificates(subject: Subject) -> Finding:
     """Check that certified answers are wrong with probability at most `delta`, also if means are close."""
-    explorer, goal, delta = subject.explorer, subject.explorer.goal, _delta(subject)
+    explorer, delta = subject.explorer, _delta(subject)
     fresh = explorer.initial_state(np.random.default_rng(0))
     text = "the answer is certified before the first outcome"
     require(not explorer.is_certified(fresh), "certificates", text)
-    if goal is None:
+    if explorer.goal is None:
         return Finding("not tried: the explorer declares no goal")
+    found = claims_of(subject)
+    _require_rate(subject, "certificates", "certified a wrong answer", found.wrong, found.runs, delta)
+    runs, wrong = found.runs.sum(), found.wrong.sum()
+    return Finding(f"{runs} runs of {_REQUESTS} requests on close and far means, {wrong} wrong", LEVEL)
 
-    def is_wrong(run: Run) -> bool:
-        if not explorer.is_certified(run.state):
-            return False
-        return not goal.is_correct(np.array(explorer.recommend(run.state), np.int64), run.place.means)
 
-    wrong, runs = _runs(subject, is_wrong)
-    text = "{} of {} runs on close means certified a wrong answer, which contradicts the error rate {:g}"
-    require(binomial_tail(wrong, runs, delta) >= LEVEL, "certificates", text, wrong, runs, delta)
-    return Finding(f"{runs} runs of {_REQUESTS} requests on close means, {wrong} wrong", LEVEL)
+def _require_rate(
+    subject: Subject, fault: str, what: str, bad: IntArray, runs: IntArray, delta: float
+) -> None:
+    """Raise ``AssertionError`` if the runs of some shape contradict an error rate of `delta`."""
+    for shape in range(_SHAPES):
+        # The evidence for each shape is a nonnegative supermartingale, and so is their average.
+        possible = log_evidence(int(bad[shape]), int(runs[shape]), delta) < _DECISIVE
+        text = "{} of {} runs on arms with means such as {} {}, which contradicts the error rate {:g}"
+        means = hard(subject, 0, shape).means
+        require(possible, fault, text, bad[shape], runs[shape], means, what, delta)
 
 
 def check_intervals(subject: Subject) -> Finding:
     """Check that intervals are ordered numbers, and contain all means with probability ``1 - delta``."""
-    explorer, delta = subject.explorer, _delta(subject)
-
-    def misses(run: Run) -> bool:
-        ends = explorer.intervals(run.state)
-        if ends is None:
-            return False
-        lower, upper = (np.asarray(end) for end in ends)
-        n = explorer.n_arms
-        text = "intervals must be two arrays of {} numbers with lower <= upper, got {} and {}"
-        good = lower.shape == upper.shape == (n,) and bool((lower <= upper + _TOLERANCE).all())
-        require(good, "intervals", text, n, lower, upper)
-        slack = _TOLERANCE * (1 + np.abs(run.place.means))
-        return bool(((run.place.means < lower - slack) | (run.place.means > upper + slack)).any())
-
     # Intervals need not exist before the first outcomes.
     if all(len(told) < 5 or not told[4] for _, told in prepared(subject).answers):
         return Finding("no intervals are declared")
-    outside, runs = _runs(subject, misses)
-    text = "in {} of {} runs an interval missed the mean of its arm, which contradicts the error rate {:g}"
-    if explorer.is_proven:
-        require(binomial_tail(outside, runs, delta) >= LEVEL, "intervals", text, outside, runs, delta)
-    return Finding(f"{runs} runs, {outside} of them with a mean outside", LEVEL)
+    found, delta = claims_of(subject), _delta(subject)
+    require(not found.form, "intervals", "{}", found.form)
+    if subject.explorer.is_proven:
+        what = "had an interval without the mean of its arm"
+        _require_rate(subject, "intervals", what, found.outside, found.runs, delta)
+    return Finding(f"{found.runs.sum()} runs, {found.outside.sum()} of them with a mean outside", LEVEL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -32,8 +32,17 @@ class Subject:
     delta: float | None = None
     replications: int = 30
     max_samples: int = 100_000
-    seconds: float = 3.0
+    seconds: float = 2.0
     rng: int = 0
+    kept: dict[str, Any] = field(init=False, default_factory=dict)
+
+    @property
+    def allowed(self) -> float | None:
+        """The permitted error rate: as given, or as an explorer with a proof declares it; otherwise None."""
+        if self.delta is not None or not self.explorer.is_proven:
+            return self.delta
+        declared = getattr(self.explorer, "delta", None)
+        return float(declared) if isinstance(declared, float) and 0 < declared < 1 else None
 
     @cached_property
     def trial(self) -> Trial:
@@ -127,7 +136,7 @@ def check_determinism(subject: Subject) -> None:
 
 
 def check_state(subject: Subject) -> None:
-    """Check that `select`, `is_done` and `recommend` keep the state unchanged, and a run the explorer."""
+    """Check that only `update` and `undo` change the state, and that a run does not change the explorer."""
     requests(subject, 5, _unchanged)  # computes parameters that are derived at the first use
     parameters = content(subject.explorer)
 
@@ -137,7 +146,10 @@ def check_state(subject: Subject) -> None:
             subject.explorer.select(session.state, np.random.default_rng(0))
         if step > 0:
             subject.explorer.recommend(session.state)
-        text = "select, is_done and recommend must not change the state"
+            subject.explorer.intervals(session.state)
+            subject.explorer.is_certified(session.state)
+            subject.explorer.pulls(session.state)
+        text = "select, is_done, recommend, intervals, is_certified and pulls must not change the state"
         require(content(session.state) == before, "state", text)
         return session
 

@@ -26,6 +26,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._oracle_subject import TOLERANCE, key
 from cmab.testing._policy_runs import resumed
+from cmab.testing._process_copies import THOROUGH
 from cmab.testing._trials import alike
 
 _CALLS = (
@@ -42,8 +43,6 @@ _CALLS = (
 _EVENTS = ("ask", "ask", "tell the oldest", "tell the newest", "cancel", "correct", "undo", "reopen")
 _LONGEST, _MOST_OPEN, _MOST_ARMS = 30, 4, 40
 _EXAMPLES = 40
-#: Seconds from which on the checks are thorough.
-_THOROUGH = 10.0
 #: Calls after which the session must be as if they had not been made.
 _SILENT = ("save and load", "pickle", "look")
 
@@ -75,7 +74,7 @@ class _learner:
         self.place = subject.environment if self.is_explorer else subject.place
         self.seed = subject.rng
         # A campaign needs names and takes time, so that only thorough checks keep journals.
-        self.kept_in_journals = subject.seconds >= _THOROUGH and self.place.context is None
+        self.kept_in_journals = subject.seconds >= THOROUGH and self.place.context is None
 
     def feedback(self, ticket: Any, times: int = 0) -> Any:
         rng = np.random.default_rng((self.seed, 51, ticket.number, times))
@@ -210,14 +209,14 @@ def _generate(
     between: tuple[float, float] | None = None,
 ) -> int:
     """Call `examine` with generated lists until the time is over, and return their number."""
-    tried, least = 0, 15 if getattr(subject, "cost", 0.0) < 0.003 else 8
-    is_thorough = subject.seconds >= _THOROUGH
+    tried, least = 0, 10 if getattr(subject, "cost", 0.0) < 0.003 else 8
+    is_thorough = subject.seconds >= THOROUGH
     examples = 10 * examples if is_thorough else examples
 
     def timed(items: list[Any]) -> None:
         nonlocal tried
         # Once the time is over, all lists pass. A failing list is still shrunk.
-        if watch.seconds() < (0.5 if tried < least else 0.1) * subject.seconds or failed:
+        if watch.seconds() < (0.3 if tried < least else 0.05) * subject.seconds or failed:
             tried += 1
             try:
                 with _without_sync():

@@ -16,6 +16,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
 from cmab.testing._oracle_subject import Subject, key, on_each_means
+from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 
 # Number of calls after which an oracle that fills a buffer or counts calls is detected, and their share of
 # the time.
@@ -253,6 +254,8 @@ def check_hashing(subject: Subject) -> Finding:
     """Check that a process with other string hashes, where sets have other orders, gives the same answers."""
     if copied(subject) is None:
         return Finding("not tried: the oracle cannot be pickled")
+    if not needs_another_process(subject):
+        return Finding(f"not tried: {SAME_ELSEWHERE}")
     problems = subject.some()[:40]
     answers = in_another_process("hashing", solve_all, subject.oracle, problems)
     for means, answer in zip(problems, answers, strict=True):

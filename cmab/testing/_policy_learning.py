@@ -16,7 +16,8 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._policy_subject import Subject, World
 
-# Numbers of rounds of a first and a second attempt and of the check of credit, and the minimal share gained.
+# Numbers of rounds of three attempts and of the check of credit, and the minimal share gained.
+_SOON = 180
 _FIRST = 300
 _ROUNDS = 3000
 _CREDITED = 60
@@ -138,13 +139,13 @@ def _gain(
     ]
     played: list[list[IntArray]] = [[], []]
     share = 0.0
-    # Some policies explore for long before they use their statistics, so that there is a second attempt.
-    for rounds, seconds in ((_FIRST, 0.1), (_ROUNDS, 2.0)):
+    # Some policies explore for long before they use their statistics, so that there are longer attempts.
+    for rounds, seconds, enough in ((_SOON, 0.1, _CLEARLY), (_FIRST, 0.1, _LEAST), (_ROUNDS, 2.0, _LEAST)):
         for arms, game in zip(played, games, strict=True):
             more = islice(game, rounds - len(arms))
             arms.extend(arm for arm, _, _ in subject.timed(more, seconds))
         share = _learned(worlds, played)
-        if share > _LEAST:
+        if share > enough:
             break
     return share, len(played[0])
 

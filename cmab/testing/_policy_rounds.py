@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from cmab.arrays import BoolArray
+from cmab.arrays import BoolArray, IntArray
 from cmab.context import Context
 from cmab.oracle import Oracle
 from cmab.saving._digest import content
@@ -22,7 +23,19 @@ _ROUNDS = 30
 
 def check_availability(subject: Subject) -> Finding:
     """Check that the policy selects available entries only, or raises an exception."""
-    policy, rng = subject.policy, np.random.default_rng((21, subject.rng))
+    places: list[Any] = [subject.place]
+    if not subject.needs_context:
+        # All outcomes the worst or the best, where available entries look no better than others.
+        n = subject.policy.oracle.n_arms
+        places += [subject.world(np.full(n, fraction)) for fraction in (0.0, 1.0)]
+    found = [_with_some(subject, place, number) for number, place in enumerate(places)]
+    chosen, refused = (sum(each) for each in zip(*found, strict=True))
+    return Finding(f"{chosen} rounds with some entries not available, and {refused} rejections")
+
+
+def _with_some(subject: Subject, place: Any, run: int) -> tuple[int, int]:
+    """Play rounds in a place, select with some entries only, and count answers and rejections."""
+    policy, rng = subject.policy, np.random.default_rng((21, subject.rng, run) if run else (21, subject.rng))
     known = subject.place.context or Context()
     state, refused, chosen = policy.initial_state(rng), 0, 0
     for number in range(_TRIED):
@@ -35,17 +48,21 @@ def check_availability(subject: Subject) -> Finding:
         except (ValueError, TypeError):  # from the policy, or from an oracle that cannot solve it
             refused += 1
         else:
-            gone = np.flatnonzero(~available)
-            text = "super arm {} in round {} has entries that are not available ({})"
-            require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
-            text = "selection {} of {} in round {} is not a super arm"
-            rests = policy.may_rest and not len(super_arm)
-            is_one = rests or _is_super_arm(policy.oracle, super_arm)
-            require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
+            _require_available(subject, super_arm, available, number)
             chosen += 1
         require(content(state) == before, "availability", "select must not change the state")
-        subject.learn(state, usual, subject.place.play(usual, rng), rng)
-    return Finding(f"{chosen} rounds with some entries not available, and {refused} rejections")
+        subject.learn(state, usual, place.play(usual, rng), rng)
+    return chosen, refused
+
+
+def _require_available(subject: Subject, super_arm: IntArray, available: BoolArray, number: int) -> None:
+    gone = np.flatnonzero(~available)
+    text = "super arm {} in round {} has entries that are not available ({})"
+    require(not np.isin(super_arm, gone).any(), "availability", text, super_arm, number, gone)
+    text = "selection {} of {} in round {} is not a super arm"
+    rests = subject.policy.may_rest and not len(super_arm)
+    is_one = rests or _is_super_arm(subject.policy.oracle, super_arm)
+    require(is_one, "availability", text, super_arm, np.flatnonzero(available), number)
 
 
 def _without_some(usual: np.ndarray, n_choices: int, rng: np.random.Generator) -> BoolArray:

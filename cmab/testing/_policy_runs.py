@@ -24,6 +24,7 @@ from cmab.testing._memory import growth
 from cmab.testing._policy_learning import loss_of_learning
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
+from cmab.testing._trials import prepared
 
 
 def _play(subject: Subject) -> list[IntArray]:
@@ -74,18 +75,21 @@ def check_feasibility(subject: Subject) -> Finding:
 
 
 def check_state(subject: Subject) -> Finding:
-    """Check that `select` does not change the state, and that a run does not change the policy."""
+    """Check that `select`, `is_done` and `propensity` keep the state unchanged, and a run the policy."""
     session, context = Session(subject.policy, rng=subject.rng), subject.place.context
     coins = np.random.default_rng(subject.rng)
+    prepared(subject)  # computes parameters that are derived at the first use
     parameters = content(subject.policy)
     # Parts that are pickled into other bytes each time cannot be compared.
     strange = set(differing(parts(session.state), parts(session.state)))
     for _ in range(subject.rounds):
         # Compare the object with itself, because an equal copy may be pickled into other bytes.
         before = parts(session.state)
-        subject.policy.select(session.state, copy.deepcopy(session.rng), context)
+        chosen = np.array(subject.policy.select(session.state, copy.deepcopy(session.rng), context))
+        subject.policy.is_done(session.state)
+        subject.policy.propensity(session.state, chosen, context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]
-        text = "select must leave the state unchanged, but pickled contents differ after the call: {}"
+        text = "select, is_done and propensity must leave the state unchanged, but changed {}"
         require(not changed, "state", text, ", ".join(f"state{name}" for name in changed))
         ticket = session.ask(context)
         session.tell(subject.place.play(ticket.super_arm, coins))

@@ -65,7 +65,7 @@ def check_rare_states(subject: Subject) -> Finding:
     if not is_plain(subject):
         return _PLAIN
     tried = 0
-    for state in _rare(subject):
+    for state in rare(subject):
         told = (state.counters, state.means, state.deviations)
         try:
             if isinstance(subject.policy, IndexPolicy):
@@ -82,7 +82,8 @@ def check_rare_states(subject: Subject) -> Finding:
     return Finding(f"{tried} states")
 
 
-def _rare(subject: Subject) -> Iterator[ArmStatistics]:
+def rare(subject: Subject) -> Iterator[ArmStatistics]:
+    """Yield states with counts from 0 to ``2**40`` and means at the ends, in the middle and between."""
     n, rng = subject.policy.oracle.n_arms, np.random.default_rng((34, subject.rng))
     for number in range(_STATES):
         top = (1, 2, 10, 1000, 10**6, 10**9, 2**40)[number % 7]

@@ -44,6 +44,10 @@ class World:
         reward = float(outcomes.sum()) if self.oracle.is_linear else self.value(super_arm)
         return Feedback(arms, outcomes, reward=reward)
 
+    def best(self) -> IntArray:
+        """Return the super arm that the oracle selects for the true means."""
+        return np.array(self.oracle.solve(self.means.copy(), np.random.default_rng(7)))
+
     def value(self, super_arm: IntArray) -> float:
         """Return the expected reward, or the negative expected cost."""
         name = np.sort(super_arm).tobytes()

@@ -10,6 +10,7 @@ from typing import Any
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._oracle_process import prepare_another_process
+from cmab.testing._process_copies import needs_another_process
 from cmab.testing._process_state import kept_settings
 from cmab.testing._process_watch import Watched, watch
 from cmab.testing._trials import prepared
@@ -29,7 +30,7 @@ def check_process(subject: Any) -> Finding:
     _require_no_leak(trial, [first, second, watch(trial)])
     _require_released(trial)
     # The other process starts and imports modules while this one continues with other checks.
-    if trial.untouched is not None:
+    if trial.untouched is not None and needs_another_process(subject):
         prepare_another_process()
     return Finding(f"{_RUNS} runs of {len(trial.answers)} calls: settings, threads, files, child processes")
 

@@ -13,6 +13,10 @@ from cmab.testing._oracle_process import in_another_process
 from cmab.testing._process_state import kept_settings
 from cmab.testing._trials import Answer, Steps, prepared
 
+#: Seconds from which on the checks are thorough.
+THOROUGH = 10.0
+SAME_ELSEWHERE = "its code reads nothing that differs in another process, which level='thorough' starts"
+
 
 def check_copies(subject: Any) -> Finding:
     """Check that copies give the same answers, and that using a copy does not affect the original."""
@@ -32,11 +36,20 @@ def _deep(thing: Any) -> Any:
         return None
 
 
+def needs_another_process(subject: Any) -> bool:
+    """Return whether checks use another process: thoroughly, or if the object may see a difference there."""
+    return bool(subject.seconds >= THOROUGH or subject.trial.elsewhere)
+
+
 def check_worker(subject: Any) -> Finding:
     """Check that a worker process, with another folder and other string hashes, gives the same answers."""
     trial = prepared(subject)
     if trial.untouched is None:
         return Finding("not tried: the object cannot be pickled")
+    if not needs_another_process(subject):
+        answers = as_worker(trial.steps, trial.copy(), trial.arguments)
+        trial.require_same(answers, "worker", "in a process with the name of a worker")
+        return Finding(f"{len(answers)} calls of a copy in this process; {SAME_ELSEWHERE}")
     answers = in_another_process("worker", as_worker, trial.steps, trial.thing, trial.arguments)
     trial.require_same(answers, "worker", "in a worker process")
     return Finding(f"{len(answers)} calls")

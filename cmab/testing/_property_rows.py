@@ -68,6 +68,7 @@ SHARED = (
     ("resuming", "Campaigns last longer than processes.", EXACT, "parts of the state that are not saved"),
     ("declaration", "Runs rely on the declared numbers.", EXACT, "the constructor"),
     ("form", "Callers index arrays with answers.", EXACT, "types, repeated entries"),
+    ("compiled", "Compiled runs must equal Python runs.", EXACT, "kernel, rule"),
 )
 
 ORACLE = (
@@ -77,7 +78,6 @@ ORACLE = (
     ("buffer", "A later call must not change an earlier answer.", EXACT, "reused arrays"),
     ("batch", "Batched runs must equal single runs.", EXACT, "solve_batch"),
     ("duplication", "Replications often meet the same problem.", EXACT, "solve_batch, caches"),
-    ("compiled", "Compiled runs must equal Python runs.", EXACT, "kernel"),
     ("guarantee", "Regret bounds rely on alpha and beta.", RATE, "the means in the message"),
     ("generated", "Rare means occur in long runs.", EXACT, "the means in the message"),
     (
@@ -117,12 +117,14 @@ ORACLE = (
 
 POLICY = (
     ("late feedback", "Feedback arrives late and in any order.", EXACT, "ticket numbers"),
+    ("reservations", "Sessions reserve tickets, other runs do not.", EXACT, "reserve, update"),
     ("empty feedback", "Some rounds show nothing.", EXACT, "reductions of empty arrays"),
     ("tickets", "Tickets belong to the session.", EXACT, "update: copies"),
     ("credit", "An outcome belongs to its arm.", EXACT, "update"),
     ("unobserved", "Unseen outcomes are not failures.", EXACT, "update: ticket.super_arm"),
     ("missing reward", "Not every environment shows rewards.", EXACT, "feedback.reward"),
     ("rare states", "An index that is nan selects at random.", EXACT, "divisions, roots and logarithms"),
+    ("long reports", "Sums in few digits stop growing.", EXACT, "dtype of counts and sums"),
     ("late rounds", "Integers overflow without a warning.", EXACT, "products and powers of counts"),
     ("duplication", "Equal evidence must count alike.", EXACT, "positions of arms, leaders"),
     ("relabelling", "The number of an arm carries no information.", LAW, "positions of arms"),
@@ -130,6 +132,13 @@ POLICY = (
     ("learning", "Feedback must improve the choices.", EXACT, "indices, update"),
     ("exploration", "Arms that are never seen are never found.", EXACT, "unseen arms"),
     ("optimism", "Uncertain arms must not always lose.", EXACT, "the sign of the radius"),
+    (
+        "limit",
+        "Super arms are compared by sums of indices.",
+        EXACT,
+        "the prior, the posterior, transformations",
+    ),
+    ("radius", "A good arm must not be lost after bad luck.", EXACT, "roots, powers of counts, factors"),
 )
 
 ENVIRONMENT = (
@@ -159,6 +168,8 @@ ENVIRONMENT = (
 
 EXPLORER = (
     ("budget", "A budget is a limit.", EXACT, "pulls, is_done"),
+    ("steps", "Runs call step, and sessions is_done and select.", EXACT, "step"),
+    ("ending", "Runs of bounded explorers have no limit.", EXACT, "is_bounded, is_done"),
     ("undo", "An undone report must leave no trace.", EXACT, "undo"),
     ("certificates", "A certificate is a proof at level delta.", RATE, "is_done, is_certified, the radius"),
     ("intervals", "Intervals must contain the means.", RATE, "intervals, the radius"),

@@ -13,6 +13,7 @@ from cmab.running._bars import shown_bar
 from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
 from cmab.testing._process_state import kept_settings
 from cmab.testing._property_rows import SHARED
+from cmab.testing._untested import SHARED as UNTESTED
 
 Level = Literal["quick", "thorough"]
 
@@ -71,6 +72,8 @@ class Report:
         One result for each check, in the order in which the checks ran.
     level : str
         The level of the checks, "quick" or "thorough".
+    untested : tuple of str
+        Properties of this kind of objects that no check tests.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Report:
     subject: str
     results: tuple[CheckResult, ...]
     level: str = "quick"
+    untested: tuple[str, ...] = ()
 
     @property
     def not_checked(self) -> dict[str, str]:
@@ -120,6 +124,7 @@ class Report:
             "level": self.level,
             "false_alarm": self.false_alarm,
             "checks": entries,
+            "untested": list(self.untested),
         }
         return json.dumps(told, indent=1)
 
@@ -144,6 +149,7 @@ class Report:
             lines.append(f"not checked: {', '.join(self.not_checked)}")
         if self.level == "quick":
             lines.append("rare faults were searched for a short time only; level='thorough' searches longer")
+        lines += [f"untested: {each}" for each in self.untested]
         return "\n".join(lines)
 
 
@@ -248,8 +254,10 @@ def _shown(subject: str, checks: Sequence[Check], progress: bool | None) -> Iter
                 bar.update()
 
 
-def _plain(name: str, results: tuple[CheckResult, ...], _: object, level: str) -> Report:
-    return Report(name, results, level)
+def _plain(
+    name: str, results: tuple[CheckResult, ...], _: object, level: str, untested: tuple[str, ...]
+) -> Report:
+    return Report(name, results, level, untested)
 
 
 class Kind(NamedTuple):
@@ -258,9 +266,10 @@ class Kind(NamedTuple):
     of: type
     subject: Callable[..., Any]
     checks: tuple[CheckFunction, ...]
-    report: Callable[[str, tuple[CheckResult, ...], Any, str], Report] = _plain
+    report: Callable[[str, tuple[CheckResult, ...], Any, str, tuple[str, ...]], Report] = _plain
     rows: tuple[tuple[str, str, str, str], ...] = ()
     thorough: Mapping[str, Any] = MappingProxyType({"seconds": 20.0})
+    untested: tuple[str, ...] = ()
 
     @property
     def hints(self) -> dict[str, str]:
@@ -301,4 +310,5 @@ class Kind(NamedTuple):
         """Run all checks of `thing` at a level and return the report."""
         (subject, checks), name = self.list(thing, *arguments, level=level, **settings), type(thing).__name__
         shown = progress if level == "thorough" else progress or False
-        return self.report(name, run_checks(name, checks, shown, level), subject, level)
+        results = run_checks(name, checks, shown, level)
+        return self.report(name, results, subject, level, (*UNTESTED, *self.untested))

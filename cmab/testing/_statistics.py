@@ -11,6 +11,7 @@ from cmab.testing._comparisons import POWER, require
 
 MEAN_LEVEL = 1e-11
 """False-alarm probability of `require_mean`: the normal law beyond seven standard errors, rounded up."""
+_SURE = 2.6  # the normal quantile of .995
 
 
 def mean_margin(sample: FloatArray, spread: float = 0.0) -> float:
@@ -47,6 +48,39 @@ def require_mean(fault: str, what: str, sample: FloatArray, claimed: float, spre
     )
 
 
+def doubt(tests: int) -> float:
+    """Return the distance in standard errors from which a sample is drawn for longer.
+
+    It is larger for many tests, so that few samples are drawn for longer by chance.
+    """
+    return 2.0 if tests <= 5 else 3.0 if tests <= 100 else 3.5
+
+
+def in_doubt(sample: FloatArray, claimed: float, tests: int = 1) -> bool:
+    """Return whether the mean of a sample is at least `doubt` standard errors from the declared value."""
+    if len(sample) < 2:
+        return False
+    rounding = 1e-14 * float(np.abs(sample).max())
+    apart = abs(float(sample.mean()) - claimed)
+    return apart > doubt(tests) * float(sample.std()) / math.sqrt(len(sample)) + rounding
+
+
+def detected(sample: FloatArray, spread: float, further: int, tests: int = 1) -> float:
+    """Return an error of the mean that is detected with probability .99.
+
+    The first sample shows it by its margin, or by `in_doubt` and then by the margin of `further` outcomes.
+    """
+    deviation = float(sample.std())
+    spread = max(spread, float(np.ptp(sample)))
+    later = (7 + _SURE) * deviation / math.sqrt(further) + 20 * spread / further
+    return min(2 * mean_margin(sample, spread), max(doubted_from(sample, tests), later))
+
+
+def doubted_from(sample: FloatArray, tests: int = 1) -> float:
+    """Return an error of the mean for which `in_doubt` is true with probability .995."""
+    return (doubt(tests) + _SURE) * float(sample.std()) / math.sqrt(len(sample))
+
+
 def same_law(first: FloatArray, second: FloatArray) -> float:
     """Return the asymptotic p-value of the two-sample test of Kolmogorov and Smirnov.
 
@@ -67,6 +101,22 @@ def binomial_tail(failures: int, trials: int, probability: float) -> float:
     from scipy.special import bdtrc
 
     return float(bdtrc(failures - 1, trials, probability)) if failures > 0 else 1.0
+
+
+def log_evidence(failures: int, trials: int, probability: float) -> float:
+    """Return the logarithm of an e-process against failure rates up to `probability`.
+
+    It is the likelihood of rates above it, averaged uniformly, relative to that of `probability`. By Ville's
+    inequality, it ever reaches ``log(1 / level)`` with probability at most `level`, however trials are added.
+    """
+    from scipy.special import betainc, betaln
+
+    a, b = failures + 1, trials - failures + 1
+    above = float(betainc(b, a, 1.0 - probability))
+    if above <= 0.0:
+        return -math.inf
+    likelihood = failures * math.log(probability) + (trials - failures) * math.log1p(-probability)
+    return math.log(above) + float(betaln(a, b)) - math.log1p(-probability) - likelihood
 
 
 def same_rate(count: int, trials: int, probability: float) -> float:

@@ -15,6 +15,7 @@ from cmab.saving._digest import pickled
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._comparisons import require
+from cmab.testing._portable import difference
 from cmab.testing._process_state import kept_settings
 
 #: The name of a call, and its result: an array, a number, a text, or a tuple or list of these.
@@ -60,6 +61,11 @@ class Trial:
     def each(self, thing: Any = None) -> Iterator[Answer]:
         """Yield the answers of the object, or of `thing`, one after the other."""
         return self.steps(self.thing if thing is None else thing, *self.arguments)
+
+    @cached_property
+    def elsewhere(self) -> str:
+        """The part that the code reads and another process may have different, or '' if there is none."""
+        return difference(self.thing)
 
     @cached_property
     def answers(self) -> list[Answer]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
+from cmab.testing import _environment_forms as forms
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
@@ -20,8 +21,9 @@ from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
-from cmab.testing._environment_subject import Subject
+from cmab.testing._environment_subject import subject_of
 from cmab.testing._results import Kind, Level, Report
 
 _THOROUGH = {"seconds": 20.0, "draws": 20_000}
@@ -56,6 +58,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_clock,
     rounds.check_global_randomness,
     pulls.check_pickling,
+    forms.check_compiled,
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,
@@ -90,8 +93,9 @@ def check_environment(
     super_arms : iterable of array_like
         Feasible super arms with which the environment is played.
     draws : int, optional
-        Number of rounds for each super arm, by default 4000. A base arm with an average outcome two standard
-        errors from its mean gets more rounds.
+        Number of rounds for each super arm. By default, 8000 rounds are divided among the super arms, at
+        least 300 and at most 4000 for each, and fewer if they take long. Averages two standard errors from
+        their declared values get more.
     exhaustive : bool, optional
         Whether `super_arms` lists all feasible super arms. If so, the optimum must be the best of their
         expected rewards, in every round. Otherwise, it must only be at least as good.
@@ -139,4 +143,6 @@ def check_environment(
     return ENVIRONMENTS.check(environment, super_arms, **settings, expected_failures=expected_failures)
 
 
-ENVIRONMENTS = Kind(Environment, Subject, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH)
+ENVIRONMENTS = Kind(
+    Environment, subject_of, _CHECKS, rows=rows.ENVIRONMENT, thorough=_THOROUGH, untested=untested.ENVIRONMENT
+)

@@ -9,6 +9,7 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_claims as claims
+from cmab.testing import _explorer_forms as forms
 from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
 from cmab.testing import _generated as generated
@@ -20,6 +21,7 @@ from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
 from cmab.testing import _splits as splits
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
 from cmab.testing._explorer_runs import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -36,6 +38,9 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs_.check_clock,
     runs_.check_global_randomness,
     runs_.check_budget,
+    forms.check_steps,
+    forms.check_ending,
+    forms.check_compiled,
     reports.check_conservation,
     reports.check_report_order,
     splits.check_splitting,
@@ -82,10 +87,11 @@ def check_explorer(
     environment : Environment
         Base arms with gaps so large that the explorer stops within `max_samples` samples.
     delta : float, optional
-        Error probability that the explorer guarantees. If omitted, its error rate is not tested.
+        Error probability that the explorer guarantees. If omitted, it is the attribute `delta` of an explorer
+        with ``is_proven``; the error rate of other explorers is then not tested.
     replications : int, optional
-        Minimal number of runs for the error rate, by default 30, unless these runs take longer than
-        ``4 * seconds``.
+        Minimal number of runs for the error rate, by default 30. If the runs take longer than ``seconds / 2``
+        and none of them fails, 12 are enough.
     max_samples : int
         Maximal number of samples of a run. A run that reaches it counts as an error.
     level : {"quick", "thorough"}
@@ -133,4 +139,6 @@ def check_explorer(
     return EXPLORERS.check(explorer, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-EXPLORERS = Kind(Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH)
+EXPLORERS = Kind(
+    Explorer, Subject, _CHECKS, rows=rows.EXPLORER, thorough=_THOROUGH, untested=untested.EXPLORER
+)

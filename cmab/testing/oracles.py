@@ -30,6 +30,7 @@ from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
 from cmab.testing._oracle_subject import Subject, subject_of
 from cmab.testing._results import CheckResult, Kind, Level, Report
@@ -91,7 +92,7 @@ class OracleReport(Report):
 
     Attributes
     ----------
-    subject, results, level
+    subject, results, level, untested
         As in `Report`.
     seconds_per_call : float
         Median duration of a call of `solve`, in wall-clock seconds.
@@ -202,7 +203,9 @@ def check_oracle(
     return cast(OracleReport, ORACLES.check(oracle, super_arms, **settings))
 
 
-def _report(name: str, results: tuple[CheckResult, ...], subject: Subject, level: str) -> OracleReport:
+def _report(
+    name: str, results: tuple[CheckResult, ...], subject: Subject, level: str, untested: tuple[str, ...]
+) -> OracleReport:
     seconds = []
     # Time and memory are measured separately, because tracing memory makes calls slow.
     for means in subject.timed(subject.problems, 0.05):
@@ -214,7 +217,7 @@ def _report(name: str, results: tuple[CheckResult, ...], subject: Subject, level
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     exhaustive = subject.family is not None
-    return OracleReport(name, results, level, float(np.median(seconds)), peak, exhaustive)
+    return OracleReport(name, results, level, untested, float(np.median(seconds)), peak, exhaustive)
 
 
-ORACLES = Kind(Oracle, subject_of, _CHECKS, _report, rows.ORACLE, _THOROUGH)
+ORACLES = Kind(Oracle, subject_of, _CHECKS, _report, rows.ORACLE, _THOROUGH, untested=untested.ORACLE)

@@ -10,7 +10,10 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _policy_duplicates as duplicates
+from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
+from cmab.testing import _policy_long as long
+from cmab.testing import _policy_radius as radius
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
@@ -23,6 +26,7 @@ from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
 from cmab.testing import _property_rows as rows
 from cmab.testing import _splits as splits
+from cmab.testing import _untested as untested
 from cmab.testing._checks import CheckFunction
 from cmab.testing._policy_subject import Subject
 from cmab.testing._results import Kind, Level, Report
@@ -48,6 +52,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     learning.check_learning,
     learning.check_exploration,
     learning.check_optimism,
+    radius.check_radius,
+    radius.check_limit,
     reports.check_conservation,
     reports.check_report_order,
     splits.check_splitting,
@@ -55,11 +61,14 @@ _CHECKS: tuple[CheckFunction, ...] = (
     reports.check_missing_reward,
     states.check_rare_states,
     states.check_late_rounds,
+    long.check_long_reports,
     states.check_constant_outcomes,
     states.check_relabelling,
     duplicates.check_duplication,
     states.check_aliasing,
     states.check_propensity,
+    forms.check_compiled,
+    forms.check_reservations,
     runs.check_growth,
     process.check_output,
     generators.check_generator,
@@ -134,10 +143,10 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    38
+    43
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)
 
 
-POLICIES = Kind(Policy, Subject, _CHECKS, rows=rows.POLICY, thorough=_THOROUGH)
+POLICIES = Kind(Policy, Subject, _CHECKS, rows=rows.POLICY, thorough=_THOROUGH, untested=untested.POLICY)

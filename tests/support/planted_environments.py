@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -350,6 +351,60 @@ class OptimumOfAll(Seasons):
         return place
 
 
+class OtherKernel(SemiBandit):
+    """Its compiled form plays the arms in another order."""
+
+    def __init__(self):
+        super().__init__(BernoulliArms(MEANS), TopK(len(MEANS), 2))
+
+    def kernel(self):
+        return SemiBandit(BernoulliArms(MEANS[::-1]), self.oracle).kernel()
+
+
+class Leave(Links):
+    """Sound: two arms sleep in each round, and there is no oracle."""
+
+    def __init__(self):
+        super().__init__()
+        del self.oracle
+
+    def in_round(self, t, rng):
+        place = Links()
+        del place.oracle
+        available = np.ones(len(MEANS), bool)
+        available[rng.choice(len(MEANS), 2, replace=False)] = False
+        place.context = Context(available=available)
+        place.optimum = self.best(available)
+        return place
+
+    def best(self, available):
+        return float(np.sort(MEANS[available])[-2:].sum())
+
+
+class LeaveUnnoticed(Leave):
+    """Its optimum forgets that two arms sleep."""
+
+    def best(self, available):
+        return self.optimum
+
+
+class SharedWalk(Links):
+    """Keeps the random walk of its means, so that the first replication decides for all."""
+
+    def __init__(self):
+        super().__init__()
+        self.walk = [MEANS]
+
+    def in_round(self, t, rng):
+        while len(self.walk) <= t:
+            self.walk.append(np.clip(self.walk[-1] + rng.normal(0, 0.01, len(MEANS)), 0.0, 1.0))
+        place = Links()
+        place.arms = BernoulliArms(self.walk[t])
+        place.means = place.arms.means.copy()
+        place.optimum = float(np.sort(place.means)[-2:].sum())
+        return place
+
+
 class OptimumOfTheFirst(Seasons):
     """Its optimum is the worth now of what was best before the means moved."""
 
@@ -618,7 +673,10 @@ FAULTS = [
     Fault(SquaresAFifthLow, "squares"),
     Fault(Unpaired, "coins"),
     Fault(Distracted, "triggers"),
+    Fault(OtherKernel, "compiled"),
     Fault(OptimumOfAll, "optima"),
+    Fault(LeaveUnnoticed, "optima"),
+    Fault(SharedWalk, "rounds"),
     Fault(OptimumOfTheFirst, "optima"),
     Fault(MovesItself, "rounds"),
     Fault(CountsRounds, "rounds"),
@@ -630,9 +688,11 @@ FAULTS = [
     Fault(NoContext, "rounds"),
 ]
 
-SOUND = [Links, Seasons, Silent, RareSuccesses, FewWinners]
+SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners]
 
 
 def super_arms_of(environment):
     """Return what is played."""
+    if isinstance(environment, Leave):
+        return list(combinations(range(len(MEANS)), 2))
     return [(0,), (1,)] if isinstance(environment, IndependentCascade | FewWinners) else SUPER_ARMS

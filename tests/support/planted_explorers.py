@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import ArmStatistics, Explorer, Feedback, SequentialHalving, UGapEc
+from cmab import ArmStatistics, Explorer, Feedback, LUCBPlusPlus, SequentialHalving, UGapEc
 from cmab.goals import ExploreM
 from instances import BernoulliArms
 
@@ -342,6 +342,22 @@ def narrow():
 narrow.__name__ = "Narrow"
 
 
+class LosesFarArms(UGapEc):
+    """Returns an arm that is far from the best one, but only if there is such an arm."""
+
+    def recommend(self, state):
+        answer, worst = super().recommend(state), int(np.argmin(state.means))
+        is_far = state.means.max() - state.means.min() > 0.5
+        return np.sort([int(np.argmax(state.means)), worst]) if is_far else answer
+
+
+def loses_far_arms():
+    return LosesFarArms(4, k=2, delta=DELTA, epsilon=0.05)
+
+
+loses_far_arms.__name__ = "LosesFarArms"
+
+
 class Rewinds(Sound):
     """Its pickled states have forgotten the number of rounds."""
 
@@ -365,7 +381,41 @@ class SpreadWithinReports(Sound):
         state.deviations[feedback.arms] = before[feedback.arms] + within
 
 
+class StopsInStep(Sound):
+    """Its `step` stops after fewer outcomes than its stopping rule asks for."""
+
+    def step(self, state, rng):
+        done = state.counts.min() >= 50
+        return np.empty(0, np.int64) if done else self.select(state, rng)
+
+
+class WaitsForAGap(Sound):
+    """Declares that all runs end, but does not stop while all means are equal."""
+
+    is_bounded = True
+
+    def is_done(self, state):
+        return bool(state.counts.min() >= 100 and np.ptp(state.means) > 0)
+
+
+class OtherKernel(LUCBPlusPlus):
+    """Its compiled form has another error probability."""
+
+    def kernel(self):
+        return LUCBPlusPlus(4, 2, delta=1e-6).kernel()
+
+
+def other_kernel():
+    return OtherKernel(4, 2, delta=DELTA)
+
+
+other_kernel.__name__ = "OtherKernel"
+
+
 FAULTS = [
+    Fault(StopsInStep, "steps"),
+    Fault(WaitsForAGap, "ending"),
+    Fault(other_kernel, "compiled"),
     Fault(SharedPulls, "instances"),
     Fault(SpreadWithinReports, "splitting"),
     Fault(CountsTwice, "conservation"),
@@ -380,6 +430,7 @@ FAULTS = [
     Fault(CertifiesAlways, "certificates"),
     Fault(StopsEarly, "certificates"),
     Fault(narrow, "intervals"),
+    Fault(loses_far_arms, "certificates"),
     Fault(Wrong, "errors"),
     Fault(Wrong16, "errors"),
     Fault(TwiceTheBudget, "budget"),

@@ -649,7 +649,18 @@ class SharedMemo(LinearOracle):
         return SharedMemo.last[1].copy()
 
 
+class HardProblem(Best):
+    """Fails more often than declared if the lowest arms have equal means, and never otherwise."""
+
+    beta = 0.9
+
+    def solve(self, means, rng):
+        is_hard = len(np.unique(means)) < len(means) and rng.random() < 0.4
+        return worst(means) if is_hard and means[0] == means[1] else best(means)
+
+
 FAULTS = [
+    Fault(HardProblem, "guarantee"),
     Fault(LowBound, "optimum bound"),
     Fault(GapsOfTheWorst, "gaps"),
     Fault(SharedMemo, "instances"),

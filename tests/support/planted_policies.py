@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, Policy, RandomPolicy
+from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, LogRadius, Policy, RandomPolicy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -30,6 +30,20 @@ class UCB(IndexPolicy):
     def indices(self, stats, rng):
         radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
         return np.where(stats.counts == 0, 1.0, np.clip(stats.means + self.sign * radius, -1.0, 1.0))
+
+
+class NoRoot(UCB):
+    """Its radius is ``ln t / T`` without the root, so that it soon is below the standard error."""
+
+    def indices(self, stats, rng):
+        radius = 1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1)
+        return np.where(stats.counts == 0, 1.0, np.clip(stats.means + radius, -1.0, 1.0))
+
+
+class SixteenthOfTheRadius(UCB):
+    """Divides the radius by 16."""
+
+    sign = 1 / 16
 
 
 class SharedRadius(UCB):
@@ -593,6 +607,46 @@ class EmptyPoison(OwnSums):
         state.level = float(0.9 * state.level + 0.1 * mean)
 
 
+class HalfPrecision(OwnSums):
+    """Adds outcomes in half precision, in which sums stop growing at 2048."""
+
+    def initial_state(self):
+        return Level(np.zeros(N), np.zeros(N, np.float16))
+
+
+class KeepsReservations(OwnSums):
+    """Counts a round when its ticket is issued, and again when its feedback arrives."""
+
+    def reserve(self, state, ticket):
+        state.rounds += 1
+
+
+class FailuresTwice(UCB):
+    """Draws from a posterior in which each failure counts twice."""
+
+    def indices(self, stats, rng):
+        wins = stats.counts * stats.means
+        return rng.beta(1 + wins, 1 + 2 * (stats.counts - wins))
+
+
+class SleepersAreZero(OwnSums):
+    """Gives sleeping arms the index 0, which is that of available arms without a success."""
+
+    def select(self, state, rng, context=None):
+        means = state.sums / np.maximum(state.counts, 1)
+        index = np.where(state.counts < 2, 1.0, means)
+        if context is not None and context.available is not None:
+            index = np.where(context.available, index, 0.0)
+        return self.oracle.solve(index, rng)
+
+
+class OtherKernel(CUCB):
+    """Its compiled rule has a larger radius than its indices."""
+
+    def kernel(self):
+        return CUCB(self.oracle, radius=LogRadius(6.0)).kernel()
+
+
 def own_sums(oracle):
     """Return the sound policy on which the two above are based."""
     policy = OwnSums()
@@ -658,6 +712,11 @@ class ForgetsExploration(UCB):
 
 FAULTS = [
     Fault(SharedRadius, "instances"),
+    Fault(HalfPrecision, "long reports"),
+    Fault(FailuresTwice, "limit"),
+    Fault(KeepsReservations, "reservations"),
+    Fault(SleepersAreZero, "availability"),
+    Fault(OtherKernel, "compiled"),
     Fault(UnseenFailures, "unobserved"),
     Fault(ForgetsExploration, "propensity"),
     Fault(SpreadOfReports, "splitting"),
@@ -680,6 +739,8 @@ FAULTS = [
     Fault(ReturnsItsState, "aliasing"),
     Fault(WrongPropensity, "propensity"),
     Fault(MinusRadius, "optimism"),
+    Fault(NoRoot, "radius"),
+    Fault(SixteenthOfTheRadius, "radius"),
     Fault(ClockOfTheLastRound, None, "it learns as well; no promise is broken"),
     Fault(Peeking, "learning"),
     Fault(Unseen, "exploration"),

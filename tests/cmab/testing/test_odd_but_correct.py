@@ -63,6 +63,11 @@ def test_an_error_has_a_report_a_reason_and_something_to_look_at():
     assert {"property": "form", "outcome": "failed"}.items() <= told["checks"][1].items()
 
 
+def test_arguments_of_environments_may_be_named():
+    thing, arguments, _ = odd.arguments(odd.Base)
+    assert checks(thing, super_arms=arguments[0])[0].name == "Base-process"
+
+
 def test_levels_are_checked():
     _, arguments, _ = odd.arguments(odd.Base2)
     with pytest.raises(ValueError, match="level must be 'quick' or 'thorough', got 'slow'"):

@@ -39,7 +39,8 @@ SLOW = {
     *("RewardApart", "Untriggered", "CountsRounds", "OptimumOfAll", "Log", "Scratch", "SetOrder"),
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
-    *("TakesOver", "FewSeeds", "SometimesRewarded"),
+    *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
+    *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
 }
 ITEMS = [
     pytest.param(
@@ -56,7 +57,8 @@ ITEMS = [
 
 OWN_ORACLE = (
     *(planted_policies.KeepsFeedback, planted_policies.IntegerSums),
-    *(planted_policies.PositionCredit, planted_policies.EmptyPoison),
+    *(planted_policies.PositionCredit, planted_policies.EmptyPoison, planted_policies.HalfPrecision),
+    *(planted_policies.KeepsReservations, planted_policies.SleepersAreZero),
 )
 
 

@@ -5,6 +5,11 @@ from pathlib import Path
 import pytest
 
 from cmab.testing import properties
+from cmab.testing._untested import SHARED as UNTESTED
+from cmab.testing.environments import ENVIRONMENTS
+from cmab.testing.explorers import EXPLORERS
+from cmab.testing.oracles import ORACLES
+from cmab.testing.policies import POLICIES
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "properties.md"
 
@@ -18,6 +23,15 @@ def row(one):
 def test_the_page_lists_each_property(kind):
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     assert [row(one) for one in properties(kind) if row(one) not in lines] == []
+
+
+@pytest.mark.parametrize(
+    "kind", [ORACLES, POLICIES, ENVIRONMENTS, EXPLORERS], ids=lambda kind: kind.of.__name__
+)
+def test_the_page_lists_what_is_not_tested(kind):
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    assert len(kind.untested) >= 3
+    assert [each for each in (*UNTESTED, *kind.untested) if f"- {each}" not in lines] == []
 
 
 def test_a_property_says_what_why_and_how_sure():
