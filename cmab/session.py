@@ -49,6 +49,7 @@ from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned
 from cmab.saving._sessions import check_header, checked_entry, header_of, listed
+from cmab.saving._undo import restorer
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
@@ -375,11 +376,11 @@ class Session(Generic[State]):
             told = self._find(ticket)
             check_feedback(feedback, told, self.policy, self.support)
             # If the update fails, the session restores the state before it.
-            before, drawn = _state.copied(self.state), position_of(self.rng)
+            restored, drawn = restorer(self.policy, self.state, feedback), position_of(self.rng)
             try:
                 self._learn(feedback, told)
             except BaseException:
-                self.state, self.rng = before, moved(self.rng, drawn)
+                self.state, self.rng = restored(), moved(self.rng, drawn)
                 raise
             del self._open[told.number]
 

@@ -15,6 +15,12 @@ from oracles.diffusion._kernels_graph import SCALE
 
 S33 = np.uint64(33)
 _LAST_33, _REST = np.uint64((1 << 33) - 1), 2.0**33
+#: The rate of a node whose arcs are in classes of probabilities. Other rates are at most 0.
+CLASSED = 1.0
+#: Class c has the probabilities below 2^-c from 2^-(c + 1) on. Class 0 also has 1, and the last one also 0.
+N_CLASSES = 32
+_CLASS_TOPS = 0.5 ** np.arange(N_CLASSES)
+_CLASS_RATES = np.append(0.0, 1.0 / np.log1p(-_CLASS_TOPS[1:]))
 
 
 class World(NamedTuple):
@@ -22,10 +28,12 @@ class World(NamedTuple):
 
     A root is ``roots[slot]`` of a uniform slot with probability ``cuts[slot]``, otherwise ``aliases[slot]``.
     The arcs into node v are ``offsets[v]:offsets[v + 1]`` of `tails`, `limits` and `arms`. Arc i is live with
-    probability ``chances[arms[i]]``. The first 31 bits of this probability are ``limits[i]``. If ``rates[v]``
-    is not 0, it is 1 / ln(1 - p) of the largest probability p, ``tops[v]``, and one draw skips several
-    failures. If `gammas` is not empty, sets of one node are omitted, and ``gammas[v]`` is the probability
-    that v has a live arc.
+    probability ``chances[arms[i]]``. The first 31 bits of this probability are ``limits[i]``.
+
+    If ``rates[v]`` is negative, it is 1 / ln(1 - p) of the largest probability p, ``tops[v]``, and one draw
+    skips several failures. If it is CLASSED, the arcs into v are sorted by their classes, and one draw skips
+    several failures at the largest probability of a class. If `gammas` is not empty, sets of one node are
+    omitted, and ``gammas[v]`` is the probability that v has a live arc.
     """
 
     roots: AnyArray
@@ -96,7 +104,17 @@ def _next_by_coins(i, stop, limits, arms, chances, state):
 
 
 @lean_kernel
-def _next_by_skips(i, stop, rate, top, arms, chances, state):
+def _is_kept(word, top, i, limits, arms, chances):
+    """Return whether a success at probability `top` is one of arc i, by thinning."""
+    # A success at `top` that is kept with probability p / top has probability p. Comparing with the first 31
+    # bits of p nearly always decides, and saves reading two distant places in memory.
+    value = to_unit(word) * top
+    scaled = value * SCALE
+    return scaled < limits[i] or (scaled < limits[i] + 1.0 and value < chances[arms[i]])
+
+
+@lean_kernel
+def _next_by_skips(i, stop, rate, top, limits, arms, chances, state):
     """Return the same as `_next_by_coins`, if no arc has a probability above `top`.
 
     The number of successive failures at probability `top` is geometric. The success that ends them counts for
@@ -111,8 +129,35 @@ def _next_by_skips(i, stop, rate, top, arms, chances, state):
             return stop, state
         i += int(skipped)
         state += GOLDEN
-        # Thinning: a success at `top` that is kept with probability p / top has probability p.
-        if to_unit(mix(state)) * top < chances[arms[i]]:
+        if _is_kept(mix(state), top, i, limits, arms, chances):
+            break
+        i += 1
+    return i, state
+
+
+@lean_kernel
+def class_of(limit):
+    """Return the class of a probability with these first 31 bits."""
+    return max(0, N_CLASSES - 1 - math.frexp(float(limit))[1])
+
+
+@lean_kernel
+def _next_by_classes(i, stop, limits, arms, chances, state):
+    """Return the same as `_next_by_coins`, if the arcs are sorted by their classes.
+
+    All arcs from `i` on have at most the largest probability of the class of arc i, so this is a step of
+    `_next_by_skips` with a smaller probability after each arc (Guo et al. 2020, section 3.3).
+    """
+    while i < stop:
+        c = class_of(limits[i])
+        if c > 0:
+            state += GOLDEN
+            skipped = math.log(to_unit(mix(state)) + 2.0**-53) * _CLASS_RATES[c]
+            if skipped >= stop - i:
+                return stop, state
+            i += int(skipped)
+        state += GOLDEN
+        if _is_kept(mix(state), _CLASS_TOPS[c], i, limits, arms, chances):
             break
         i += 1
     return i, state
@@ -160,8 +205,10 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
                     tossed = i
                     i = _next_by_coins(i, stop, limits, arms, chances, state)
                     state += np.uint64(min(i + 1, stop) - tossed) * GOLDEN
+                elif rate > 0.0:
+                    i, state = _next_by_classes(i, stop, limits, arms, chances, state)
                 else:
-                    i, state = _next_by_skips(i, stop, rate, tops[v], arms, chances, state)
+                    i, state = _next_by_skips(i, stop, rate, tops[v], limits, arms, chances, state)
                 if i >= stop:
                     break
                 u = tails[i]

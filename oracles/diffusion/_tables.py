@@ -8,12 +8,15 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
+from oracles.diffusion._memory import require_memory
 from oracles.diffusion._threads import in_parts
 
 # Sums are computed in blocks of this many nodes, so that their rounding does not depend on the threads.
 _BLOCK = 2**18
 # With fewer entries for each thread, starting threads takes longer than the work.
 _WORTH_A_THREAD = 2**16
+# The share of arcs that have to be faster in classes.
+_WORTH_SORTING = 0.05
 
 
 class _Writable:
@@ -74,21 +77,35 @@ def live_chances(
     return gammas, mass
 
 
-def skip_rates(
-    offsets: IntArray, limits: AnyArray, arms: AnyArray, chances: FloatArray, threads: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return 1 / ln(1 - p) and p for each node's largest probability p; 0 if single coins are faster."""
-    from oracles.diffusion._kernels_roots import write_skip_rates
+def with_skips(
+    arcs: tuple[IntArray, AnyArray, AnyArray, AnyArray], chances: FloatArray, threads: int
+) -> tuple[tuple[IntArray, AnyArray, AnyArray, AnyArray], FloatArray, FloatArray]:
+    """Return arcs (offsets, tails, limits, arms) for skips, their rates and the largest probabilities.
 
+    A rate is 1 / ln(1 - p) for the largest probability p into a node, or 0 if single coins are faster. If
+    skips are faster in classes of probabilities for many arcs, these are sorted by their classes, and the
+    rates of their heads are CLASSED.
+    """
+    from oracles.diffusion._kernels_roots import write_classes, write_skip_rates
+    from oracles.diffusion._kernels_sets import CLASSED
+
+    offsets, tails, limits, arms = arcs
     n = len(offsets) - 1
-    rates, tops = np.empty(n), np.empty(n)
-    in_parts(
-        useful(threads, n),
-        0,
-        n,
-        lambda a, b: write_skip_rates(offsets, limits, arms, chances, a, b, rates, tops),
-    )
-    return rates, tops
+    rates, tops, parts = np.empty(n), np.empty(n), useful(threads, n)
+
+    def classed(may_sort: bool) -> int:
+        given = offsets, limits, arms, chances, may_sort
+        return sum(in_parts(parts, 0, n, lambda a, b: write_skip_rates(*given, a, b, rates, tops)))
+
+    if classed(may_sort=True) <= _WORTH_SORTING * len(arms):
+        if (rates == CLASSED).any():
+            classed(may_sort=False)
+        return arcs, rates, tops
+    require_memory(12 * len(arms), "the arcs in classes of probabilities")
+    old = tails, limits, arms
+    new = tuple(np.empty_like(each) for each in old)
+    in_parts(parts, 0, n, lambda a, b: write_classes(offsets, rates, old, a, b, new))
+    return (offsets, *new), rates, tops
 
 
 def inverted(ends: IntArray, pool: AnyArray, n: int, threads: int) -> tuple[IntArray, AnyArray]:

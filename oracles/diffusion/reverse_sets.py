@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
-from oracles.diffusion._tables import inverted, limits_of, live_chances, plain, skip_rates
+from oracles.diffusion._tables import inverted, limits_of, live_chances, plain, with_skips
 from oracles.diffusion._threads import in_parts, short_of
 from oracles.diffusion.directed_graph import DirectedGraph
 
@@ -167,6 +167,16 @@ class ReverseGraph:
         owned: AnyArray = certain_owners(offsets, out_heads, arms, chances, self.component, chosen)
         return owned
 
+    def with_single_nodes(self) -> ReverseGraph:
+        """Return this graph with sets of one node among the sampled sets."""
+        from oracles.diffusion._kernels_roots import alias_table
+
+        masses = self.masses
+        cuts, aliases = call_kernel(alias_table, masses)
+        roots = np.arange(len(masses), dtype=np.int32)
+        world = self.world._replace(roots=roots, cuts=cuts, aliases=aliases, gammas=np.empty(0))
+        return replace(self, world=world, total_weight=float(masses.sum()), certain=np.zeros(len(masses)))
+
     @property
     def n_components(self) -> int:
         """Number of components."""
@@ -200,7 +210,7 @@ def _with_sampler(
     from oracles.diffusion._kernels_roots import alias_table
     from oracles.diffusion._kernels_sets import World
 
-    offsets, _, limits, arms = arcs
+    offsets, _, _, arms = arcs
     n = len(masses)
     gammas, total_weight = np.empty(0), float(masses.sum())
     if sampler in ("auto", "pairs"):
@@ -209,7 +219,7 @@ def _with_sampler(
         if 0.0 < mass <= most:
             gammas, total_weight = chances, mass
     if sampler in ("auto", "skips", "sentinels"):
-        rates, tops = skip_rates(offsets, limits, arms, probabilities, threads)
+        arcs, rates, tops = with_skips(arcs, probabilities, threads)
     else:
         rates, tops = np.zeros(n), np.zeros(n)
     if uniform and len(gammas) == 0:

@@ -13,8 +13,8 @@ def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
     """Return at most `k` allowed nodes that each cover `least_gain` more sets, and the entries of these sets.
 
     Set i is the entries of `pool` from ``ends[i]`` to ``ends[i + 1] - 1``. Among the nodes with a coverage
-    within half a standard deviation of the largest, choose the one with the most arcs out, then the
-    lowest number.
+    within half a standard deviation of the largest, or one set, choose the one with the most arcs out, then
+    the lowest number.
     """
     n, n_sets = allowed.shape[0], ends.shape[0] - 1
     entries = pool[: ends[n_sets]]
@@ -35,8 +35,9 @@ def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
         # A node that covers one or two of a few sets may do so by chance.
         if most < least_gain:
             break
-        # The variance of a count is about the count, so these nodes are equally good given the sets.
-        best, bar = -1, most - 0.5 * math.sqrt(most)
+        # The variance of a count is about the count, so these nodes are equally good given the sets. If few
+        # of the sets are large, a node may be in one more set by chance.
+        best, bar = -1, most - max(1.0, 0.5 * math.sqrt(most))
         for v in range(n):
             # Sets reach the node with the most arcs out soonest, so they end sooner.
             if gains[v] >= bar and (best < 0 or arcs_out[v] > arcs_out[best]):

@@ -14,6 +14,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence._sentinels import sampled_graph
 from oracles.influence.search import count_hits
 
 _LOCK = threading.Lock()
@@ -29,7 +30,7 @@ class Recipe(NamedTuple):
     call : str
         The name of the call.
     options : dict
-        The keywords of `ReverseGraph.of`.
+        The keywords of `sampled_graph`.
     """
 
     call: str
@@ -49,7 +50,7 @@ def reverse_graph(recipe: Recipe, graph: DirectedGraph, means: FloatArray) -> Re
     with _LOCK:
         if recipe.call not in _KEPT:
             _KEPT.clear()
-            _KEPT[recipe.call] = ReverseGraph.of(graph, means, **recipe.options)
+            _KEPT[recipe.call] = sampled_graph(graph, means, **recipe.options)
         return _KEPT[recipe.call]
 
 

@@ -16,13 +16,16 @@ import math
 
 import numpy as np
 
-from cmab.arrays import BoolArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
-from oracles.diffusion.reverse_sets import SetCollection
+from oracles.diffusion.directed_graph import DirectedGraph
+from oracles.diffusion.reverse_sets import Model, ReverseGraph, Sampler, SetCollection
 
 # Measured on the graphs of the benchmark: smaller sets are drawn as fast as sentinels are found in them.
 _LEAST_SIZE = 12
-_FIRST_SETS, _ENOUGH_ARCS = 32, 200_000
+_FIRST_SETS, _FEW_SETS, _ENOUGH_ARCS = 32, 8, 200_000
+# The key of the sets that show whether sets are large.
+_PROBING = 0x5E7
 # The number of arcs, which take one or two milliseconds to examine in a complete first sample, from which
 # sentinels are worth their risk: on small graphs, seeds chosen from some dozens of sets reached up to 4 %
 # less.
@@ -33,6 +36,37 @@ _LEAST_GAIN, _LEAST_SHARE = 3, 0.5
 _MOST_COST, _DEVIATIONS = 0.01, 2.0
 
 
+def sampled_graph(
+    graph: DirectedGraph,
+    means: FloatArray,
+    *,
+    node_weights: FloatArray | None,
+    sampler: Sampler,
+    model: Model,
+    threads: int = 1,
+) -> ReverseGraph:
+    """Return the reverse graph from which a search samples.
+
+    If sets of one node are left out, a choice has no sentinels. If the other sets are large, sentinels save
+    more time, so sets of one node are then sampled as well. The first sets of a fixed key decide, so all
+    machines of a cluster decide alike.
+    """
+    reverse = ReverseGraph.of(
+        graph, means, node_weights=node_weights, sampler=sampler, model=model, threads=threads
+    )
+    if sampler != "auto" or len(reverse.world.gammas) == 0 or _FIRST_SETS * graph.n_arcs < _WORTH_ARCS:
+        return reverse
+    sets, size = SetCollection(reverse, _PROBING, threads=threads), 1
+    while sets.edges_examined < _WORTH_ARCS and size <= _FIRST_SETS:
+        sets.grow(size)
+        size *= 2
+    # Among the sets of all roots, only this share has several nodes.
+    share = reverse.total_weight / float(reverse.masses.sum())
+    is_large = sets.ends[-1] >= _LEAST_SIZE * sets.n_sets
+    arcs = share * sets.edges_examined / sets.n_sets
+    return reverse.with_single_nodes() if is_large and _FIRST_SETS * arcs >= _WORTH_ARCS else reverse
+
+
 def place_sentinels(
     sets: SetCollection, n_sets: int, k: int, allowed: BoolArray, *, always: bool = False
 ) -> None:
@@ -40,9 +74,11 @@ def place_sentinels(
     size = _FIRST_SETS
     while size < n_sets:
         sets.grow(size)
-        if sets.edges_examined >= _ENOUGH_ARCS:
+        n_large = np.count_nonzero(np.diff(sets.ends) >= _LEAST_SIZE)
+        if sets.edges_examined >= _ENOUGH_ARCS and n_large > _LEAST_GAIN:
             break
-        size *= 2
+        # A further large set may take a second, so few are drawn at once.
+        size = 2 * size if sets.edges_examined < _ENOUGH_ARCS else size + _FEW_SETS
     if sets.n_sets > 0 and (always or _are_worth_it(sets, n_sets)):
         sentinels, share = _most_covering(sets, k, allowed)
         while not always and share >= _LEAST_SHARE and _cost_too_much(sets, sentinels, k, allowed):
@@ -90,8 +126,8 @@ def _beyond_chance(count: int) -> float:
 def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[IntArray, float]:
     """Return greedy seeds that each cover several more sets, and the share of all entries in these sets.
 
-    Among nodes with a coverage within half a standard deviation of the largest, choose the one with the most
-    arcs out, because further sets reach it soonest.
+    Among nodes with a coverage near the largest, choose the one with the most arcs out, because further sets
+    reach it soonest.
     """
     from oracles.influence._kernels_sentinels import most_covering
 

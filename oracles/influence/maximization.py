@@ -15,7 +15,7 @@ from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model, ReverseGraph, SetCollection
 from oracles.influence._choosing import choose_some, first_of_largest
 from oracles.influence._cluster import Call, Cluster, RemotePlan, RemoteSets, check_client, until_done
-from oracles.influence._sentinels import place_sentinels
+from oracles.influence._sentinels import place_sentinels, sampled_graph
 from oracles.influence._time_limit import sets_until
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial
@@ -61,8 +61,9 @@ class InfluenceMaximization(InfluenceOracle):
        incoming edges and their largest probability is small, one random number skips several failed edges
        (``"skips"``).
     3. If less than 20 % of the nodes are expected to have an incoming edge that succeeds, sets of one node
-       are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017.
-    4. Otherwise, if the first sets have more than a dozen nodes each and a few nodes are in most of these
+       are omitted and their probability is computed exactly (``"pairs"``): SKIS, Nguyen et al. 2017. On
+       graphs with large sets, rule 4 applies instead.
+    4. If the first sets have more than a dozen nodes each and a few nodes are in most of these
        sets, those nodes become seeds (sentinels), and the drawing of a set ends as soon as it contains one of
        them (``"sentinels"``): HIST, Guo et al. 2020. If a sample shows that other seeds are better, or would
        be certified sooner, its sets are drawn completely.
@@ -280,7 +281,7 @@ class InfluenceMaximization(InfluenceOracle):
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         """Return the graph from which the reverse-reachable sets are sampled."""
-        return ReverseGraph.of(
+        return sampled_graph(
             self.graph,
             probabilities,
             node_weights=self.node_weights,

@@ -146,7 +146,7 @@ class RepairedInfluence(InfluenceMaximization):
         # Include impossible arcs in this array, because the random numbers belong to positions in it.
         offsets, arms = self.graph.in_arcs
         known = reverse.world.limits
-        is_whole = len(known) == len(arms)
+        is_whole = reverse.world.arms is arms
         limits = known.copy() if is_whole else limits_of(reverse.world.chances, arms, self.threads)
         world = reverse.world._replace(offsets=offsets, tails=self.graph.in_tails, limits=limits, arms=arms)
         sample, used, examined = self._sample, 0, 0

@@ -1,11 +1,12 @@
 """Graphs of 10^4 to 10^8 arcs: conversion to a store, certified seeds, memory per arc, and parallel shares.
 
-Run: python tests/benchmarks/large_graphs.py FOLDER MILLIONS_OF_ARCS [rmat|power]
+Run: python tests/benchmarks/large_graphs.py FOLDER MILLIONS_OF_ARCS [rmat|power] [QUALITY]
 
-FOLDER receives the generated edges (Parquet) and the store, which stay there for a second run. Each step is
-a process of its own. Seconds are those of the processor; `parallel` is their share in the parts that
-`Search.threads` divides among threads, from which the speed-up of t threads is 1 / (1 - s + s / t). Memory is
-the growth of the resident memory to its peak during the call, which includes pages of the mapped store.
+QUALITY is that of `Search`, "fast" by default. FOLDER receives the generated edges (Parquet) and the store,
+which stay there for a second run. Each step is a process of its own. Seconds are those of the processor;
+`parallel` is their share s in the parts that `Search.threads` divides among threads, from which the speed-up
+of t threads is 1 / (1 - s + s / t). Memory is the growth of the resident memory to its peak during the call,
+which includes pages of the mapped store.
 """
 
 from __future__ import annotations
@@ -101,13 +102,13 @@ class Parallel:
             module.in_parts = timed
 
 
-def solve(store: Path, model: str, threads: int) -> dict[str, float]:
+def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[str, float]:
     """Load a store, build the means, and return what the certified answer takes."""
     from oracles import DirectedGraph, InfluenceMaximization
     from oracles.influence import Search
     from oracles.stores import open_graph
 
-    search, rng = Search(threads=threads, quality="fast"), np.random.default_rng(1)
+    search, rng = Search(threads=threads, quality=quality), np.random.default_rng(1)
     ends = power_law(2000, 20_000, rng)
     ends = ends[:, ends[0] != ends[1]]
     small = DirectedGraph.from_edges(*ends, n_nodes=2000)
@@ -157,7 +158,7 @@ def step(name: str, *arguments: object) -> dict[str, float]:
 STEPS = {
     "generate": lambda file, arcs, kind: generate(Path(file), int(arcs), kind) or {},
     "convert": lambda file, store: convert(Path(file), Path(store)),
-    "solve": lambda store, model, threads: solve(Path(store), model, int(threads)),
+    "solve": lambda store, model, threads, *quality: solve(Path(store), model, int(threads), *quality),
 }
 
 
@@ -167,6 +168,7 @@ def main() -> None:
         return
     folder, arcs = Path(sys.argv[1]), int(float(sys.argv[2]) * 1e6)
     kind = sys.argv[3] if len(sys.argv) > 3 else "rmat"
+    quality = sys.argv[4:5]
     file, store = folder / f"{kind}-{arcs}.parquet", folder / f"{kind}-{arcs}"
     if not store.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -174,13 +176,13 @@ def main() -> None:
         step("convert", file, store)
         file.unlink()
     for model in ("wc", "0.01", "0.1"):
-        alone = step("solve", store, model, 1)
+        alone = step("solve", store, model, 1, *quality)
         share = alone["parallel"]
         print(
             "    speed-up by threads: "
             + ", ".join(f"{t}: {1 / (1 - share + share / t):.2f}" for t in THREADS)
         )
-        both = step("solve", store, model, 2)
+        both = step("solve", store, model, 2, *quality)
         same = all(alone[name] == both[name] for name in ("ratio", "spread", "sets", "examined", "seeds"))
         print(f"    two threads: {'the same answer' if same else 'ANOTHER ANSWER'}", flush=True)
 
