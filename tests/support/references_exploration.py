@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, entr
+from scipy.special import betaln, entr, lambertw
 
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
@@ -419,7 +419,10 @@ def ttucb(x):
     led, own = np.zeros(x.n_arms), np.zeros(x.n_arms)
 
     def decide(counts, means, deviations, rounds, coin):
-        leader = np.argmax(means + x.sigma * np.sqrt(2 * 1.2 * 2.2 * math.log(counts.sum()) / counts))
+        steps = 1.2 * math.log(counts.sum())
+        level = 2 * 1.2 * steps + 2 * math.log(2 + steps) + 2
+        bonus = -lambertw(-math.exp(-level), -1).real  # g_m of the paper
+        leader = np.argmax(means + x.sigma * np.sqrt(bonus / counts))
         rivals = others(x.n_arms, [leader])
         cost = [ratio(x, counts, means, leader, j)[0] for j in rivals]
         led[leader] += 1
