@@ -78,19 +78,19 @@ class EBTCI(_TopTwo):
 class TTUCB(_TopTwo):
     """TTUCB (Jourdan and Degenne 2023): a top-two rule with an optimistic leader and no randomness.
 
-    Use this explorer for the best arm if choices must be deterministic and the mean number of samples must have
-    a proven bound. `BestKGLR` needs fewer samples on most instances, but is not proven to stop.
+    Use this explorer for the best arm if choices must be deterministic and the mean number of samples must
+    have a proven bound. `BestKGLR` needs fewer samples on most instances, but is not proven to stop.
 
-    After n samples, the leader is the arm with the largest ``m_i + sigma sqrt(y / T_i)``. The bonus y comes from
-    a mixture of martingales: it is the solution of ``y - ln y = 2.88 ln n + 2 ln(2 + 1.2 ln n) + 2`` with
-    ``y > 1``. The paper also has the bonus ``5.28 ln n`` from a union bound, which is larger. On random instances
-    it needed a tenth more samples with the heuristic threshold, and as many with the proven one
+    After n samples, the leader is the arm with the largest ``m_i + sigma sqrt(y / T_i)``. The bonus y comes
+    from a mixture of martingales: it is the solution of ``y - ln y = 2.88 ln n + 2 ln(2 + 1.2 ln n) + 2``
+    with ``y > 1``. The paper also has the bonus ``5.28 ln n`` from a union bound, which is larger. On random
+    instances it needed a tenth more samples with the heuristic threshold, and as many with the proven one
     (`tests/benchmarks/top_two.py`).
 
-    The challenger is the arm with the least evidence that the leader is better. For each arm, the explorer counts
-    the steps in which the arm was the leader, and how often it was sampled in these steps. It samples the
-    leader if the second number is at most `beta` times the first, and the challenger otherwise. Each call of
-    `update` counts as one step.
+    The challenger is the arm with the least evidence that the leader is better. For each arm, the explorer
+    counts the steps in which the arm was the leader, and how often it was sampled in these steps. It samples
+    the leader if the second number is at most `beta` times the first, and the challenger otherwise. Each call
+    of `update` counts as one step.
 
     The asymptotic number of samples and the stopping rule are those of `EBTCI`. The paper also bounds the
     mean number of samples for fixed `delta`.

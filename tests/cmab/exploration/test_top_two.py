@@ -137,7 +137,7 @@ def test_a_lower_threshold_is_noticed(rule):
 
 @pytest.mark.parametrize("samples", [2, 3, 17, 10**3, 10**6, 10**12, 2**62])
 def test_the_bonus_of_ttucb_solves_its_equation(samples):
-    """Lambert's function solves the equation; the bonus is below that of the union bound from 50 samples on."""
+    """Lambert's function solves the equation; from 50 samples on, the union bound is larger."""
     steps = 1.2 * math.log(samples)
     level = 2.4 * steps + 2 * math.log(2 + steps) + 2
     assert bonus_level(samples) == pytest.approx(-lambertw(-math.exp(-level), -1).real, rel=1e-12)
