@@ -1077,6 +1077,8 @@ EXPLORERS = [
     ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
     ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
     ExplorerCase("gape", lambda: GapE((2, 2), budget=200, a=2.0)),
+    ExplorerCase("continuous_rejects", lambda: cmab.ContinuousRejects(4, budget=200)),
+    ExplorerCase("continuous_rejects_c", lambda: cmab.ContinuousRejects(4, budget=200, variant="C")),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),

@@ -2,6 +2,7 @@ from cmab.exploration.aggregate import AdaptiveTopK as AdaptiveTopK
 from cmab.exploration.aggregate import OptMAI as OptMAI
 from cmab.exploration.clucb import CLUCB as CLUCB
 from cmab.exploration.clucb import LilCLUCB as LilCLUCB
+from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousRejects
 from cmab.exploration.gap_based import UCBE as UCBE
 from cmab.exploration.gap_based import GapE as _GapE
 from cmab.exploration.halving import Halving as Halving

@@ -296,6 +296,26 @@ def ugapeb(x):
     return decide
 
 
+def continuous_rejects(x):
+    """Wang et al. (2023), by the code of its authors: one rejection at most before each sample."""
+    active, rejected = list(range(x.n_arms)), []
+
+    def decide(counts, means, deviations, rounds, coin):
+        worst = min(active, key=lambda i: means[i])
+        rest = [means[i] for i in active if i != worst]
+        free = len(active) > 2 and all(counts[worst] > counts[i] for i in rejected)
+        if counts.sum() < x.budget and free:
+            own = sum(counts[i] for i in active) / (x.budget - sum(counts[i] for i in rejected))
+            share = own * (0.5 + sum(1 / i for i in range(2, len(active) + 1)))
+            gap = (np.mean(rest) if x.variant == "A" else min(rest)) - means[worst]
+            if gap / (x.support[1] - x.support[0]) > share**-0.5 - 1:
+                active.remove(worst)
+                rejected.append(worst)
+        return [min(active, key=lambda i: counts[i])], counts.sum() >= x.budget
+
+    return decide
+
+
 def gape(x):
     """Gabillon et al. (2011), Figure 1."""
 
@@ -502,5 +522,7 @@ REFERENCES = {
     "ugapeb_bandits": ugapeb,
     "gape": gape,
     "ucbe": ucbe,
+    "continuous_rejects": continuous_rejects,
+    "continuous_rejects_c": continuous_rejects,
     "ucbe_adaptive": ucbe,
 }
