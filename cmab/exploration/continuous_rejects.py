@@ -21,8 +21,8 @@ from cmab.statistics import ArmStatistics
 if TYPE_CHECKING:
     from cmab.compiled._kernels_exploration import Seen
 
-#: Positions in `reals`. The memory, from ACTIVE on, holds 1 for each arm that is not rejected, then the largest
-#: count of a rejected arm, and the number of samples at the last test.
+#: Positions in `reals`. The memory, from ACTIVE on, holds 1 for each arm that is not rejected, then the
+#: largest count of a rejected arm, and the number of samples at the last test.
 LENGTH, TO_CLOSEST, ACTIVE = range(3)
 
 
@@ -71,8 +71,8 @@ class ContinuousRejects(FixedBudgetRule):
 
     The explorer samples the active arms in turn. After each sample, it rejects the active arm with the
     smallest mean if the arm has more samples than each rejected arm and its gap exceeds ``1 / sqrt(beta) -
-    1``. Here beta is the share of the budget for the active arms that is spent, times the ``1/2 + 1/2 + ... +
-    1/j`` of Successive Rejects for j active arms. An arm with a large gap is therefore rejected earlier than by
+    1``. Here beta is the spent share of the budget that is left for the active arms, times ``1/2 + 1/2 +
+    1/3 + ... + 1/j`` for j active arms. An arm with a large gap is therefore rejected earlier than by
     Successive Rejects. The last two arms are sampled until the end. No answer is certified.
 
     Parameters

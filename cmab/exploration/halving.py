@@ -24,8 +24,8 @@ def _keep_half(state: Phases, k: int) -> None:
 class Halving(PhasedExplorer):
     """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
 
-    Use this explorer if the samples of a phase must be planned in advance and the worst case matters. On most
-    problems, `LUCB1` and `BestKGLR` need far fewer samples.
+    Use this explorer only to compare with its paper. `LUCB1Halving` needs at most twice the samples in the
+    worst case, and far fewer on most problems.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
@@ -44,7 +44,8 @@ class Halving(PhasedExplorer):
 
     Examples
     --------
-    >>> from cmab import Halving, Session
+    >>> from cmab import Session
+    >>> from cmab.exploration.halving import Halving
     >>> ticket = Session(Halving(n_arms=100, k=5, epsilon=0.1, delta=0.1), rng=0).ask()
     >>> len(ticket), ticket.pulls
     (100, 18253)

@@ -21,8 +21,7 @@ class _TopTwo(LikelihoodStop):
 class EBTCI(_TopTwo):
     """EB-TCI (Jourdan et al. 2022): a top-two rule with the arm of the best mean as leader.
 
-    Use this explorer for the best arm if choices may be random. `TTUCB` is its deterministic form, with about
-    the same number of samples.
+    Use this explorer only to compare with its paper. For the best arm, `BestKGLR` needs fewer samples.
 
     Let ``m_j`` be the empirical mean of arm j and ``T_j`` its number of samples. The leader b has the largest
     mean. The challenger is the arm j with the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln
@@ -57,7 +56,8 @@ class EBTCI(_TopTwo):
 
     Examples
     --------
-    >>> from cmab import EBTCI, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.top_two import EBTCI
     >>> from instances import GaussianArms
     >>> identify(EBTCI(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
     [array([0])]
@@ -92,8 +92,10 @@ class TTUCB(_TopTwo):
     the leader if the second number is at most `beta` times the first, and the challenger otherwise. Each call
     of `update` counts as one step.
 
-    The asymptotic number of samples and the stopping rule are those of `EBTCI`. The paper also bounds the
-    mean number of samples for fixed `delta`.
+    The stopping rule is that of `BestKGLR`. For Gaussian arms, the mean number of samples divided by ``ln(1 /
+    delta)`` tends, as `delta` tends to 0, to the least value of all rules that give the best arm the share
+    `beta` (`cmab.theory.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the
+    least value of all rules. The paper also bounds the mean number of samples for fixed `delta`.
 
     Parameters
     ----------

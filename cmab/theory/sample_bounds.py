@@ -71,7 +71,7 @@ def lil_rand_lucb_samples(
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        The constants of the rule; see `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def lil_clucb_samples(
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        The constants of the rule; see `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
     width : int, optional
         Width of the family of super arms; see `cmab.theory.width`. If omitted, the bound is for the best k
         arms.

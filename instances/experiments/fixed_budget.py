@@ -83,8 +83,8 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 FIXED_BUDGET = Experiment(
     name="fixed-budget",
     title="Best arm with a fixed budget",
-    about="UGapEb, UCB-E, Continuous and Successive Rejects, Sequential Halving and uniform allocation on seven "
-    "problems.",
+    about="UGapEb, UCB-E, Continuous and Successive Rejects, Sequential Halving and uniform allocation on "
+    "seven problems.",
     sizes="One problem and 400 runs instead of seven and 1,000",
     minutes={True: 0.3, False: 2},
     replications={True: 400, False: 1000},

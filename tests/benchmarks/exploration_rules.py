@@ -7,22 +7,22 @@ import numpy as np
 
 from cmab import (
     CLUCB,
-    KLLUCB,
     LUCB1,
     AdaptiveTopK,
     BernsteinLUCB,
     BernsteinRace,
     BestKGLR,
-    Halving,
     HoeffdingRace,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
     StudentLUCB,
     UGapEc,
     identify,
 )
+from cmab.exploration.halving import Halving
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.ugape import UGapEcV
 from cmab.running.plan import least_samples
 from instances import BernoulliArms, BetaArms, GaussianArms, two_groups

@@ -7,10 +7,11 @@ import pytest
 from scipy.special import lambertw
 from scipy.stats import binom
 
-from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, identify
+from cmab import TTUCB, Feedback, Session, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_proportions import gaussian_proportions
 from cmab.exploration._kernels_top_two import bonus_level
+from cmab.exploration.top_two import EBTCI
 from cmab.running import compiled_exploration as _exploring
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
