@@ -47,6 +47,7 @@ INSTEAD = {
     "LilUCB": "LilRandLUCB",
     "MNLTS": "MNLUCB",
     "OLSUCB": "ESCB",
+    "SequentialHalving": "ContinuousRejects or SAR",
     "SuccessiveRejects": "SAR",
     "UGapEcV": "BernsteinLUCB",
 }

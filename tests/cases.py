@@ -61,7 +61,7 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving
+from cmab.exploration.halving import Halving, SequentialHalving
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
@@ -1075,7 +1075,7 @@ EXPLORERS = [
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
-    ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
+    ExplorerCase("sequential_halving", lambda: SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),

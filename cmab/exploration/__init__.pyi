@@ -6,7 +6,7 @@ from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousR
 from cmab.exploration.gap_based import UCBE as UCBE
 from cmab.exploration.gap_based import GapE as _GapE
 from cmab.exploration.halving import Halving as _Halving
-from cmab.exploration.halving import SequentialHalving as SequentialHalving
+from cmab.exploration.halving import SequentialHalving as _SequentialHalving
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB as _KLLUCB
 from cmab.exploration.lil_ucb import LilUCB as _LilUCB
@@ -43,5 +43,6 @@ Halving = _Halving
 KLLUCB = _KLLUCB
 LilLUCB = _LilLUCB
 LilUCB = _LilUCB
+SequentialHalving = _SequentialHalving
 SuccessiveRejects = _SuccessiveRejects
 UGapEcV = _UGapEcV

@@ -88,8 +88,8 @@ class Halving(PhasedExplorer):
 class SequentialHalving(BudgetExplorer):
     """Sequential Halving (Karnin et al. 2013): the best arm, with a fixed budget.
 
-    Use this explorer for the best arm if the number of samples is fixed and samples come in few large
-    batches.
+    Use this explorer only to compare with its paper, or if samples must come in few large batches.
+    `ContinuousRejects` and `SAR` err less.
 
     The rounds have equal budgets, and each round divides its budget equally among the arms that are left.
     Each round uses only its own outcomes, as in the paper. No answer is certified.
@@ -103,7 +103,8 @@ class SequentialHalving(BudgetExplorer):
 
     Examples
     --------
-    >>> from cmab import SequentialHalving, Session
+    >>> from cmab import Session
+    >>> from cmab.exploration.halving import SequentialHalving
     >>> Session(SequentialHalving(n_arms=20, budget=2000), rng=0).ask().pulls
     20
 

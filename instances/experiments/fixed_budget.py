@@ -94,8 +94,8 @@ FIXED_BUDGET = Experiment(
     claims=claims,
     draw=draw_failure_bars,
     sources={
+        "CR-A": "Wang et al. (2023), section 5",
         "SuccessiveRejects": "Audibert et al. (2010), section 5",
         "UCB-E c=1": "Audibert et al. (2010), section 5",
-        "CR-A": "Wang et al. (2023), section 5",
     },
 )

@@ -1,7 +1,7 @@
 """Samples of the rules with fixed confidence on one instance, and what a sample costs to choose.
 
-``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question". With
-the argument ``left``, it prints the table of rules that have left the namespace, in five minutes.
+``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question".
+With the argument ``left``, it prints the table of rules that have left the namespace, in five minutes.
 """
 
 import sys
@@ -128,7 +128,8 @@ def left():
         (0.5, 0.3, 2, 10, 0.0),
         (0.5, 0.4, 2, 10, 0.05),
     ):
-        shape, arms = {"n_arms": n, "k": k, "delta": 0.05}, BernoulliArms(two_groups(n, k, high=best, low=rest))
+        shape = {"n_arms": n, "k": k, "delta": 0.05}
+        arms = BernoulliArms(two_groups(n, k, high=best, low=rest))
         rules = {rule.__name__: rule(**shape, epsilon=epsilon) for rule in (KLLUCB, BernsteinLUCB)}
         if epsilon == 0.0:
             rules |= {rule.__name__: rule(**shape) for rule in (LilLUCB, LilRandLUCB, LUCBPlusPlus)}
