@@ -55,7 +55,8 @@ def decide_continuous_rejects(
             # G(beta) = 1 / sqrt(beta) - 1. All samples are of active or of rejected arms.
             share = log_sum * spent / (integers[0] - (samples - spent))
             if (other - means[worst]) / reals[LENGTH] > 1.0 / math.sqrt(share) - 1.0:
-                memory[worst], memory[n] = 0.0, max(memory[n], float(counts[worst]))
+                memory[worst] = 0.0
+                memory[n] = float(counts[worst])  # larger than that of each rejected arm
     chosen[0] = -1
     for i in range(n):
         if memory[i] > 0.0 and (chosen[0] < 0 or counts[i] < counts[chosen[0]]):

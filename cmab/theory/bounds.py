@@ -202,8 +202,9 @@ def _is_ordered(oracle: Oracle, family: Sequence[IntArray]) -> bool:
     probe = np.linspace(0.2, 0.4, oracle.n_arms)
     for arm in family:
         if len(arm) > 1 and oracle.is_feasible(arm[::-1].copy()):
-            pair = [oracle.triggering_probabilities(each, probe) for each in (arm, arm[::-1].copy())]
-            return pair[0] is not None and not np.array_equal(*pair)
+            first = oracle.triggering_probabilities(arm, probe)
+            second = oracle.triggering_probabilities(arm[::-1].copy(), probe)
+            return first is not None and second is not None and not np.array_equal(first, second)
     return False
 
 
