@@ -35,9 +35,19 @@ LEFT: dict[str, str] = {}
 INSTEAD = {
     "BCUCB": "KLCUCB",
     "BanditOverBandit": "GLRRestart, DiscountedCUCB or RegretBalancing",
+    "CombLinUCB": "C2UCB",
+    "EBTCI": "BestKGLR",
+    "ExploreThenCommit": "EpsilonGreedy",
     "GapE": "UGapEb",
+    "Halving": "LUCB1Halving",
     "HybridFTRL": "BarrierFTRL",
+    "KLLUCB": "BernsteinLUCB",
+    "LLR": "CUCB",
+    "LilLUCB": "LilRandLUCB",
+    "LilUCB": "LilRandLUCB",
+    "MNLTS": "MNLUCB",
     "OLSUCB": "ESCB",
+    "SequentialHalving": "ContinuousRejects or SAR",
     "SuccessiveRejects": "SAR",
     "UGapEcV": "BernsteinLUCB",
 }
@@ -58,7 +68,7 @@ def attach(
     Examples
     --------
     >>> import cmab
-    >>> "CUCB" in dir(cmab), "LLR" in dir(cmab), cmab.LLR is cmab.policies.LLR
+    >>> "CUCB" in dir(cmab), "FTPL" in dir(cmab), cmab.FTPL is cmab.policies.FTPL
     (True, False, True)
     """
     module = sys.modules[name]

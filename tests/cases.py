@@ -27,8 +27,6 @@ from cmab import (
     FTPL,
     KLCUCB,
     LFG,
-    LLR,
-    MNLTS,
     MNLUCB,
     PBMUCB,
     AdaptiveCTS,
@@ -37,13 +35,11 @@ from cmab import (
     BayesUCB,
     Clairvoyant,
     CombLinTS,
-    CombLinUCB,
     ContextualMNLTS,
     ContextualMNLUCB,
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
-    ExploreThenCommit,
     Feedback,
     ForcedExploration,
     GaussianCTS,
@@ -65,12 +61,21 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
+from cmab.exploration.halving import Halving, SequentialHalving
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
+from cmab.policies.baselines import ExploreThenCommit
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.escb import OLSUCB
 from cmab.policies.hybrid import HybridFTRL
+from cmab.policies.linear_ucb import CombLinUCB
+from cmab.policies.llr import LLR
+from cmab.policies.mnl_ts import MNLTS
 from cmab.policies.over_windows import BanditOverBandit
 from cmab.policy import AnyPolicy
 from instances import (
@@ -1012,16 +1017,16 @@ ENVIRONMENTS = [
 
 EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
-    ExplorerCase("kl_lucb", lambda: cmab.KLLUCB(4, 2, delta=0.1), 0.1),
-    ExplorerCase("kl_lucb_heuristic", lambda: cmab.KLLUCB(4, 2, delta=0.1, mode="heuristic")),
+    ExplorerCase("kl_lucb", lambda: KLLUCB(4, 2, delta=0.1), 0.1),
+    ExplorerCase("kl_lucb_heuristic", lambda: KLLUCB(4, 2, delta=0.1, mode="heuristic")),
     ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1, slow="papers"),
     ExplorerCase("student_lucb", lambda: cmab.StudentLUCB(4, 2, delta=0.1, epsilon=0.05), 0.1),
     ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
-    ExplorerCase("lil_lucb", lambda: cmab.LilLUCB(4, 1, delta=0.1), 0.1),
+    ExplorerCase("lil_lucb", lambda: LilLUCB(4, 1, delta=0.1), 0.1),
     ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 1, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_rand_lucb", lambda: cmab.LilRandLUCB(4, 1, delta=0.1), 0.1),
-    ExplorerCase("lil_ucb", lambda: cmab.LilUCB(4, delta=0.1), 0.1),
-    ExplorerCase("lil_ucb_heuristic", lambda: cmab.LilUCB(4, delta=0.1, mode="heuristic"), 0.1),
+    ExplorerCase("lil_ucb", lambda: LilUCB(4, delta=0.1), 0.1),
+    ExplorerCase("lil_ucb_heuristic", lambda: LilUCB(4, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_clucb", lambda: cmab.LilCLUCB(TopK(4, 2), delta=0.1), 0.1),
     ExplorerCase(
         "clucb", lambda: cmab.CLUCB(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1), 0.1, slow="places"
@@ -1049,9 +1054,9 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("eb_tci", lambda: cmab.EBTCI(4, delta=0.1), 0.1),
+    ExplorerCase("eb_tci", lambda: EBTCI(4, delta=0.1), 0.1),
     ExplorerCase(
-        "eb_tci_heuristic", lambda: cmab.EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
+        "eb_tci_heuristic", lambda: EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
     ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
@@ -1062,7 +1067,7 @@ EXPLORERS = [
         slow="errors places papers",
     ),
     ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
-    ExplorerCase("halving", lambda: cmab.Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
+    ExplorerCase("halving", lambda: Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),
     ExplorerCase("hoeffding_race", lambda: cmab.HoeffdingRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
     ExplorerCase("bernstein_race", lambda: cmab.BernsteinRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
@@ -1070,13 +1075,15 @@ EXPLORERS = [
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
-    ExplorerCase("sequential_halving", lambda: cmab.SequentialHalving(4, budget=200)),
+    ExplorerCase("sequential_halving", lambda: SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),
     ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
     ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
     ExplorerCase("gape", lambda: GapE((2, 2), budget=200, a=2.0)),
+    ExplorerCase("continuous_rejects", lambda: cmab.ContinuousRejects(4, budget=200)),
+    ExplorerCase("continuous_rejects_c", lambda: cmab.ContinuousRejects(4, budget=200, variant="C")),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),

@@ -19,6 +19,8 @@ from cmab.exploration._kernels_proportions import coin_proportions, gaussian_pro
 # The first entry of `reals` after those of the stopping rule is the share of the leader, or the growth
 # between two plans.
 BETA, GROWTH, PLAN = 4, 4, 5
+# The constants a and s of the bonus of TTUCB; its proof holds for all a, s > 1.
+ALPHA = 1.2
 
 
 @kernel
@@ -44,9 +46,23 @@ def decide_eb_tci(seen, coin, integers, reals, chosen):
 
 
 @lean_kernel
-def optimistic_leader(counts, means, samples, bonus):
-    """Return the arm with the largest ``mean + sqrt(bonus ln(samples) / T)``; ties go to the lower index."""
-    scale, leader, largest = bonus * math.log(samples), 0, -np.inf
+def bonus_level(samples):
+    """Return y with ``y - ln y = 2 s a L + 2 ln(2 + a L) + 2`` and y > 1, where ``L = ln(samples)``.
+
+    The bonus g_m of Jourdan and Degenne (NeurIPS 2023), from a mixture of martingales, with a = s = 1.2.
+    """
+    steps = ALPHA * math.log(samples)
+    x = 2.0 * ALPHA * steps + 2.0 * math.log(2.0 + steps) + 2.0
+    y = x + math.log(x)
+    for _ in range(4):  # Newton's method; the start is below the root by less than ln(x) / x
+        y -= (y - math.log(y) - x) * y / (y - 1.0)
+    return y
+
+
+@lean_kernel
+def optimistic_leader(counts, means, samples, sigma):
+    """Return the arm with the largest ``mean + sigma sqrt(level / T)``; ties go to the lower index."""
+    scale, leader, largest = sigma * sigma * bonus_level(samples), 0, -np.inf
     for i in range(means.shape[0]):
         index = means[i] + math.sqrt(scale / counts[i])
         if index > largest:
@@ -71,12 +87,12 @@ def closest_rival(counts, means, leader, reals):
 # decide_ttucb: further entries of `reals`. The memory counts, for each arm, the steps in which the arm was
 # the leader, then how often it was sampled in these steps. The last two entries are the arm that was chosen
 # last and the number of samples at that time.
-BONUS, LED = 5, 6
+SCALE, LED = 5, 6
 
 
-def ttucb_rule(n_arms: int, reals: list[float], beta: float, bonus: float) -> Rule:
+def ttucb_rule(n_arms: int, reals: list[float], beta: float, sigma: float) -> Rule:
     """Return the rule of `TTUCB` before the first step."""
-    return Rule(decide_ttucb, [], [*reals, beta, bonus], np.zeros(2 * n_arms + 2))
+    return Rule(decide_ttucb, [], [*reals, beta, sigma], np.zeros(2 * n_arms + 2))
 
 
 @decide_kernel
@@ -90,7 +106,7 @@ def decide_ttucb(seen, coin, integers, reals, chosen):
     if memory[2 * n + 1] == samples:  # a second call without a new sample
         chosen[0] = int(memory[2 * n])
     else:
-        leader = optimistic_leader(counts, means, samples, reals[BONUS])
+        leader = optimistic_leader(counts, means, samples, reals[SCALE])
         lags = memory[n + leader] <= reals[BETA] * (memory[leader] + 1.0)
         chosen[0] = leader if lags else closest_rival(counts, means, leader, reals)
         memory[leader] += 1.0

@@ -165,7 +165,7 @@ class LilCLUCB(_CLUCBRule):
         outcomes of the selected arm at once, so the number of oracle calls grows like ``ln t``. With 0, the
         default, it calls the oracle before every sample.
     mode : {"faithful", "paper", "heuristic"}
-        See `LilLUCB`.
+        See `LUCBPlusPlus`.
 
     Raises
     ------

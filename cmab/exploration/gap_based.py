@@ -97,7 +97,7 @@ class UCBE(FixedBudgetRule):
     """UCB-E (Audibert et al. 2010): the best arm, with a fixed budget.
 
     Use this explorer if the number of samples is fixed and the hardness of the problem is known or can be
-    estimated. Without such knowledge, use `SequentialHalving`.
+    estimated. Without such knowledge, use `ContinuousRejects`.
 
     The explorer samples the arm with the largest ``mean + sqrt(a / T)``, where T is the number of its
     samples, and returns the arm with the largest mean. No answer is certified. The analysis assumes outcomes

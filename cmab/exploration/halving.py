@@ -24,8 +24,8 @@ def _keep_half(state: Phases, k: int) -> None:
 class Halving(PhasedExplorer):
     """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
 
-    Use this explorer if the samples of a phase must be planned in advance and the worst case matters. On most
-    problems, `LUCB1` and `BestKGLR` need far fewer samples.
+    Use this explorer only to compare with its paper. `LUCB1Halving` needs at most twice the samples in the
+    worst case, and far fewer on most problems.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
@@ -44,7 +44,8 @@ class Halving(PhasedExplorer):
 
     Examples
     --------
-    >>> from cmab import Halving, Session
+    >>> from cmab import Session
+    >>> from cmab.exploration.halving import Halving
     >>> ticket = Session(Halving(n_arms=100, k=5, epsilon=0.1, delta=0.1), rng=0).ask()
     >>> len(ticket), ticket.pulls
     (100, 18253)
@@ -87,8 +88,8 @@ class Halving(PhasedExplorer):
 class SequentialHalving(BudgetExplorer):
     """Sequential Halving (Karnin et al. 2013): the best arm, with a fixed budget.
 
-    Use this explorer for the best arm if the number of samples is fixed and samples come in few large
-    batches.
+    Use this explorer only to compare with its paper, or if samples must come in few large batches.
+    `ContinuousRejects` and `SAR` err less.
 
     The rounds have equal budgets, and each round divides its budget equally among the arms that are left.
     Each round uses only its own outcomes, as in the paper. No answer is certified.
@@ -102,7 +103,8 @@ class SequentialHalving(BudgetExplorer):
 
     Examples
     --------
-    >>> from cmab import SequentialHalving, Session
+    >>> from cmab import Session
+    >>> from cmab.exploration.halving import SequentialHalving
     >>> Session(SequentialHalving(n_arms=20, budget=2000), rng=0).ask().pulls
     20
 

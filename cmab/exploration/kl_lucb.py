@@ -18,8 +18,8 @@ from cmab.statistics import ArmStatistics
 class KLLUCB(RuledExplorer, BestK):
     """KL-LUCB (Kaufmann and Kalyanakrishnan 2013): LUCB with Bernoulli confidence bounds.
 
-    Use this explorer for outcomes in the unit interval with means near 0 or 1, if a tolerance is accepted.
-    `BestKGLR` needs fewer samples, but more time per choice.
+    Use this explorer only to compare with its paper. `BernsteinLUCB` needs fewer samples and less time, also
+    for means near 0 or 1 and with a tolerance.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`. This holds for all outcomes in [0, 1], because by convexity the bounds for Bernoulli
@@ -42,7 +42,8 @@ class KLLUCB(RuledExplorer, BestK):
 
     Examples
     --------
-    >>> from cmab import KLLUCB, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.kl_lucb import KLLUCB
     >>> from instances import BernoulliArms
     >>> identify(KLLUCB(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
     [array([0])]

@@ -25,7 +25,7 @@ LilUCBMode = Literal["proven", "faithful", "heuristic"]
 class LilUCB(RuledExplorer, BestK):
     """lil'UCB (Jamieson et al. 2014): sample the largest upper bound, and return the most sampled arm.
 
-    Use this explorer only to compare with its paper. For the best arm, `EBTCI` and `TTUCB` need fewer
+    Use this explorer only to compare with its paper. For the best arm, `BestKGLR` and `TTUCB` need fewer
     samples.
 
     The run stops when one arm has been sampled far more often than all others together. This stopping rule is
@@ -59,7 +59,8 @@ class LilUCB(RuledExplorer, BestK):
 
     Examples
     --------
-    >>> from cmab import LilUCB, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.lil_ucb import LilUCB
     >>> from instances import GaussianArms
     >>> identify(LilUCB(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
     [array([0])]

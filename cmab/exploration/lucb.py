@@ -192,7 +192,8 @@ class LilLUCB(RuledExplorer, BestK):
 
     Examples
     --------
-    >>> from cmab import LilLUCB, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.lucb import LilLUCB
     >>> from instances import GaussianArms
     >>> identify(LilLUCB(3, k=1, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
     [array([0])]

@@ -24,7 +24,7 @@ class BestKGLR(LikelihoodStop):
     The critical pair has the least sum of its evidence and the penalty ``ln T_i + ln T_j``. The penalty
     ensures that every arm is sampled again and again. The explorer samples one arm of the critical pair, with
     probability equal to the share of the arm in the evidence. For k = 1, this is the information-directed
-    selection of You et al. (2023). The explorer needs about half the samples of `LilLUCB` and related rules.
+    selection of You et al. (2023). The explorer needs about half the samples of `LilRandLUCB` and its kind.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from cmab.policies.balancing import RegretBalancing as RegretBalancing
 from cmab.policies.barrier import BarrierFTRL as BarrierFTRL
 from cmab.policies.baselines import Clairvoyant as Clairvoyant
 from cmab.policies.baselines import EpsilonGreedy as EpsilonGreedy
-from cmab.policies.baselines import ExploreThenCommit as ExploreThenCommit
+from cmab.policies.baselines import ExploreThenCommit as _ExploreThenCommit
 from cmab.policies.baselines import Greedy as Greedy
 from cmab.policies.baselines import RandomPolicy as RandomPolicy
 from cmab.policies.bayes_ucb import BayesUCB as BayesUCB
@@ -32,10 +32,10 @@ from cmab.policies.hybrid_cucb import OfflineCUCB as OfflineCUCB
 from cmab.policies.kl_cucb import KLCUCB as KLCUCB
 from cmab.policies.linear_thompson import CombLinTS as CombLinTS
 from cmab.policies.linear_ucb import C2UCB as C2UCB
-from cmab.policies.linear_ucb import CombLinUCB as CombLinUCB
-from cmab.policies.llr import LLR as LLR
+from cmab.policies.linear_ucb import CombLinUCB as _CombLinUCB
+from cmab.policies.llr import LLR as _LLR
 from cmab.policies.logistic import LogisticTS as LogisticTS
-from cmab.policies.mnl_ts import MNLTS as MNLTS
+from cmab.policies.mnl_ts import MNLTS as _MNLTS
 from cmab.policies.mnl_ucb import MNLUCB as MNLUCB
 from cmab.policies.over_windows import BanditOverBandit as _BanditOverBandit
 from cmab.policies.pbm_ucb import PBMUCB as PBMUCB
@@ -49,5 +49,9 @@ from cmab.policies.windowed import SlidingWindow as SlidingWindow
 # Classes that have left the namespace.
 BCUCB = _BCUCB
 BanditOverBandit = _BanditOverBandit
+CombLinUCB = _CombLinUCB
+ExploreThenCommit = _ExploreThenCommit
 HybridFTRL = _HybridFTRL
+LLR = _LLR
+MNLTS = _MNLTS
 OLSUCB = _OLSUCB

@@ -175,7 +175,7 @@ class RandomPolicy(CompiledIndexPolicy):
 class ExploreThenCommit(IndexPolicy):
     """Random super arms for a fixed number of rounds, and then the greedy super arm.
 
-    Use this policy if exploration must end at a fixed time, or as a baseline.
+    Use this policy only as a baseline. `EpsilonGreedy` with `decay` and `AdaptiveCTS` have less regret.
 
     Feedback after the exploration is ignored. Arms that are still unobserved get the worst end of `support`,
     because a commitment should be based on observations.
@@ -191,7 +191,8 @@ class ExploreThenCommit(IndexPolicy):
 
     Examples
     --------
-    >>> from cmab import ExploreThenCommit, Feedback, Session
+    >>> from cmab import Feedback, Session
+    >>> from cmab.policies.baselines import ExploreThenCommit
     >>> from oracles import TopK
     >>> session = Session(ExploreThenCommit(TopK(n_arms=3, k=1), exploration_rounds=1), rng=0)
     >>> session.tell(Feedback(session.ask(), outcomes=[0.7]))

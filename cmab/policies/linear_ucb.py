@@ -179,7 +179,8 @@ class CombLinUCB(LinearUCB):
     Examples
     --------
     >>> import numpy as np
-    >>> from cmab import CombLinUCB, Session
+    >>> from cmab import Session
+    >>> from cmab.policies.linear_ucb import CombLinUCB
     >>> from oracles import TopK
     >>> Session(CombLinUCB(TopK(3, k=1), [[0.6], [0.9], [0.3]]), rng=0).ask().super_arm
     array([1])

@@ -45,7 +45,8 @@ class LLR(CompiledIndexPolicy):
 
     Examples
     --------
-    >>> from cmab import LLR, Feedback, Session
+    >>> from cmab import Feedback, Session
+    >>> from cmab.policies.llr import LLR
     >>> from oracles import TopK
     >>> session = Session(LLR(TopK(n_arms=4, k=2)), rng=0)
     >>> session.tell(Feedback(session.ask(), outcomes=[1.0, 1.0]))

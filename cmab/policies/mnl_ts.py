@@ -21,8 +21,7 @@ SHARE = 2.0**-40
 class MNLTS(Epochs):
     """Thompson sampling for multinomial logit choice in epochs, for `oracles.Assortment`.
 
-    Use this policy for choices from an assortment if choices may be random. With the constants of the papers,
-    its regret is about that of `MNLUCB`.
+    Use this policy only to compare with its paper. `MNLUCB` and `CTS` have less regret.
 
     As in `MNLUCB`, an epoch offers one assortment until a customer buys nothing, and contexts are treated as
     there. Let T_i be the number of completed epochs with item i, and v the mean number of its purchases in
@@ -56,7 +55,8 @@ class MNLTS(Epochs):
 
     Examples
     --------
-    >>> from cmab import MNLTS, simulate
+    >>> from cmab import simulate
+    >>> from cmab.policies.mnl_ts import MNLTS
     >>> from instances import MultinomialLogit
     >>> from oracles import Assortment
     >>> shop = Assortment([1.0, 1.0, 1.0, 1.0], k=2)

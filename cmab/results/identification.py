@@ -50,9 +50,9 @@ class Identification:
 
     Examples
     --------
-    >>> from cmab import SequentialHalving, identify
+    >>> from cmab import ContinuousRejects, identify
     >>> from instances import BernoulliArms
-    >>> found = identify(SequentialHalving(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
+    >>> found = identify(ContinuousRejects(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
     >>> found.arms, found.samples
     ([array([0])], array([400]))
     """

@@ -99,9 +99,9 @@ def identify(
 
     Examples
     --------
-    >>> from cmab import SequentialHalving, identify
+    >>> from cmab import SAR, identify
     >>> from instances import BernoulliArms
-    >>> explorer = SequentialHalving(n_arms=3, budget=300)
+    >>> explorer = SAR(n_arms=3, k=1, budget=300)
     >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.1]), replications=3, rng=0).correct
     array([ True,  True,  True])
     """

@@ -16,7 +16,7 @@ from cmab.studies.study import Study
 _ROUNDS = 20
 # The means are far apart, so that each rule stops early.
 _EXPLORING = {"arms": {"environment": {"class": "BernoulliArms", "means": [0.05, 0.95, 0.05]}}}
-_EXPLORERS = ("LUCB1", "LilLUCB", "LUCBPlusPlus", "LilRandLUCB", "KLLUCB")
+_EXPLORERS = ("LUCB1", "LUCBPlusPlus", "LilRandLUCB")
 
 
 def warm_up() -> Iterator[tuple[str, float]]:

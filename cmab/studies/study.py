@@ -94,7 +94,7 @@ class Study:
     ...         },
     ...     }},
     ...     "learners": {"CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.5, 1.0]}}},
-    ...     "explorers": {"halving": {"class": "SequentialHalving", "budget": 300}},
+    ...     "explorers": {"rejects": {"class": "ContinuousRejects", "budget": 300}},
     ... })
     >>> with tempfile.TemporaryDirectory() as name, study.at(name) as folder:
     ...     folder.run()
@@ -102,7 +102,7 @@ class Study:
     ...     found = folder.identifications()
     >>> list(results)
     [('ads', 'CUCB radius_factor=0.5'), ('ads', 'CUCB radius_factor=1.0')]
-    >>> found["ads", "halving"].arms
+    >>> found["ads", "rejects"].arms
     [array([2]), array([2])]
     """
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle.base import require_oracle
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import evidence
 from cmab.theory.families import listed_family
@@ -30,6 +33,7 @@ from cmab.theory.width import exchange_width
 from cmab.validation import integer, real, vector
 
 _FARTHEST = 1e18
+_MOST_LISTS = 20_000
 _MOST_OF_WIDTH = 200  # the width is found by trying all exchanges between two super arms
 
 
@@ -159,39 +163,77 @@ def instance_bounds(
     """
     if horizon is None and delta is None:
         raise ValueError("horizon or delta must be given, for bounds on regret or on samples, got neither")
+    require_oracle(oracle)
     truth = vector("means", means, oracle.n_arms)
-    real("sigma", sigma, 0.0, inside=True)
-    real("epsilon", epsilon, 0.0)
+    sigma = real("sigma", sigma, 0.0, inside=True)
+    epsilon = real("epsilon", epsilon, 0.0)
     family = _family(oracle, super_arms)
     found: list[Bound] = []
     if horizon is not None:
         gaps = reward_gaps(oracle, truth, super_arms=family)
-        found += _on_regret(oracle, truth, gaps, integer("horizon", horizon, 1))
+        found += _on_regret(oracle, truth, gaps, integer("horizon", horizon, 1), sigma)
     if delta is not None:
-        real("delta", delta, 0.0, 1.0, inside=True)
+        delta = real("delta", delta, 0.0, 1.0, inside=True)
         found += _on_samples(oracle, truth, family, delta, epsilon, sigma)
     return InstanceBounds(found)
 
 
 def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntArray]:
-    if super_arms is not None:
-        return [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
-    family = listed_family(oracle)
-    if not family:
-        raise ValueError(
-            f"super_arms must list all super arms of {oracle!r}, which has too many to be found here"
-        )
-    return family
+    """Return each super arm once, in all orders if the order matters."""
+    listed = listed_family(oracle)
+    if super_arms is None:
+        if not listed:
+            raise ValueError(
+                f"super_arms must list all super arms of {oracle!r}, which has too many to be found here"
+            )
+        return _in_all_orders(oracle, listed) if _is_ordered(oracle, listed) else listed
+    given = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
+    is_ordered = _is_ordered(oracle, given)
+    kept = {tuple(arm if is_ordered else sorted(arm)): arm for arm in given}
+    named = {tuple(sorted(arm)) for arm in given}
+    for arm in (listed or []) if given else []:
+        if tuple(arm) not in named:
+            raise ValueError(f"super_arms must list all super arms of {oracle!r}, got a list without {arm}")
+    return list(kept.values())
 
 
-def _in_unit(means: FloatArray, compute: Callable[[], float]) -> float:
-    """Return the result of `compute`; raise ``ValueError`` if outcomes in [0, 1] cannot have these means."""
+def _is_ordered(oracle: Oracle, family: Sequence[IntArray]) -> bool:
+    """Return whether the order of the entries of a super arm changes what it triggers, as in ranked lists."""
+    probe = np.linspace(0.2, 0.4, oracle.n_arms)
+    for arm in family:
+        if len(arm) > 1 and oracle.is_feasible(arm[::-1].copy()):
+            first = oracle.triggering_probabilities(arm, probe)
+            second = oracle.triggering_probabilities(arm[::-1].copy(), probe)
+            return first is not None and second is not None and not np.array_equal(first, second)
+    return False
+
+
+def _in_all_orders(oracle: Oracle, family: Sequence[IntArray]) -> list[IntArray]:
+    if sum(math.factorial(len(arm)) for arm in family) > _MOST_LISTS:
+        raise ValueError(f"super_arms must list all super arms of {oracle!r}, which has too many orders")
+    return [np.array(each, np.int64) for arm in family for each in permutations(arm)]
+
+
+def _in_unit(means: FloatArray, sigma: float, compute: Callable[[], float]) -> float:
+    """Return the result of `compute`; raise ``ValueError`` if outcomes in [0, 1] cannot be these."""
     if means.min() < 0.0 or means.max() > 1.0:
         raise ValueError("needs outcomes in [0, 1], got means outside")
+    if sigma > 0.5:
+        raise ValueError(f"needs outcomes in [0, 1], for which sigma is at most 1/2, got sigma = {sigma:g}")
     return compute()
 
 
-def _on_regret(oracle: Oracle, means: FloatArray, gaps: RewardGaps, rounds: int) -> Iterator[Bound]:
+def _of_coins(means: FloatArray, sigma: float, compute: Callable[[], float]) -> float:
+    """Return the result of `compute`; raise ``ValueError`` if coins with these means vary more."""
+    spread = float(np.sqrt(np.maximum(means * (1.0 - means), 0.0)).max())
+    if spread > sigma:
+        raise ValueError(f"needs Bernoulli outcomes, which have deviations up to {spread:g} here, got less")
+    return _in_unit(means, min(sigma, 0.5), compute)
+
+
+def _on_regret(
+    oracle: Oracle, means: FloatArray, gaps: RewardGaps, rounds: int, sigma: float
+) -> Iterator[Bound]:
     smoothness = oracle.smoothness()
     for source, note, function in (
         ("Chen et al. 2016, Theorem 1", "depends on all gaps", gap_dependent_bound),
@@ -204,7 +246,7 @@ def _on_regret(oracle: Oracle, means: FloatArray, gaps: RewardGaps, rounds: int)
             return float(function(gaps, smoothness, rounds=n))
 
         try:
-            value = _in_unit(means, lambda: at(rounds))
+            value = _in_unit(means, sigma, lambda: at(rounds))
         except ValueError as error:
             yield Bound("CUCB", "at most", math.nan, "regret", source, note=str(error))
             continue
@@ -237,6 +279,9 @@ def _on_samples(
             "every rule", "at least", math.nan, "samples", "", note=f"needs a linear oracle, got {oracle!r}"
         )
         return
+    if len(family) == 1:
+        yield Bound("every rule", "at least", 0.0, "samples", "", note="there is one super arm only")
+        return
     n_arms, sizes = len(means), {len(arms) for arms in family}
     k = min(sizes)
     if len(sizes) == 1 and 0 < k < n_arms and len(family) == math.comb(n_arms, k):
@@ -248,9 +293,13 @@ def _on_samples(
         if kind == "at least" and epsilon > 0.0:
             continue
         try:
-            value = float(compute())
-        except (ValueError, RuntimeError) as error:
+            with np.errstate(all="ignore"):
+                value = float(compute())
+        except (ValueError, RuntimeError, ArithmeticError) as error:
+            # Errors of the library name the condition. Others are from rounding in the libraries below.
             value, note = math.nan, str(error)
+            if not re.search("must (be|have)|needs|is computed", note):
+                note = "too large or too small for floating-point numbers"
         yield Bound(rule, kind, value, "samples", source, note=note)
 
 
@@ -266,14 +315,14 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
         least,
         "Garivier and Kaufmann 2016",
         "Bernoulli outcomes, all changes",
-        lambda: _in_unit(means, lambda: best_k_time(means, k)[1] * evidence(delta)),
+        lambda: _of_coins(means, sigma, lambda: best_k_time(means, k)[1] * evidence(delta)),
     )
     yield (
         "every rule",
         least,
         "Kaufmann et al. 2016, Theorem 4",
         "Bernoulli outcomes, one change",
-        lambda: _in_unit(means, lambda: least_best_k_samples(means, k, delta=delta)),
+        lambda: _of_coins(means, sigma, lambda: least_best_k_samples(means, k, delta=delta)),
     )
     yield (
         "every rule",
@@ -287,7 +336,7 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
         most,
         "Kalyanakrishnan et al. 2012, Theorem 6",
         "mean over all runs",
-        lambda: _in_unit(means, lambda: lucb1_samples(gaps, delta=delta, epsilon=epsilon)),
+        lambda: _in_unit(means, sigma, lambda: lucb1_samples(gaps, delta=delta, epsilon=epsilon)),
     )
     yield (
         "LilRandLUCB",
@@ -316,14 +365,18 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
             most,
             "Chen et al. 2017, Theorem 1",
             held,
-            lambda: _in_unit(means, lambda: adaptive_top_k_samples(means, k, delta=delta, epsilon=epsilon)),
+            lambda: _in_unit(
+                means, sigma, lambda: adaptive_top_k_samples(means, k, delta=delta, epsilon=epsilon)
+            ),
         )
         yield (
             "Halving",
             most,
             "Kalyanakrishnan and Stone 2010",
             "exact",
-            lambda: _in_unit(means, lambda: halving_samples(len(means), k, delta=delta, epsilon=epsilon)),
+            lambda: _in_unit(
+                means, sigma, lambda: halving_samples(len(means), k, delta=delta, epsilon=epsilon)
+            ),
         )
 
 

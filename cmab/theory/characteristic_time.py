@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -109,7 +110,9 @@ def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = be
 
 def evidence(delta: float) -> float:
     """Return ``kl(delta, 1 - delta)``, and 0 if delta is 1/2 or more, because no evidence is then needed."""
-    return bernoulli_divergence(real("delta", delta, 0.0, 1.0, inside=True), max(delta, 1.0 - delta))
+    delta = real("delta", delta, 0.0, 1.0, inside=True)
+    # For delta below 1e-16, 1 - delta is rounded to 1, so the divergence itself would be infinite.
+    return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
 
 
 def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.confidence.radii import Mode, lil_parameters, lil_radii
 from cmab.theory.hardness import aggregate_hardness, anytime_samples, best_k_gaps, gap_array, hardness
-from cmab.validation import integer, real, vector
+from cmab.validation import integer, real, shown, vector
 
 
 def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> float:
@@ -71,7 +71,7 @@ def lil_rand_lucb_samples(
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        The constants of the rule; see `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def lil_clucb_samples(
     sigma : float
         Sub-Gaussian scale of the outcomes.
     mode : {"faithful", "paper", "heuristic"}
-        The constants of the rule; see `cmab.LilLUCB`.
+        The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
     width : int, optional
         Width of the family of super arms; see `cmab.theory.width`. If omitted, the bound is for the best k
         arms.
@@ -232,6 +232,10 @@ def _lil_pulls(widths: FloatArray, level: float, epsilon: float, sigma: float) -
         return math.inf
     high = np.ones(len(widths), np.int64)
     while (late := lil_radii(high, level, epsilon=epsilon, sigma=sigma) >= widths).any():
+        if high.max() > 2**60:
+            raise ValueError(
+                f"gaps must be larger, because the bound exceeds 2**60 samples, got {shown(widths)}"
+            )
         high[late] *= 2
     low = high // 2  # 0, or a count at which the radius is too large
     while (high - low > 1).any():

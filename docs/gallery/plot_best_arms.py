@@ -10,14 +10,13 @@ samples one of the two critical arms at random, needs fewer samples.
 
 import matplotlib.pyplot as plt
 
-from cmab import LUCB1, LilLUCB, LilRandLUCB, LUCBPlusPlus, identify
+from cmab import LUCB1, LilRandLUCB, LUCBPlusPlus, identify
 from cmab.plotting import sample_bars
 from instances import GaussianArms, two_groups
 
 arms = GaussianArms(two_groups(10, 2, high=0.5, low=0.0), sigma=0.5)
 explorers = {
     "LUCB1": LUCB1(10, 2, delta=0.01),
-    "lil'LUCB": LilLUCB(10, 2, delta=0.01),
     "LUCB++": LUCBPlusPlus(10, 2, delta=0.01),
     "lil'RandLUCB": LilRandLUCB(10, 2, delta=0.01),
 }

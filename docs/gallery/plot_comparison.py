@@ -13,7 +13,7 @@ from itertools import combinations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CTS, CUCB, LLR, EpsilonGreedy, ExploreThenCommit, Greedy, RandomPolicy, simulate
+from cmab import CTS, CUCB, KLCUCB, EpsilonGreedy, Greedy, RandomPolicy, simulate
 from cmab.plotting import curves_with_bands, regret_curves, style
 from cmab.theory import Smoothness, gap_dependent_bound, reward_gaps
 from instances import BernoulliArms, SemiBandit
@@ -24,8 +24,7 @@ shuffled = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 20))
 environment = SemiBandit(BernoulliArms(shuffled), oracle)
 learners = [
     RandomPolicy(oracle),
-    LLR(oracle),
-    ExploreThenCommit(oracle, exploration_rounds=500),
+    KLCUCB(oracle),
     CUCB(oracle),
     EpsilonGreedy(oracle, epsilon=200.0, decay=True),
     Greedy(oracle),

@@ -4,7 +4,7 @@ The most punctual airline
 
 Which of fourteen airlines from New York has the least delay? An outcome is a flight of 2013, drawn with
 replacement: 1 if it was on time, and 0 if it was an hour late or more. Delays have a long tail of up to 21
-hours, which is cut off at an hour. The figure compares how often sequential halving and uniform allocation
+hours, which is cut off at an hour. The figure compares how often Continuous Rejects and uniform allocation
 return a wrong airline. If the data set is missing on the machine that builds this page, similar delays are
 simulated, and the title of the figure says so. The page `Real data` names the archive with the data.
 """
@@ -14,7 +14,7 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import SequentialHalving, UniformAllocation, identify
+from cmab import ContinuousRejects, UniformAllocation, identify
 from cmab.plotting import style
 from instances.datasets import Flights, flights, punctuality
 
@@ -29,7 +29,7 @@ except FileNotFoundError:
 arms = punctuality(seen)
 names = [seen.names[i] for i in seen.busy(500)]
 budgets = [500, 1000, 2000, 4000, 8000]
-rules = {"sequential halving": SequentialHalving, "equal shares": partial(UniformAllocation, k=1)}
+rules = {"continuous rejects": ContinuousRejects, "equal shares": partial(UniformAllocation, k=1)}
 
 with style():
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.4))

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 
-from cmab import CUCB, CombLinUCB, EpsilonGreedy, simulate
+from cmab import C2UCB, CUCB, EpsilonGreedy, simulate
 from instances import IndependentCascade
 from oracles import InfluenceMaximization, edge_features
 
@@ -23,7 +23,7 @@ tails, heads = oracle.graph.tails, oracle.graph.heads
 features = edge_features(links, dimension=8)
 place = IndependentCascade(links, np.where(tails // 25 == heads // 25, 0.12, 0.01), k=10, n_rr_sets=2**14)
 learners = {
-    "IMLinUCB": CombLinUCB(oracle, features, radius=0.1, ridge=0.3),
+    "IMLinUCB": C2UCB(oracle, features, radius=0.1, ridge=0.3),
     "epsilon-greedy": EpsilonGreedy(oracle, epsilon=0.1),
     "CUCB": CUCB(oracle),
 }

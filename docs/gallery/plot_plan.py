@@ -10,13 +10,13 @@ need the fewest samples.
 
 import matplotlib.pyplot as plt
 
-from cmab import KLLUCB, LUCB1, BestKGLR, LilRandLUCB, TrackAndStop, plan
+from cmab import LUCB1, BernsteinLUCB, BestKGLR, LilRandLUCB, TrackAndStop, plan
 from instances import BernoulliArms
 
 guess = BernoulliArms([0.18, 0.10, 0.30, 0.15, 0.20])
 rules = {
     "LUCB1": LUCB1(5, 1, delta=0.1),
-    "KL-LUCB": KLLUCB(5, 1, delta=0.1),
+    "LUCB, variances": BernsteinLUCB(5, 1, delta=0.1),
     "lil'RandLUCB": LilRandLUCB(5, 1, delta=0.1),
     "BestKGLR, coins": BestKGLR(5, 1, delta=0.1, family="bernoulli"),
     "Track-and-Stop, coins": TrackAndStop(5, delta=0.1, family="bernoulli"),

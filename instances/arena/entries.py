@@ -13,8 +13,6 @@ from cmab import (
     ESCB,
     FTPL,
     KLCUCB,
-    LLR,
-    MNLTS,
     MNLUCB,
     PBMUCB,
     AdaptiveCTS,
@@ -37,6 +35,8 @@ from cmab.arena import Entry, Facts
 from cmab.policies.bc_ucb import BCUCB
 from cmab.policies.escb import OLSUCB
 from cmab.policies.hybrid import HybridFTRL
+from cmab.policies.llr import LLR
+from cmab.policies.mnl_ts import MNLTS
 from cmab.policies.over_windows import BanditOverBandit
 
 AnyPolicy = Policy[Any]

@@ -17,7 +17,7 @@ from instances.datasets.choices import FARES, MODES
 from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, refuse
 from instances.demos._pictures import draw_worth
-from instances.demos.linear import NONLINEAR
+from instances.demos.linear import LEARNERS
 from instances.lists.cascade_model import CascadeModel
 from oracles import Assortment, RankedTopK
 
@@ -107,7 +107,7 @@ def ranking(*, films: Path | None = None, items: int = 50, k: int | None = None,
 
 
 @command(
-    learners=NONLINEAR,
+    learners=LEARNERS,
     reward="revenue",
     unit="per customer",
     sentence="a customer spends {value} on {whole} of {who}, {random} on the one for attractions drawn at"

@@ -16,7 +16,7 @@ from instances.coverage import Coverage
 from instances.demos._command import command
 from instances.demos._demo import LEADER, Problem, named_pairs
 from instances.demos._pictures import apart, draw_streets, draw_two_columns
-from instances.demos.linear import LINEAR, NONLINEAR
+from instances.demos.linear import LEARNERS
 from oracles import Matching, ShortestPath
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST_STREETS = 500
 
 
 @command(
-    learners=NONLINEAR,
+    learners=LEARNERS,
     reward="reward",
     unit="events",
     sentence="women chosen by {who} take up {value} of {whole}; women chosen for probabilities drawn at "
@@ -83,7 +83,7 @@ def coverage(*, k: int = 3, rng: int = 0) -> Problem:
 
 
 @command(
-    learners=LINEAR,
+    learners=LEARNERS,
     reward="reward",
     unit="pairs",
     sentence="{value} pairs succeed in the matching of {who}, {random} in the matching for "
@@ -138,7 +138,7 @@ def matching(*, rng: int = 0) -> Problem:
 
 
 @command(
-    learners=LINEAR,
+    learners=LEARNERS,
     reward="cost",
     unit="congested streets",
     sentence="the route of {who} has {value} congested streets, the route for "

@@ -14,14 +14,14 @@ from instances.arms.semi_bandit import SemiBandit
 from instances.demos._command import command
 from instances.demos._demo import Problem
 from instances.demos._pictures import draw_worth
-from instances.demos.linear import LINEAR
+from instances.demos.linear import LEARNERS
 from oracles import Knapsack
 
 _MOST_PROJECTS, _DEAREST = 10_000, 20
 
 
 @command(
-    learners=LINEAR,
+    learners=LEARNERS,
     reward="reward",
     unit="successes",
     sentence="of {whole} chosen by {who}, {value} succeed; of those for probabilities drawn at random, "

@@ -18,8 +18,8 @@ from instances.demos._pictures import apart, draw_ranked, draw_streets
 from oracles import GraphicMatroid, TopK
 
 _MOST_ARMS = 1_000_000
-#: The learners of these demos. LLR is left out here because it requires linear rewards.
-NONLINEAR: Learners = {
+#: The learners of the demos.
+LEARNERS: Learners = {
     **LEADING,
     "Thompson": {"class": "CTS"},
     "CUCB": {"class": "CUCB"},
@@ -27,20 +27,10 @@ NONLINEAR: Learners = {
     "Epsilon-greedy": {"class": "EpsilonGreedy"},
     "Random probabilities": {"class": "RandomPolicy"},
 }
-_ORDER = (
-    LEADER.name,
-    "Thompson",
-    "CUCB",
-    "CUCB, radius / 4",
-    "LLR",
-    "Epsilon-greedy",
-    "Random probabilities",
-)
-LINEAR: Learners = {name: NONLINEAR.get(name, {"class": "LLR"}) for name in _ORDER}
 
 
 @command(
-    learners=LINEAR,
+    learners=LEARNERS,
     reward="reward",
     unit="clicks",
     sentence="{whole} chosen by {who} get {value} clicks per round; those chosen for click rates drawn at "
@@ -84,7 +74,7 @@ def top_k(*, arms: int = 50, k: int | None = None, rng: int = 0) -> Problem:
 
 
 @command(
-    learners=LINEAR,
+    learners=LEARNERS,
     reward="reward",
     unit="ties that hold",
     sentence="{value} of {whole} hold in the tree of {who}, {random} in the tree for "

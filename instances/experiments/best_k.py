@@ -9,8 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from cmab import LUCB1, BestKGLR, LilCLUCB, LilLUCB, LilRandLUCB, LilUCB, LUCBPlusPlus
+from cmab import LUCB1, BestKGLR, LilCLUCB, LilRandLUCB, LUCBPlusPlus
 from cmab.arrays import FloatArray
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.exploration.continuous_rejects import ContinuousRejects
 from cmab.exploration.gap_based import UCBE
 from cmab.exploration.halving import SequentialHalving, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
@@ -33,6 +34,8 @@ def rivals(means: FloatArray, budget: int) -> dict[str, AnyExplorer]:
         "UCB-E c=1": UCBE(n_arms, budget=budget, a=budget / hardness(gaps)),
         "UCB-E c=2": UCBE(n_arms, budget=budget, a=2 * budget / hardness(gaps)),
         "UCB-E adaptive": UCBE(n_arms, budget=budget),
+        "CR-A": ContinuousRejects(n_arms, budget=budget),
+        "CR-C": ContinuousRejects(n_arms, budget=budget, variant="C"),
         "SuccessiveRejects": SuccessiveRejects(n_arms, budget=budget),
         "SequentialHalving": SequentialHalving(n_arms, budget=budget),
         "uniform": UniformAllocation(n_arms, 1, budget=budget),
@@ -64,9 +67,12 @@ def claims(rows: list[Row]) -> Verdicts:
     verdicts: Verdicts = []
     for problem in sorted({row["problem"] for row in rows}):
         table = {row["explorer"]: row for row in rows if row["problem"] == problem}
-        for name in ("UGapEb", "UGapEb c=1", "UCB-E c=1", "SuccessiveRejects", "SequentialHalving"):
+        for name in ("UGapEb", "UGapEb c=1", "UCB-E c=1", "CR-A", "SuccessiveRejects", "SequentialHalving"):
             verdict = is_lower(table[name], table["uniform"])
             verdicts.append((f"problem {problem}: {name} errs less than uniform allocation", verdict))
+        for name in ("SuccessiveRejects", "SequentialHalving"):
+            verdict = is_lower(table["CR-A"], table[name])
+            verdicts.append((f"problem {problem}: CR-A errs less than {name}", verdict))
     return verdicts
 
 
@@ -77,7 +83,8 @@ def _misses_best(means: FloatArray, named: IntArray) -> bool:
 FIXED_BUDGET = Experiment(
     name="fixed-budget",
     title="Best arm with a fixed budget",
-    about="UGapEb, UCB-E, Successive Rejects, Sequential Halving and uniform allocation on seven problems.",
+    about="UGapEb, UCB-E, Continuous and Successive Rejects, Sequential Halving and uniform allocation on "
+    "seven problems.",
     sizes="One problem and 400 runs instead of seven and 1,000",
     minutes={True: 0.3, False: 2},
     replications={True: 400, False: 1000},
@@ -87,6 +94,7 @@ FIXED_BUDGET = Experiment(
     claims=claims,
     draw=draw_failure_bars,
     sources={
+        "CR-A": "Wang et al. (2023), section 5",
         "SuccessiveRejects": "Audibert et al. (2010), section 5",
         "UCB-E c=1": "Audibert et al. (2010), section 5",
     },

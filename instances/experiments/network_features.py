@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, Clairvoyant, CombLinTS, CombLinUCB, EpsilonGreedy, simulate
+from cmab import CTS, CUCB, Clairvoyant, CombLinTS, EpsilonGreedy, simulate
 from cmab.arrays import FloatArray
+from cmab.policies.linear_ucb import CombLinUCB
 from cmab.policy import AnyPolicy
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import Row, Verdicts, by_name, columns, interval, is_lower, world_and_coins

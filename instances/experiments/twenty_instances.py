@@ -14,7 +14,6 @@ from cmab import (
     LUCB1,
     BestKGLR,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
     SuperArmGLR,
@@ -22,6 +21,7 @@ from cmab import (
     UGapEc,
 )
 from cmab.arrays import FloatArray
+from cmab.exploration.lucb import LilLUCB
 from cmab.explorer import AnyExplorer
 from cmab.intervals import proportion_interval
 from cmab.running.identification import explore

@@ -21,12 +21,12 @@ def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> F
     """Return features of the arcs of a network: degrees and the proximity of the ends of each arc.
 
     Policies for linear rewards learn coefficients of features instead of one mean per arc. With
-    ``CombLinUCB(oracle, edge_features(graph))``, which is IMLinUCB with these features, the estimate for an
-    untried arc comes from similar arcs. The columns are a constant, one over the in-degree of the head, one
-    over the out-degree of the tail, and the products of the coordinates of the two ends. The coordinates are
-    the first eigenvectors of the normalised adjacency matrix of the undirected network, scaled to length 1
-    for each node. Nodes of one community have similar coordinates, so the sum of their products is close to
-    1.
+    ``C2UCB(oracle, edge_features(graph), radius=0.1)``, which is IMLinUCB with these features, the estimate
+    for an untried arc comes from similar arcs. The columns are a constant, one over the in-degree of the
+    head, one over the out-degree of the tail, and the products of the coordinates of the two ends. The
+    coordinates are the first eigenvectors of the normalised adjacency matrix of the undirected network,
+    scaled to length 1 for each node. Nodes of one community have similar coordinates, so the sum of their
+    products is close to 1.
 
     The means of the weighted-cascade model are exactly linear in these features. Means that differ within and
     between communities are approximately linear in them. The trivalency model draws its probabilities at

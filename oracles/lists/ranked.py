@@ -28,7 +28,7 @@ class RankedTopK(Oracle):
     it, so better arms come first. Ties go to the lower index.
 
     With this oracle, `CUCB` is CascadeUCB1 (CombCascade for conjunctive rewards), `KLCUCB` is CascadeKL-UCB,
-    `CTS` is TS-Cascade with Beta priors, and `CombLinUCB` is CascadeLinUCB.
+    `CTS` is TS-Cascade with Beta priors, and `C2UCB` with a constant `radius` is CascadeLinUCB.
 
     Parameters
     ----------

@@ -9,7 +9,6 @@ import pytest
 
 from cmab import (
     CTS,
-    MNLTS,
     MNLUCB,
     SAR,
     AdaptiveTopK,
@@ -17,7 +16,6 @@ from cmab import (
     ContextualMNLUCB,
     EpsilonGreedy,
     Feedback,
-    Halving,
     Log,
     LoggedRound,
     Session,
@@ -25,6 +23,8 @@ from cmab import (
     simulate,
 )
 from cmab.confidence import anytime_radii
+from cmab.exploration.halving import Halving
+from cmab.policies.mnl_ts import MNLTS
 from cmab.testing import check_environment
 from instances import BernoulliArms, EmpiricalArms, MultinomialLogit, SemiBandit, two_groups
 from oracles import (

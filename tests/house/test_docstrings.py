@@ -4,6 +4,7 @@ import inspect
 import re
 
 import pytest
+from places import ROOT
 
 import cmab
 import cmab.testing
@@ -11,6 +12,7 @@ import cmab.theory
 import instances
 import instances.datasets
 import oracles
+from cmab.namespaces import LEFT
 
 PUBLIC = [
     pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
@@ -51,3 +53,18 @@ def test_every_rule_says_when_to_use_it():
         for name in set(space.__all__) - parts:
             text = " ".join(str(getattr(space, name).__doc__).split())
             assert re.search(r"\bUse this (policy|explorer|wrapper)\b", text), name
+
+
+def test_pages_name_every_rule_that_can_be_chosen_and_no_rule_that_has_left():
+    """A reader of the pages finds each explorer among the rules for a question, and each policy on a page."""
+    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RadiusRule", "RuledExplorer", "Goal"}
+    parts |= {"CompiledIndexPolicy"}
+    pages = {
+        page.stem: page.read_text(encoding="utf-8")
+        for folder in ("start", "how-to")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    }
+    for text, space in ((pages["which-rule"], cmab.exploration), ("\n".join(pages.values()), cmab.policies)):
+        named = set(re.findall(r"`(?:cmab\.)?(\w+)[`(]", text))
+        assert set(space.__all__) - parts <= named
+        assert not set(LEFT) & named - {"BanditOverBandit"}  # measured on the page of means that change

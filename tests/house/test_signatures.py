@@ -7,6 +7,8 @@ import pytest
 import cmab
 import instances
 import oracles
+from cmab.policies.baselines import ExploreThenCommit
+from cmab.policies.llr import LLR
 from cmab.policies.over_windows import BanditOverBandit
 from oracles import TopK
 
@@ -19,7 +21,7 @@ CLASSES += [
     if getattr(thing, "__module__", "").startswith("instances.")
 ]
 CLASSES += [
-    *(cmab.CTS, cmab.CUCB, cmab.LLR, cmab.EpsilonGreedy, cmab.ExploreThenCommit, cmab.Greedy),
+    *(cmab.CTS, cmab.CUCB, LLR, cmab.EpsilonGreedy, ExploreThenCommit, cmab.Greedy),
     *(
         cmab.PrimalDualCUCB,
         BanditOverBandit,

@@ -9,7 +9,8 @@ import pytest
 from refusals import refused
 from scipy import stats
 
-from cmab import CTS, CUCB, MNLTS, MNLUCB, ArmStatistics, Campaign, Context, Feedback, simulate
+from cmab import CTS, CUCB, MNLUCB, ArmStatistics, Campaign, Context, Feedback, simulate
+from cmab.policies.mnl_ts import MNLTS
 from instances import MultinomialLogit
 from oracles import Assortment, TopK
 

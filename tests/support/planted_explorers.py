@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import ArmStatistics, Explorer, Feedback, LUCBPlusPlus, SequentialHalving, UGapEc
+from cmab import ArmStatistics, Explorer, Feedback, LUCBPlusPlus, UGapEc
+from cmab.exploration.halving import SequentialHalving
 from cmab.goals import ExploreM
 from instances import BernoulliArms
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, entr
+from scipy.special import betaln, entr, lambertw
 
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
@@ -296,6 +296,26 @@ def ugapeb(x):
     return decide
 
 
+def continuous_rejects(x):
+    """Wang et al. (2023), by the code of its authors: one rejection at most before each sample."""
+    active, rejected = list(range(x.n_arms)), []
+
+    def decide(counts, means, deviations, rounds, coin):
+        worst = min(active, key=lambda i: means[i])
+        rest = [means[i] for i in active if i != worst]
+        free = len(active) > 2 and all(counts[worst] > counts[i] for i in rejected)
+        if counts.sum() < x.budget and free:
+            own = sum(counts[i] for i in active) / (x.budget - sum(counts[i] for i in rejected))
+            share = own * (0.5 + sum(1 / i for i in range(2, len(active) + 1)))
+            gap = (np.mean(rest) if x.variant == "A" else min(rest)) - means[worst]
+            if gap / (x.support[1] - x.support[0]) > share**-0.5 - 1:
+                active.remove(worst)
+                rejected.append(worst)
+        return [min(active, key=lambda i: counts[i])], counts.sum() >= x.budget
+
+    return decide
+
+
 def gape(x):
     """Gabillon et al. (2011), Figure 1."""
 
@@ -419,7 +439,10 @@ def ttucb(x):
     led, own = np.zeros(x.n_arms), np.zeros(x.n_arms)
 
     def decide(counts, means, deviations, rounds, coin):
-        leader = np.argmax(means + x.sigma * np.sqrt(2 * 1.2 * 2.2 * math.log(counts.sum()) / counts))
+        steps = 1.2 * math.log(counts.sum())
+        level = 2 * 1.2 * steps + 2 * math.log(2 + steps) + 2
+        bonus = -lambertw(-math.exp(-level), -1).real  # g_m of the paper
+        leader = np.argmax(means + x.sigma * np.sqrt(bonus / counts))
         rivals = others(x.n_arms, [leader])
         cost = [ratio(x, counts, means, leader, j)[0] for j in rivals]
         led[leader] += 1
@@ -499,5 +522,7 @@ REFERENCES = {
     "ugapeb_bandits": ugapeb,
     "gape": gape,
     "ucbe": ucbe,
+    "continuous_rejects": continuous_rejects,
+    "continuous_rejects_c": continuous_rejects,
     "ucbe_adaptive": ucbe,
 }

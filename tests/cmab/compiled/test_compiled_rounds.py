@@ -13,13 +13,14 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, LLR, SimulationInterrupted, simulate
+from cmab import CTS, CUCB, SimulationInterrupted, simulate
 from cmab.compiled._kernels import typed_kernel, types
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab.compiled._kernels_signatures import SOLVE, play_kernel
 from cmab.compiled.forms import Kernel, compiled_form
 from cmab.confidence.radii import LogRadius
 from cmab.policies.escb import JointlyOptimistic
+from cmab.policies.llr import LLR
 from cmab.running import _compiled_rounds
 from cmab.running._callbacks import OracleCallback
 from cmab.running._compiled_rounds import compiled_run, interrupt_waits

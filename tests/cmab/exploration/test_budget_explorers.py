@@ -11,9 +11,9 @@ from cmab import (
     AdaptiveTopK,
     Feedback,
     OptMAI,
-    SequentialHalving,
     UniformAllocation,
 )
+from cmab.exploration.halving import SequentialHalving
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import best_k
 from cmab.theory.hardness import best_k_gaps, rejects_error

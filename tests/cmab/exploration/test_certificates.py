@@ -6,20 +6,20 @@ import pytest
 
 from cmab import (
     CUCB,
-    EBTCI,
-    KLLUCB,
     LUCB1,
     BestKGLR,
     Comparison,
     Feedback,
     HoeffdingRace,
-    LilLUCB,
     LilRandLUCB,
     Session,
     UGapEc,
     compare,
     identify,
 )
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.top_two import EBTCI
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

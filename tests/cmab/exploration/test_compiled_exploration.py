@@ -6,17 +6,13 @@ import pytest
 
 from cmab import (
     CLUCB,
-    EBTCI,
-    KLLUCB,
     LUCB1,
     TTUCB,
     UCBE,
     BernsteinLUCB,
     BestKGLR,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
-    LilUCB,
     LUCBPlusPlus,
     StudentLUCB,
     TrackAndStop,
@@ -25,6 +21,10 @@ from cmab import (
     identify,
 )
 from cmab.exploration.gap_based import GapE
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit

@@ -10,18 +10,14 @@ import pytest
 
 from cmab import (
     CLUCB,
-    KLLUCB,
     LUCB1,
     AdaptiveTopK,
     BernsteinLUCB,
     BernsteinRace,
     BestKGLR,
-    Halving,
     HoeffdingRace,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
-    LilUCB,
     LUCB1Halving,
     LUCBPlusPlus,
     StudentLUCB,
@@ -29,7 +25,10 @@ from cmab import (
     identify,
 )
 from cmab.confidence.radii import lil_radii
-from cmab.exploration.lucb import RadiusRule
+from cmab.exploration.halving import Halving
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB, RadiusRule
 from cmab.exploration.ugape import UGapEcV
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms, GaussianArms

@@ -11,6 +11,7 @@ from cases import EXPLORERS, ORACLES
 
 import cmab
 from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
+from cmab.exploration.lil_ucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
 from cmab.results._rankings import explorer_rows
 from cmab.running import identification
@@ -40,7 +41,7 @@ def unproven(explorer):
         yield replace(explorer, max_pulls=1)
     if getattr(explorer, "budget", None):
         yield explorer
-    if isinstance(explorer, cmab.LilUCB):
+    if isinstance(explorer, LilUCB):
         yield replace(explorer, mode="faithful")  # the ratio of the stop is not the theorem's
 
 

@@ -11,8 +11,6 @@ from references_exploration import REFERENCES
 
 from cmab import (
     CLUCB,
-    EBTCI,
-    KLLUCB,
     LUCB1,
     TTUCB,
     AdaptiveTopK,
@@ -23,13 +21,15 @@ from cmab import (
     Feedback,
     HoeffdingRace,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
-    LilUCB,
     LUCBPlusPlus,
     TrackAndStop,
     identify,
 )
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.top_two import EBTCI
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK

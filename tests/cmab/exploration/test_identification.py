@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import Halving, SequentialHalving, identify
+from cmab import identify
+from cmab.exploration.halving import Halving, SequentialHalving
 from cmab.goals import AggregateTopK, BestSuperArm, ExploreM
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK

@@ -9,10 +9,11 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import entr, gammaln
 from scipy.stats import binom
 
-from cmab import EBTCI, TTUCB, BestKGLR, TrackAndStop, identify
+from cmab import TTUCB, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_evidence import coin_evidence, mixture_penalty
 from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
+from cmab.exploration.top_two import EBTCI
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 

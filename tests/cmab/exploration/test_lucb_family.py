@@ -6,20 +6,20 @@ from refusals import refused
 
 from cmab import (
     CLUCB,
-    KLLUCB,
     LUCB1,
     BestKGLR,
     Feedback,
-    Halving,
     LilCLUCB,
-    LilLUCB,
     LilRandLUCB,
-    LilUCB,
     LUCBPlusPlus,
     Session,
     UGapEc,
     identify,
 )
+from cmab.exploration.halving import Halving
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.ugape import UGapEcV
 from cmab.goals import BestSuperArm
 from instances import BernoulliArms, GaussianArms

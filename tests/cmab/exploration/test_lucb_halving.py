@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cmab import LUCB1, Halving, LUCB1Halving, Session, identify
+from cmab import LUCB1, LUCB1Halving, Session, identify
+from cmab.exploration.halving import Halving
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms
 

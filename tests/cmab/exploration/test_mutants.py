@@ -8,7 +8,9 @@ import pytest
 from places import ROOT
 from references_exploration import threshold
 
-from cmab import EBTCI, ArmStatistics, BestKGLR, Feedback, OptMAI, SequentialHalving
+from cmab import ArmStatistics, BestKGLR, Feedback, OptMAI
+from cmab.exploration.halving import SequentialHalving
+from cmab.exploration.top_two import EBTCI
 
 
 def told(explorer, state, values):

@@ -4,11 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import lambertw
 from scipy.stats import binom
 
-from cmab import EBTCI, TTUCB, Feedback, Session, TrackAndStop, identify
+from cmab import TTUCB, Feedback, Session, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_proportions import gaussian_proportions
+from cmab.exploration._kernels_top_two import bonus_level
+from cmab.exploration.top_two import EBTCI
 from cmab.running import compiled_exploration as _exploring
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
@@ -131,6 +134,26 @@ def test_a_lower_threshold_is_noticed(rule):
     vars(explorer)["_threshold"] = -5.0
     found = identify(explorer, GaussianArms([0.1, 0.0], 0.5), replications=1000, rng=3, max_samples=10**5)
     assert (~found.correct).sum() > binom.isf(1e-6, 1000, 0.1)
+
+
+@pytest.mark.parametrize("samples", [2, 3, 17, 10**3, 10**6, 10**12, 2**62])
+def test_the_bonus_of_ttucb_solves_its_equation(samples):
+    """Lambert's function solves the equation; from 50 samples on, the union bound is larger."""
+    steps = 1.2 * math.log(samples)
+    level = 2.4 * steps + 2 * math.log(2 + steps) + 2
+    assert bonus_level(samples) == pytest.approx(-lambertw(-math.exp(-level), -1).real, rel=1e-12)
+    assert (bonus_level(samples) < 2.4 * 2.2 * math.log(samples)) == (samples >= 50)
+
+
+@pytest.mark.slow
+def test_the_bonus_of_ttucb_covers_all_counts_at_once():
+    """The level at n bounds ``T (mean - truth)^2`` for all counts T up to n, except with probability n^-1.2.
+
+    A level with this property fails the test with probability below 1e-6.
+    """
+    walks = np.random.default_rng(0).standard_normal((20_000, 60)).cumsum(axis=1)
+    exceeded = ((walks**2 / np.arange(1, 61)) > bonus_level(60)).any(axis=1)
+    assert exceeded.sum() <= binom.isf(1e-6, 20_000, 60**-1.2)
 
 
 def test_ttucb_tracks_the_share_of_every_leader():

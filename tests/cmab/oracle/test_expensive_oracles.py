@@ -8,13 +8,13 @@ import pytest
 
 from cmab import (
     CUCB,
-    ExploreThenCommit,
     Feedback,
     LinearOracle,
     MemoisedOracle,
     RarelySwitchingCUCB,
     simulate,
 )
+from cmab.policies.baselines import ExploreThenCommit
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

@@ -15,7 +15,6 @@ from cmab import (
     CLUCB,
     CSAR,
     CUCB,
-    LLR,
     Feedback,
     LinearOracle,
     MemoisedOracle,
@@ -23,6 +22,7 @@ from cmab import (
     identify,
     simulate,
 )
+from cmab.policies.llr import LLR
 from cmab.studies._bounds import regret_bounds
 from cmab.testing import check_environment, check_oracle
 from cmab.theory import reward_gaps

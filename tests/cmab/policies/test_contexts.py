@@ -12,7 +12,6 @@ from cmab import (
     CTS,
     CUCB,
     ESCB,
-    LLR,
     LUCB1,
     Context,
     Feedback,
@@ -23,6 +22,7 @@ from cmab import (
     RarelySwitchingCUCB,
     Session,
 )
+from cmab.policies.llr import LLR
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, PartitionMatroid, TopK
 

@@ -8,7 +8,6 @@ from cmab import (
     C2UCB,
     CUCB,
     CombLinTS,
-    CombLinUCB,
     Context,
     Feedback,
     GaussianCTS,
@@ -20,6 +19,7 @@ from cmab import (
 )
 from cmab.cli import main
 from cmab.linear.factors import cholesky, inverses, solve_definite
+from cmab.policies.linear_ucb import CombLinUCB
 from cmab.ticket import Ticket
 from instances import BernoulliArms, LinearSemiBandit, SemiBandit
 from oracles import InfluenceMaximization, TopK

@@ -10,11 +10,9 @@ from scipy.stats import beta, kstest
 from cmab import (
     CTS,
     CUCB,
-    LLR,
     BayesUCB,
     Clairvoyant,
     EpsilonGreedy,
-    ExploreThenCommit,
     Feedback,
     Greedy,
     LinearOracle,
@@ -23,7 +21,9 @@ from cmab import (
     Session,
     simulate,
 )
+from cmab.policies.baselines import ExploreThenCommit
 from cmab.policies.bc_ucb import BCUCB
+from cmab.policies.llr import LLR
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK
 

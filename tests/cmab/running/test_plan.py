@@ -10,11 +10,11 @@ from cmab import (
     BestKGLR,
     HoeffdingRace,
     LUCBPlusPlus,
-    SequentialHalving,
     UGapEc,
     identify,
     plan,
 )
+from cmab.exploration.halving import SequentialHalving
 from cmab.theory import characteristic_time as characteristic
 from cmab.theory.lower_bounds import least_best_k_samples
 from instances import BernoulliArms, EmpiricalArms, GaussianArms

@@ -327,7 +327,7 @@ def test_one_line_reads_the_table(package, reader, tmp_path):
         specification(
             learners={
                 "CTS": {"class": "CTS"},
-                "Python": {"class": "ExploreThenCommit", "exploration_rounds": 20},
+                "Python": {"class": "RarelySwitchingCUCB"},
             }
         )
     )
@@ -424,7 +424,7 @@ def test_the_commands(file, tmp_path, capsys):
 @pytest.mark.slow
 def test_learners_inside_learners_get_the_oracle_too(tmp_path):
     """Behind one and behind two, with the oracle left out as for all learners, or named."""
-    kinds = {"CTS": {"coupling": "shared"}, "KLCUCB": {}, "GaussianCTS": {}, "LLR": {}}
+    kinds = {"CTS": {"coupling": "shared"}, "KLCUCB": {}, "GaussianCTS": {}, "BayesUCB": {}}
     kinds |= {"HierarchicalCTS": {"groups": [0, 1, 1, 0], "estimate": "mean"}, "RandomPolicy": {}}
     learners = {}
     for name, parameters in kinds.items():

@@ -1,11 +1,12 @@
 """The table of all bounds has the values of the single functions and the conditions of their theorems."""
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations
 
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from cmab.theory import (
     gap_dependent_bound,
@@ -16,11 +17,19 @@ from cmab.theory import (
     reward_gaps,
 )
 from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import least_samples
+from cmab.theory.bounds import _family
+from cmab.theory.characteristic_time import evidence, least_samples
 from cmab.theory.hardness import constrained_gaps, halving_samples, ugapec_samples
 from cmab.theory.sample_bounds import clucb_samples, lucb1_samples
 from cmab.theory.super_arm_time import super_arm_time
-from oracles import GraphicMatroid, InfluenceMaximization, ShortestPath, TopK
+from oracles import (
+    GraphicMatroid,
+    InfluenceMaximization,
+    PartitionMatroid,
+    RankedTopK,
+    ShortestPath,
+    TopK,
+)
 
 MEANS = [0.9, 0.8, 0.3, 0.1]
 ON_REGRET = (gap_dependent_bound, gap_free_bound, modulated_gap_free_bound, modulated_bound)
@@ -119,6 +128,125 @@ def test_reasons_stand_beside_missing_values():
     assert math.isnan(tied[0].value) and tied[0].note
 
 
+@pytest.mark.parametrize("delta", [0.49, 0.1, 1e-3, 1e-15, 1e-17, 1e-100, 1e-300])
+@pytest.mark.parametrize("make", [lambda: (TopK(4, 2), MEANS), roads, trees])
+def test_no_lower_bound_is_above_an_upper_bound_for_any_delta(make, delta):
+    """The logarithm of 1 / delta is the evidence, up to a factor that tends to 1."""
+    oracle, means = make()
+    found = instance_bounds(oracle, means, delta=delta)
+    values = {kind: [b.value for b in found if b.kind == kind] for kind in ("at least", "at most")}
+    assert 0.0 < max(values["at least"]) <= min(values["at most"]) < math.inf
+    assert evidence(delta) == pytest.approx(
+        (1 - delta) * math.log((1 - delta) / delta) + delta * math.log(delta / (1 - delta)), rel=1e-9
+    )
+
+
+def test_a_guess_needs_no_evidence():
+    for delta in (0.5, 0.7, 1 - 1e-16):
+        assert of(instance_bounds(TopK(4, 2), MEANS, delta=delta), "every rule", "at least") == [0.0] * 3
+
+
+def test_bounds_for_the_unit_interval_need_its_sigma():
+    """Outcomes in [0, 1] have a scale of at most 1/2, and coins at least their standard deviation."""
+    wide = instance_bounds(TopK(4, 2), MEANS, delta=0.1, horizon=100, sigma=2.0)
+    missing = {(bound.rule, bound.kind) for bound in wide if math.isnan(bound.value)}
+    assert missing == {("CUCB", "at most"), ("LUCB1", "at most")}
+    assert all("sigma = 2" in bound.note for bound in wide if math.isnan(bound.value))
+    narrow = instance_bounds(TopK(4, 2), MEANS, delta=0.1, sigma=0.1)
+    assert [math.isnan(bound.value) for bound in narrow[:3]] == [True, True, False]
+    assert all("0.458258" in bound.note for bound in narrow[:2])
+
+
+def test_the_list_of_super_arms_is_whole_and_counts_each_once():
+    pairs = list(combinations(range(4), 2))
+    plain = instance_bounds(TopK(4, 2), MEANS, delta=0.1, horizon=100)
+    twice = [*pairs, *((j, i) for i, j in pairs)]
+    assert str(instance_bounds(TopK(4, 2), MEANS, delta=0.1, horizon=100, super_arms=twice)) == str(plain)
+    for part in (pairs[:1], pairs[:1] * 6, pairs[1:]):
+        with pytest.raises(ValueError, match=r"super_arms must list all super arms of TopK.*without"):
+            instance_bounds(TopK(4, 2), MEANS, delta=0.1, super_arms=part)
+
+
+def test_ranked_lists_are_super_arms_in_all_orders():
+    """The least triggering probability of an item is that at the end of a list, after the best items."""
+    lists = RankedTopK(4, 2)
+    found = instance_bounds(lists, MEANS, horizon=1000)
+    every = [np.array(arms) for arms in permutations(range(4), 2)]
+    gaps = reward_gaps(lists, MEANS, super_arms=every)
+    assert gaps.probabilities == pytest.approx([0.2, 0.1, 0.1, 0.1])
+    assert of(found, "CUCB") == [float(f(gaps, lists.smoothness(), rounds=1000)) for f in ON_REGRET]
+    with pytest.raises(ValueError, match="too many orders"):
+        instance_bounds(RankedTopK(9, 8), np.linspace(0.1, 0.9, 9), horizon=10)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: TopK(3, 3), lambda: TopK(1, 1), lambda: GraphicMatroid(nx.path_graph(4))]
+)
+def test_one_super_arm_needs_no_samples(make):
+    found = instance_bounds(make(), [0.5, 0.5, 0.2][: make().n_arms], delta=0.1, horizon=10)
+    assert [(bound.value, bound.note) for bound in found if bound.unit == "samples"] == [
+        (0.0, "there is one super arm only")
+    ]
+    assert of(found, "CUCB")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delta": 5e-324},
+        {"epsilon": 1e-200},
+        {"epsilon": 1e300},
+        {"sigma": 1e200},
+        {"sigma": 1e-200},
+        {"means": [1e300, 1e299, 1.0, 0.0]},
+        {"means": [0.5, 0.5, 0.5 - 1e-12, 0.4]},
+        {"means": [0.5, 0.5, 0.5 - 1e-16, 0.4]},
+        {"means": [1.0, 1.0, 0.0, 0.0]},
+        {"means": [0.5] * 4},
+        {"means": [1.0, 0.5, 0.5, 0.0], "epsilon": 0.1},
+    ],
+)
+@pytest.mark.parametrize("make", [lambda: TopK(4, 2), lambda: PartitionMatroid([0, 0, 1, 1], {0: 1, 1: 1})])
+@pytest.mark.filterwarnings("error")
+def test_extremes_give_numbers_or_reasons(make, options):
+    found = instance_bounds(make(), **{"means": MEANS, "delta": 0.1, "horizon": 10**18} | options)
+    for bound in found:
+        assert bound.value >= 0.0 or (math.isnan(bound.value) and bound.note), bound
+        assert "linprog" not in bound.note and "domain" not in bound.note and "counts" not in bound.note
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_on_the_regret_by_the_formulas_of_the_paper(seed):
+    """Theorem 1 by quadrature and Theorem 2, for the best k arms: f(x) = k x and n_bad counts sets."""
+    rng = np.random.default_rng(seed)
+    n_arms, n = int(rng.integers(2, 7)), int(10 ** rng.uniform(0, 9))
+    k, means = int(rng.integers(1, n_arms)), rng.random(n_arms)
+    sums = {arms: means[list(arms)].sum() for arms in combinations(range(n_arms), k)}
+    best = max(sums.values())
+    largest, total = best - min(sums.values()), 0.0
+    for arm in range(n_arms):
+        gaps = [best - value for arms, value in sums.items() if arm in arms and value < best]
+        if gaps:
+            area = quad(lambda x: 6 * math.log(n) * k**2 / x**2, min(gaps), max(gaps))[0]
+            total += 6 * math.log(n) * k**2 / min(gaps) + area
+    constant = (math.pi**2 / 3 + 1) * n_arms * largest
+    found = of(instance_bounds(TopK(n_arms, k), means, horizon=n), "CUCB")
+    assert found[0] == pytest.approx(total + constant, rel=1e-6)
+    assert found[1] == pytest.approx(2 * k * math.sqrt(6 * n_arms * n * math.log(n)) + constant)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_stay_useful_after_the_first_useful_round(seed):
+    rng = np.random.default_rng(seed)
+    oracle = [TopK(5, 2), trees()[0], RankedTopK(4, 2)][seed % 3]
+    means = rng.random(oracle.n_arms)
+    gaps = reward_gaps(oracle, means, super_arms=_family(oracle, None))
+    for bound, function in zip(instance_bounds(oracle, means, horizon=9), ON_REGRET, strict=True):
+        rounds = np.unique(np.floor(bound.useful_from * np.logspace(-3, 6, 200))).clip(1)
+        below = function(gaps, oracle.smoothness(), rounds=rounds) < gaps.overall * rounds
+        assert np.array_equal(below, rounds >= bound.useful_from)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -133,6 +261,11 @@ def test_reasons_stand_beside_missing_values():
 def test_errors(options, text):
     with pytest.raises(ValueError, match=text):
         instance_bounds(TopK(4, 2), MEANS, **options)
+
+
+def test_the_oracle_must_be_an_oracle():
+    with pytest.raises(ValueError, match="oracle must be an Oracle, got None"):
+        instance_bounds(None, MEANS, delta=0.1)
 
 
 def test_large_families_must_be_given():

@@ -47,6 +47,21 @@ def test_aggregate_hardness_of_the_papers_instances(p, k, wide, narrow):
     assert hardness(best_k_gaps(means, k), psi) == pytest.approx(narrow, rel=0.005)
 
 
+@pytest.mark.parametrize("n_arms", [1000, 10_000])
+@pytest.mark.parametrize("epsilon", [0.1, 0.01, 0.001])
+def test_the_aggregate_hardness_of_spread_means_grows_with_the_root(n_arms, epsilon):
+    """Chen et al. (ICML 2017), Lemma 1: ``n / sqrt(epsilon)`` instead of ``n / epsilon``; factors of 2."""
+    means, k = 1.0 - np.arange(n_arms) / n_arms, n_arms // 2
+    exchanged, _, aggregate = aggregate_hardness(means, k, epsilon=epsilon)
+    assert 3.5 <= aggregate * epsilon**0.5 / n_arms <= 7.0
+    assert 2.5 <= hardness(best_k_gaps(means, k), epsilon) * epsilon / n_arms <= 5.0
+    # Equation 3: exchanging one more arm on each side would exceed the tolerance.
+    gaps = np.sort(means)[::-1]
+    for t, allowed in ((exchanged, True), (exchanged + 1, False)):
+        lost = t * max(gaps[k - t - 1] - gaps[k], gaps[k - 1] - gaps[k + t])
+        assert (lost <= k * epsilon * (1 + 1e-9)) == allowed
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_gaps_are_what_it_costs_to_change_a_side(seed):
     values = np.random.default_rng(seed).integers(0, 5, 6) / 4

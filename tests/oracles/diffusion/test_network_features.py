@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from places import DATA
 
-from cmab import CombLinUCB, simulate
+from cmab import simulate
+from cmab.policies.linear_ucb import CombLinUCB
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from instances.experiments import network_features as experiment
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
