@@ -17,6 +17,7 @@ from cmab.exploration.lucb import LUCBRule as LUCBRule
 from cmab.exploration.lucb import RadiusRule as RadiusRule
 from cmab.exploration.lucb_halving import LUCB1Halving as LUCB1Halving
 from cmab.exploration.mixture import BestKGLR as BestKGLR
+from cmab.exploration.pfws import PFWS as PFWS
 from cmab.exploration.phases import PhasedExplorer as PhasedExplorer
 from cmab.exploration.races import BernsteinRace as BernsteinRace
 from cmab.exploration.races import HoeffdingRace as HoeffdingRace

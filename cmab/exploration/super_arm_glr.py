@@ -34,8 +34,8 @@ class _Rivals(NamedTuple):
 class SuperArmGLR(SamplingExplorer):
     """The best super arm of a matroid or of a list, with the stopping rule of `BestKGLR`.
 
-    Use this explorer for the best super arm of a matroid or of a list. For families that cannot be listed,
-    use `LilCLUCB`.
+    Use this explorer for the best super arm of a matroid or of a list if its published rivals matter. `PFWS`
+    needs fewer samples, and does not need a list.
 
     Let S be the best super arm for the empirical means, S' a rival, and D the set of arms that only one of
     them contains. The evidence for S is ``(m(S) - m(S') + e)^2 / (2 sigma^2 sum_D 1 / T_i)``, where e is the
