@@ -39,6 +39,7 @@ INSTEAD = {
     "HybridFTRL": "BarrierFTRL",
     "OLSUCB": "ESCB",
     "SuccessiveRejects": "SAR",
+    "SuperArmGLR": "PFWS",
     "UGapEcV": "BernsteinLUCB",
 }
 

@@ -66,6 +66,7 @@ from cmab import (
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
 from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
 from cmab.policies.bc_ucb import BCUCB
@@ -1029,13 +1030,13 @@ EXPLORERS = [
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
         "super_arm_glr",
-        lambda: cmab.SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
+        lambda: SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
         0.1,
         slow="errors places",
     ),
     ExplorerCase(
         "super_arm_glr_listed",
-        lambda: cmab.SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
+        lambda: SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
         0.1,
         slow="errors places",
     ),

@@ -25,7 +25,7 @@ from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
 from cmab.exploration.rejects import SuccessiveRejects as _SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
-from cmab.exploration.super_arm_glr import SuperArmGLR as SuperArmGLR
+from cmab.exploration.super_arm_glr import SuperArmGLR as _SuperArmGLR
 from cmab.exploration.top_two import EBTCI as EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
@@ -39,4 +39,5 @@ from cmab.goals import Goal as Goal
 # Classes that have left the namespace.
 GapE = _GapE
 SuccessiveRejects = _SuccessiveRejects
+SuperArmGLR = _SuperArmGLR
 UGapEcV = _UGapEcV

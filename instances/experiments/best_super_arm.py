@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle, SuperArmGLR
+from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.intervals import proportion_interval
 from cmab.running.identification import explore

@@ -17,11 +17,11 @@ from cmab import (
     LilLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    SuperArmGLR,
     TrackAndStop,
     UGapEc,
 )
 from cmab.arrays import FloatArray
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.intervals import proportion_interval
 from cmab.running.identification import explore

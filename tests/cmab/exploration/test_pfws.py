@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from cmab import PFWS, Feedback, LinearOracle, identify
+from cmab.confidence.radii import mixture_threshold
 from cmab.exploration.rivals import Contest, OracleRivals
 from cmab.theory.super_arm_time import super_arm_time
 from instances import BernoulliArms, GaussianArms
@@ -159,6 +160,19 @@ def test_the_threshold_holds_for_all_times():
     assert crossed.sum() > runs * delta / 20
     loose = (counts / (counts + 10) * counts * squares / 2 > math.log(5 / delta)).any(axis=1)
     assert loose.sum() > binom.isf(1e-6, runs, delta)
+
+
+def test_the_threshold_is_a_part_of_that_of_kaufmann_and_koolen():
+    shares, x = [], math.log(100 / 0.1)
+    for size in (2, 4, 12, 24):
+        for count in (30, 300, 3000, 30_000, 300_000):
+            own = min(
+                (math.log(5) + x + size / 2 * math.log(1 + count / c)) * (1 + c / count)
+                for c in (10, 100, 1000, 10_000, 100_000)
+            )
+            shares.append(own / (size * (mixture_threshold(x / size) + 2 * math.log(4 + math.log(count)))))
+    assert 0.18 < min(shares) < 0.2
+    assert 0.7 < max(shares) < 0.75
 
 
 def played(rule, means, samples):
