@@ -86,8 +86,8 @@ class PFWS(SamplingExplorer):
     sum_D ln(1 + T_i / c) / 2``. If S is worse by more than `epsilon` than the true best super arm, which is
     one of the p rivals, then the Cauchy-Schwarz inequality implies ``(gap + epsilon)^2 <= 2 sigma^2 sum_D 1 /
     N_i`` times that bound, for this rival. The explorer stops if this is false for all rivals, with the same
-    c. Hence it errs with probability at most `delta`. For 2 to 24 arms with 30 to 300,000 samples each, p = 100
-    and delta = 0.1, this needs a fifth to three quarters of the evidence that `mixture_threshold` needs.
+    c. Hence it errs with probability at most `delta`. For 2 to 24 arms with 30 to 300,000 samples each, p =
+    100 and delta = 0.1, this needs a fifth to three quarters of the evidence that `mixture_threshold` needs.
 
     If p is unknown, D has the prior probability that each arm belongs to it with probability ``1 / (n + 1)``.
     This replaces ``ln p`` by ``|D| ln n + n ln(1 + 1 / n)``. For a matroid of rank r, the rivals are the

@@ -219,21 +219,20 @@ def draw(rows: list[Row], out: Path) -> None:
     from cmab.plotting import panels_of_bars, save
 
     table = by_name(rows, "instance", name="explorer")
-    panels: dict[str, dict[str, tuple[float, float, float]]] = {}
+    # Two figures, because all panels of a figure have the same bars.
     for title, is_large in (("Listed super arms", False), ("Millions of super arms", True)):
         ratios: dict[str, list[float]] = {}
         for (name,), own in table.items():
             if (name in LARGE) == is_large:
                 for rule, row in own.items():
                     ratios.setdefault(rule, []).append(row["samples"] / own["P-FWS"]["samples"])
-        panels[title] = {
-            rule: (math.exp(float(np.log(found).mean())), min(found), max(found))
-            for rule, found in ratios.items()
-        }
-    axes = panels_of_bars(
-        {title: bars for title, bars in panels.items() if bars}, x_label="Samples / samples of P-FWS"
-    )
-    save(axes, out / "samples")
+        if ratios:
+            bars = {
+                rule: (math.exp(float(np.log(found).mean())), min(found), max(found))
+                for rule, found in ratios.items()
+            }
+            axes = panels_of_bars({title: bars}, x_label="Samples / samples of P-FWS")
+            save(axes, out / title.lower().replace(" ", "-"))
 
 
 BEST_SUPER_ARM = Experiment(

@@ -99,5 +99,6 @@ def test_cells_are_played_and_drawn(tmp_path):
     found = experiment.sum_up(cell, told)
     table = {row["explorer"]: row["ratio"] for row in found}
     assert 1.0 < table["P-FWS"] < table["SuperArmGLR"] < table["CLUCB"]
-    experiment.draw(found, tmp_path)
-    assert (tmp_path / "samples.png").stat().st_size > 0
+    experiment.draw(found + [row | {"instance": experiment.LARGE[0]} for row in found], tmp_path)
+    for figure in ("listed-super-arms.png", "millions-of-super-arms.png"):
+        assert (tmp_path / figure).stat().st_size > 0
