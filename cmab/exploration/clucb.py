@@ -145,7 +145,7 @@ class LilCLUCB(_CLUCBRule):
     """lil'CLUCB: the best super arm of any exact linear oracle, with radii by the iterated logarithm.
 
     Use this explorer for the best super arm if the oracle rejects negative means, or if a decision must take
-    microseconds. Otherwise, `PFWS` needs a third of the samples or fewer.
+    microseconds. Otherwise, `PFWS` needs less than half of the samples.
 
     The explorer stops when the best super arm is still the best after its means are lowered by their radii
     and all other means are raised by theirs. With the oracle `TopK`, it identifies the best k arms.
