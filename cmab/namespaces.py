@@ -49,6 +49,7 @@ INSTEAD = {
     "OLSUCB": "ESCB",
     "SequentialHalving": "ContinuousRejects or SAR",
     "SuccessiveRejects": "SAR",
+    "SuperArmGLR": "PFWS",
     "UGapEcV": "BernsteinLUCB",
 }
 

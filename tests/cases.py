@@ -66,6 +66,7 @@ from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
@@ -1034,15 +1035,27 @@ EXPLORERS = [
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
         "super_arm_glr",
-        lambda: cmab.SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
+        lambda: SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
         0.1,
         slow="errors places",
     ),
     ExplorerCase(
         "super_arm_glr_listed",
-        lambda: cmab.SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
+        lambda: SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
         0.1,
         slow="errors places",
+    ),
+    ExplorerCase(
+        "pfws",
+        lambda: cmab.PFWS(BruteForce(4, combinations(range(4), 2)), delta=0.1, growth=0.5),
+        0.1,
+        slow="certificates errors places",
+    ),
+    ExplorerCase(
+        "pfws_matroid",
+        lambda: cmab.PFWS(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
+        0.1,
+        slow="certificates errors places",
     ),
     ExplorerCase(
         "clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1, slow="errors places"

@@ -18,6 +18,7 @@ from cmab.exploration.lucb import LUCBRule as LUCBRule
 from cmab.exploration.lucb import RadiusRule as RadiusRule
 from cmab.exploration.lucb_halving import LUCB1Halving as LUCB1Halving
 from cmab.exploration.mixture import BestKGLR as BestKGLR
+from cmab.exploration.pfws import PFWS as PFWS
 from cmab.exploration.phases import PhasedExplorer as PhasedExplorer
 from cmab.exploration.races import BernsteinRace as BernsteinRace
 from cmab.exploration.races import HoeffdingRace as HoeffdingRace
@@ -25,7 +26,7 @@ from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
 from cmab.exploration.rejects import SuccessiveRejects as _SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
-from cmab.exploration.super_arm_glr import SuperArmGLR as SuperArmGLR
+from cmab.exploration.super_arm_glr import SuperArmGLR as _SuperArmGLR
 from cmab.exploration.top_two import EBTCI as _EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
@@ -45,4 +46,5 @@ LilLUCB = _LilLUCB
 LilUCB = _LilUCB
 SequentialHalving = _SequentialHalving
 SuccessiveRejects = _SuccessiveRejects
+SuperArmGLR = _SuperArmGLR
 UGapEcV = _UGapEcV

@@ -34,8 +34,7 @@ class _Rivals(NamedTuple):
 class SuperArmGLR(SamplingExplorer):
     """The best super arm of a matroid or of a list, with the stopping rule of `BestKGLR`.
 
-    Use this explorer for the best super arm of a matroid or of a list. For families that cannot be listed,
-    use `LilCLUCB`.
+    Use `PFWS` instead, which needs fewer samples and no list. This class stays for comparisons.
 
     Let S be the best super arm for the empirical means, S' a rival, and D the set of arms that only one of
     them contains. The evidence for S is ``(m(S) - m(S') + e)^2 / (2 sigma^2 sum_D 1 / T_i)``, where e is the
@@ -90,7 +89,8 @@ class SuperArmGLR(SamplingExplorer):
     Examples
     --------
     >>> import networkx as nx
-    >>> from cmab import SuperArmGLR, identify
+    >>> from cmab import identify
+    >>> from cmab.exploration.super_arm_glr import SuperArmGLR
     >>> from instances import GaussianArms
     >>> from oracles import GraphicMatroid
     >>> arms = GaussianArms([1.0, 0.0, 1.0, 1.0], sigma=0.5)

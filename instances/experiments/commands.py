@@ -10,6 +10,7 @@ from instances.experiments._experiment import Experiment, reproduce
 from instances.experiments._rows import Row
 from instances.experiments.aggregate import AGGREGATE_REGRET
 from instances.experiments.best_k import LIL_RAND_LUCB
+from instances.experiments.best_super_arm import BEST_SUPER_ARM
 from instances.experiments.carousels import CAROUSELS
 from instances.experiments.cascading import CASCADING_BANDITS
 from instances.experiments.fixed_budget import FIXED_BUDGET
@@ -27,6 +28,7 @@ from instances.experiments.two_sets import TWO_SETS
 
 __all__ = [
     "aggregate_regret",
+    "best_super_arm",
     "carousels",
     "cascading_bandits",
     "fixed_budget",
@@ -77,6 +79,7 @@ def _command(experiment: Experiment) -> Callable[..., Iterator[Row]]:
 
 lil_rand_lucb = _command(LIL_RAND_LUCB)
 aggregate_regret = _command(AGGREGATE_REGRET)
+best_super_arm = _command(BEST_SUPER_ARM)
 fixed_budget = _command(FIXED_BUDGET)
 lucb_halving = _command(LUCB_HALVING)
 track_and_stop = _command(TRACK_AND_STOP)

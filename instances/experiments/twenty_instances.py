@@ -16,12 +16,12 @@ from cmab import (
     LilCLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    SuperArmGLR,
     TrackAndStop,
     UGapEc,
 )
 from cmab.arrays import FloatArray
 from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.intervals import proportion_interval
 from cmab.running.identification import explore

@@ -10,7 +10,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import zeta
 from scipy.stats import binom
 
-from cmab import CLUCB, BestKGLR, Feedback, LilCLUCB, LinearOracle, SuperArmGLR, identify
+from cmab import CLUCB, BestKGLR, Feedback, LilCLUCB, LinearOracle, identify
+from cmab.exploration.super_arm_glr import SuperArmGLR
 from instances import BernoulliArms, GaussianArms
 from oracles import (
     GraphicMatroid,
