@@ -26,8 +26,7 @@ from instances.lists.cascade_model import CascadeModel
 from oracles import RankedTopK
 
 _TOP, _HORIZON = 0.2, 100_000
-#: Published regret and standard error (from memory) of CascadeUCB1 and CascadeKL-UCB, by items, length and
-#: gap.
+#: Published regret and standard error of CascadeUCB1 and CascadeKL-UCB, by items, length and gap.
 _PUBLISHED = {
     (16, 2, 0.15): ((1290.1, 11.3), (357.9, 5.5)),
     (16, 4, 0.15): ((986.8, 10.8), (275.1, 5.8)),
