@@ -103,7 +103,7 @@ def with_skips(
         return arcs, rates, tops
     require_memory(12 * len(arms), "the arcs in classes of probabilities")
     old = tails, limits, arms
-    new = tuple(np.empty_like(each) for each in old)
+    new = np.empty_like(tails), np.empty_like(limits), np.empty_like(arms)
     in_parts(parts, 0, n, lambda a, b: write_classes(offsets, rates, old, a, b, new))
     return (offsets, *new), rates, tops
 
