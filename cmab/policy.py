@@ -43,7 +43,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     of arrays and numbers. `initial_state` creates the state, and only `update` changes it. A state may define
     ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the initial state `fresh` to this
     state. `Session.load` makes the state from its fields, without ``__init__``, and calls ``check``. All
-    attributes of a state must therefore be fields.
+    attributes of a state must therefore be fields, except caches (named with an underscore).
 
     A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
     does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`

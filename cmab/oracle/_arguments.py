@@ -65,13 +65,23 @@ _TAKES: Takes = {
     "labels": (_super_arm,),
     "feedback_of": (_super_arm,),
 }
+
+
+def _numbers(oracle: Any, means: FloatArray, _: object) -> FloatArray:
+    """Return `means`, which may be infinite: a class may exclude arms by such means in its own calls."""
+    array = means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
+    if array.shape != (oracle.n_arms,) or np.isnan(array).any():
+        check_vector("means", array, oracle.n_arms)
+    return array
+
+
 _OF_USERS: Takes = {
-    "solve": (_means, generator),
-    "solve_certified": (_means, generator),
-    "optimum_bound": (_means, generator),
-    "solve_within": (_means, entries_available, generator),
-    "solve_constrained": (_means, None, None, generator),
-    "gaps": (_means, None, None, generator),
+    "solve": (_numbers, generator),
+    "solve_certified": (_numbers, generator),
+    "optimum_bound": (_numbers, generator),
+    "solve_within": (_numbers, entries_available, generator),
+    "solve_constrained": (_numbers, None, None, generator),
+    "gaps": (_numbers, None, None, generator),
 }
 
 

@@ -41,8 +41,9 @@ class Oracle(ABC):
 
     All methods validate their arguments. A method that takes a super arm receives it as an int64 array of
     distinct entries of ``range(n_choices)``. A method that takes means receives an array of `n_arms` finite
-    floats. Any other value raises ``ValueError`` before the method runs. The methods do not check whether the
-    super arm belongs to the family (`is_feasible`).
+    floats; `solve` and similar methods of your class may also receive infinite means. Any other value raises
+    ``ValueError`` before the method runs. The methods do not check whether the super arm belongs to the
+    family (`is_feasible`).
 
     Some policies pass indices outside the range of the outcomes. An oracle that needs probabilities clips
     them or raises ``ValueError``. Threads may share an oracle, unless its methods raise ``RuntimeError``.

@@ -200,12 +200,9 @@ def _flatten(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
 def _refuse_other_attributes(value: Any, names: list[str], name: str) -> None:
     """Raise ``ValueError`` if a dataclass has attributes that are not fields: a file would lose them."""
     kind = type(value)
-    lost = [
-        attribute
-        for attribute in getattr(value, "__dict__", {})
-        if attribute not in names
-        and not isinstance(getattr(kind, attribute, None), functools.cached_property)
-    ]
+    # Names with an underscore are caches, which the loaded state computes again.
+    others = [one for one in getattr(value, "__dict__", {}) if one not in names and not one.startswith("_")]
+    lost = [one for one in others if not isinstance(getattr(kind, one, None), functools.cached_property)]
     if lost:
         raise ValueError(
             f"{name} must have all its attributes as fields of the dataclass {kind.__name__}, because a file"

@@ -1,4 +1,4 @@
-"""Checks of what an explorer claims: certificates and intervals, on problems that are hard for it."""
+"""Checks of the claims of an explorer: certificates and intervals, on problems that are hard for it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _check_factor(subject: Subject, factor: float) -> None:
 
 
 def _check_shift(subject: Subject, shift: float) -> str:
-    """Check answers for means of the range after they were moved, and return what was tried."""
+    """Check answers for means of the range after they were moved, and return a summary."""
     oracle, clips, clipped, faults = subject.oracle, True, 0, []
     for means in subject.timed(subject.problems, 0.05):
         moved = means + shift

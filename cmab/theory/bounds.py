@@ -198,7 +198,7 @@ def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntA
 
 
 def _is_ordered(oracle: Oracle, family: Sequence[IntArray]) -> bool:
-    """Return whether the order of the entries of a super arm changes what it triggers, as in ranked lists."""
+    """Return whether the order of the entries of a super arm matters, as in ranked lists."""
     probe = np.linspace(0.2, 0.4, oracle.n_arms)
     for arm in family:
         if len(arm) > 1 and oracle.is_feasible(arm[::-1].copy()):

@@ -118,11 +118,14 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     if not pairs:
         assert np.count_nonzero(reverse.world.rates) == 2
     else:
-        from oracles.diffusion._tables import skip_rates
+        from oracles.diffusion._tables import with_skips
 
         world = reverse.world
-        rates, tops = skip_rates(world.offsets, world.limits, world.arms, world.chances, 1)
-        reverse = dataclasses.replace(reverse, world=reverse.world._replace(rates=rates, tops=tops))
+        arcs = world.offsets, world.tails, world.limits, world.arms
+        (offsets, tails, limits, arms), rates, tops = with_skips(arcs, world.chances, 1)
+        assert np.count_nonzero(rates) == 2
+        parts = {"tails": tails, "limits": limits, "arms": arms, "rates": rates, "tops": tops}
+        reverse = dataclasses.replace(reverse, world=world._replace(offsets=offsets, **parts))
     n_sets = 200_000
     sets = SetCollection(reverse, 3)
     sets.grow(n_sets)
