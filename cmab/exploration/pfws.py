@@ -225,7 +225,7 @@ class PFWS(SamplingExplorer):
         return self.epsilon / max(1, min(rank, self.n_arms - rank))
 
     def _has_won(self, state: ArmStatistics, near: FloatArray) -> bool:
-        """Return whether all rivals are beaten, for the c for which the rivals `near` are beaten the most."""
+        """Return whether all rivals are beaten with the c that beats the rivals `near` the most."""
         rivals, counts = self._rivals(self.recommend(state)), state.counts.astype(np.float64)
         base, contests = math.log(len(_SCALES) / self.delta) + rivals.log_errors, []
         for c in _SCALES:

@@ -125,7 +125,7 @@ class Subject:
         return shown
 
     def further(self, number: int) -> list[Feedback]:
-        """Return more rounds of a super arm, for averages in doubt."""
+        """Return more rounds of a super arm whose averages are in doubt."""
         if number not in self._further:
             rng = np.random.default_rng((19, self.rng, number))
             shown = self.more(self.super_arms[number], 4 * self.many, rng)
