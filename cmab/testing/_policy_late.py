@@ -24,7 +24,7 @@ def check_own_credit(subject: Subject) -> int:
     Some policies end an epoch between the two reports. The check therefore fails only if the numbers differ
     for at least half of the pairs of tickets.
     """
-    tried, strange, told = 0, 0, ()
+    tried, strange = 0, list[tuple[Any, ...]]()
     for state, older, newer in _pending(subject):
         if set(older[1].arms.tolist()) == set(newer[1].arms.tolist()):
             continue
@@ -32,13 +32,13 @@ def check_own_credit(subject: Subject) -> int:
         late = _changed(subject, state, (newer, older), newer[0])
         tried += bool(in_order or late)
         if late - in_order:
-            strange += 1
-            told = told or (older[0].super_arm, newer[0].super_arm, _shown(late), _shown(in_order))
+            strange.append((older[0].super_arm, newer[0].super_arm, _shown(late), _shown(in_order)))
     text = (
         "super arms {} and {} were pending, and the outcomes of the second were reported first; they changed"
         " {} of the state, but in order {}; find the ticket by its number, or use its super arm"
     )
-    require(tried < _LEAST or 2 * strange < tried, "late feedback", text, *(told or 4 * ("",)))
+    if strange and tried >= _LEAST:
+        require(2 * len(strange) < tried, "late feedback", text, *strange[0])
     return tried
 
 

@@ -113,7 +113,8 @@ def _reads(subject: Subject, state: Any, super_arm: IntArray, feedback: Feedback
     if part not in given.parts:
         d = getattr(policy, "dimension", None) or 2
         numbers = np.full((n, d), 1.0 / d) if part == "features" else np.linspace(0.2, 0.8, n)
-        given = replace(given, **{part: numbers})
+        changes: dict[str, Any] = {part: numbers}
+        given = replace(given, **changes)
     context, read = watched(given, (part,))
     try:
         policy.select(state, np.random.default_rng(0), context)

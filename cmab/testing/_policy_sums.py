@@ -25,8 +25,8 @@ def check_sums(subject: Subject) -> str:
 
     Two states learn the same averages in the same number of rounds. The first state receives single outcomes.
     The second state receives sums of 10 outcomes of the worse arms, which look better if a sum counts as one
-    outcome. This does not show for costs. Return how much was tried. A policy that never reads the number of outcomes passes, because many
-    policies are only used where each outcome is reported alone.
+    outcome. This does not show for costs. A policy that never reads the number of outcomes passes, because
+    many policies are only used where each outcome is reported alone. Return how much was tried.
     """
     if not subject.policy.learns or subject.needs_context or subject.worlds is None:
         return "no sums of outcomes, because the policy needs a context or cannot learn"
@@ -41,17 +41,17 @@ def check_sums(subject: Subject) -> str:
         if not others or watch.seconds() > _SHARE * subject.seconds:
             continue
         try:
-            shares = [_share(subject, world, [best, *others], size, watch) for size in (1, _SUM)]
+            alone, summed = (_share(subject, world, [best, *others], size, watch) for size in (1, _SUM))
         except (ValueError, TypeError, IndexError, KeyError, NotImplementedError):
             return "no sums of outcomes, because the policy rejects super arms that it has not selected"
         # None if the reports took too long; a policy may not prefer clearly better arms.
-        if None not in shares and shares[0] >= 0.9:
+        if alone is not None and summed is not None and alone >= 0.9:
             text = (
                 "after single outcomes, the policy selects the best super arm in {:.0%} of the draws, but in"
                 " {:.0%} after as many reports with the same averages, of {} outcomes of some arms each; use"
                 " feedback.pulls, or raise ValueError if it is not None"
             )
-            require(shares[1] >= 0.5, "splitting", text, *shares, _SUM)
+            require(summed >= 0.5, "splitting", text, alone, summed, _SUM)
             tried += 1
     return f"sums of outcomes in {tried} worlds"
 
