@@ -19,9 +19,10 @@ from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._explorer_runs import Subject, require_answer
+from cmab.testing._policy_parts import parting
 from cmab.ticket import Ticket
 
-_REQUESTS = 40
+_REQUESTS, _LONG = 40, 250
 _MOST_PULLS = 10**9
 
 
@@ -141,15 +142,10 @@ def _influences(subject: Subject, one: Reported) -> bool:
 
 def check_report_order(subject: Subject) -> Finding:
     """Check that a report has the same effect if its arms are listed in another order."""
-    tried = 0
+    tried, parted = 0, ""
     for one in reports(subject):
         told = one.feedback
-        turned = Feedback(
-            told.arms[::-1],
-            told.outcomes[::-1],
-            pulls=None if told.pulls is None else told.pulls[::-1],
-            squares=None if told.squares is None else told.squares[::-1],
-        )
+        turned = _in_order(told, np.arange(len(told.arms))[::-1])
         states = [one.learned(subject, feedback) for feedback in (told, turned)]
         answers = [np.array(subject.explorer.recommend(state)) for state in states]
         text = (
@@ -164,8 +160,39 @@ def check_report_order(subject: Subject) -> Finding:
         require(
             np.array_equal(answers[0], answers[1]), "report order", text, told.arms, told.outcomes, *answers
         )
+        parted = parted or parting(states[0], states[1], subject.explorer.n_arms)
         tried += len(told.arms) > 1
+    if parted:  # a record of the order is no fault, unless the requests and answers depend on it
+        text = (
+            "the order of the arms in a report changes `{}` of the state, and in two runs that differ only in"
+            " this order, the requests and answers {} and {} of round {} differ"
+        )
+        rounds = zip(_ordered_run(subject, 1), _ordered_run(subject, -1), strict=False)
+        for number, (first, second) in enumerate(rounds):
+            require(first == second, "report order", text, parted, first, second, number)
     return Finding(f"{tried} reports of several arms")
+
+
+def _in_order(told: Feedback, order: IntArray) -> Feedback:
+    pulls = None if told.pulls is None else told.pulls[order]
+    squares = None if told.squares is None else told.squares[order]
+    return Feedback(told.arms[order], told.outcomes[order], pulls=pulls, squares=squares)
+
+
+def _ordered_run(subject: Subject, step: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the requests and answers of a run with sorted reports (`step` is 1) or reversed ones (-1)."""
+    session: Session[Any] = Session(subject.explorer, rng=subject.rng)
+    coins = np.random.default_rng((44, subject.rng))
+    for _ in range(_LONG):
+        if session.is_done:
+            yield [], np.array(session.recommend()).tolist()
+            return
+        ticket = session.ask()
+        if ticket.pulls > _MOST_PULLS:
+            return
+        told = subject.environment.sample(np.sort(ticket.super_arm), ticket.pulls, coins)
+        session.tell(_in_order(told, np.argsort(told.arms)[::step]), ticket)
+        yield np.sort(ticket.super_arm).tolist(), np.array(session.recommend()).tolist()
 
 
 def check_constant_outcomes(subject: Subject) -> Finding:

@@ -23,7 +23,7 @@ from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
 _ROWS = 1000
-_SINGLE_ROWS = 8
+_SINGLE_ROWS, _DISTINCT_ROWS = 8, 60
 
 
 def check_declaration(subject: Subject) -> None:
@@ -211,6 +211,7 @@ def check_batch(subject: Subject) -> Finding:
     )
     for means, one, answer in zip(problems, alone, answers, strict=True):
         require_same(one, answer, "batch", "solve_batch for row {}", means)
+    distinct = _of_distinct_rows(subject, problems)
     single = subject.problems[: len(rows)][:_SINGLE_ROWS]
     for means in single:
         answers = subject.oracle.solve_batch(means[np.newaxis].copy(), np.random.default_rng(7))
@@ -221,7 +222,22 @@ def check_batch(subject: Subject) -> Finding:
     except ValueError:  # the oracle may reject an array without rows
         answers = []
     require(len(answers) == 0, "batch", "solve_batch of no rows returned {} answers", len(answers))
-    return Finding(f"{len(problems)} rows together, {len(single)} single rows, and an array without rows")
+    tried = f"{len(problems)} rows together, {distinct} distinct rows, {len(single)} single rows"
+    return Finding(f"{tried}, and an array without rows")
+
+
+def _of_distinct_rows(subject: Subject, problems: FloatArray) -> int:
+    """Check a batch of distinct rows in random order, for which a sort of the rows changes their places."""
+    rows = np.random.default_rng((subject.rng, 64)).permutation(np.unique(problems, axis=0))[:_DISTINCT_ROWS]
+    rng = np.random.default_rng(7)
+    alone = [np.array(subject.oracle.solve(means.copy(), rng)) for means in rows]
+    answers = subject.oracle.solve_batch(rows.copy(), np.random.default_rng(7))
+    text = "solve_batch of {} rows returned {} answers"
+    require(len(answers) == len(rows), "batch", text, len(rows), len(answers))
+    for number, (means, one, answer) in enumerate(zip(rows, alone, answers, strict=True)):
+        what = "solve_batch for row {} of distinct rows, with means {},"
+        require_same(one, answer, "batch", what, number, means)
+    return len(rows)
 
 
 def check_compiled(subject: Subject) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
+from cmab.testing._policy_choices import clear_world, leads, share_of
 from cmab.testing._policy_states import is_plain
 from cmab.testing._policy_subject import Subject, World
+from cmab.testing._policy_wraps import check_wraps
 from cmab.testing._process_copies import THOROUGH
 from cmab.ticket import Ticket
 
 #: Numbers of reports after which the selection is compared, and the one that all policies get.
 _EARLY, _LATER, _MOST = (1000, 2500), 6500, 150_000
-_SHARE, _LEADS = 0.15, 50
+_SHARE = 0.15
 #: Reports between two selections after a bad one, and the number of bad ones in a row that is a fault.
 _PAUSE, _TIMES = 100, 12
 #: Means of the arms of the best super arm and of all others, as fractions of the support.
@@ -25,29 +25,19 @@ _GOOD, _FAIR = 0.95, 0.5
 
 def check_long_reports(subject: Subject) -> Finding:
     """Check that a policy that prefers good arms after some reports also does after many thousands."""
-    policy = subject.policy
+    policy, reports = subject.policy, check_wraps(subject)
+    small = f"{reports} reports to a state with small integers; " if reports else ""
     if is_plain(subject) and subject.seconds < THOROUGH:
         return Finding("not tried: written statistics of late rounds were tried instead")
     if not policy.learns or subject.needs_context or subject.worlds is None:
-        return Finding("not tried: the policy does not learn, needs a context, or has one best super arm")
-    low, high = subject.support
+        text = "not tried: the policy does not learn, needs a context, or has one best super arm"
+        return Finding(small + text)
     first = subject.worlds[0].best()
-    good, fair = (_GOOD, _FAIR) if policy.oracle.sense == "max" else (1 - _GOOD, 1 - _FAIR)
-    means = np.full(policy.oracle.n_arms, low + (high - low) * fair)
-    means[policy.oracle.triggered_arms(first)] = low + (high - low) * good
-    world = World(policy.oracle, means, subject.support)
-    others = [arm for arm in _leads(subject) if world.value(arm) < world.value(first)]
+    world = clear_world(subject, first, _GOOD, _FAIR)
+    others = [arm for arm in leads(subject) if world.value(arm) < world.value(first)]
     if not others:
-        return Finding("not tried: one super arm is best in all worlds")
+        return Finding(f"{small}not tried: one super arm is best in all worlds")
     return _fed(subject, world, first, others)
-
-
-def _leads(subject: Subject) -> list[IntArray]:
-    """Return a super arm for each of some arms, chosen because this arm is the best one."""
-    n = subject.policy.oracle.n_arms
-    is_alone = np.eye(n, dtype=bool)[:_LEADS]
-    ends = (0.1, 0.9) if subject.policy.oracle.sense == "max" else (0.9, 0.1)
-    return [subject.world(np.where(row, ends[1], ends[0])).best() for row in is_alone]
 
 
 def _fed(subject: Subject, world: World, first: IntArray, others: list[IntArray]) -> Finding:
@@ -65,14 +55,14 @@ def _fed(subject: Subject, world: World, first: IntArray, others: list[IntArray]
         if ends:
             return Finding(f"not tried: the policy ends within {number} reports")
         if number in _EARLY and early < 0.9:
-            early, since = _share(subject, world, state, first), number
+            early, since = share_of(subject, world, state, first), number
             if early < 0.9 and number == _EARLY[-1]:
                 return Finding("not tried: the policy does not prefer clearly better arms")
         if number < _LATER and number % 50 == 0 and watch.seconds() > 2 * _SHARE * subject.seconds:
             return Finding(f"not tried: {number} reports took too long")
         if number < _LATER or number % _PAUSE or (watch.seconds() < _SHARE * subject.seconds and not again):
             continue
-        late = _share(subject, world, state, first)
+        late = share_of(subject, world, state, first)
         # A policy may begin anew after many rounds, so that it must fail for some time.
         if late >= 0.5:
             break
@@ -85,12 +75,3 @@ def _fed(subject: Subject, world: World, first: IntArray, others: list[IntArray]
         told = (since, early, number, late, (again - 1) * _PAUSE)
         require(again < _TIMES, "long reports", text, *told)
     return Finding(f"{number} reports")
-
-
-def _share(subject: Subject, world: World, state: object, best: IntArray) -> float:
-    """Return how often the policy selects a super arm that is as good as the best one."""
-    goal, hits = world.value(best), []
-    for seed in range(10):
-        chosen = subject.select(subject.policy, copy.deepcopy(state), np.random.default_rng(seed))
-        hits.append(len(chosen) > 0 and world.value(chosen) >= goal - 1e-9 * (1 + abs(goal)))
-    return float(np.mean(hits))

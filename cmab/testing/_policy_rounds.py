@@ -1,4 +1,4 @@
-"""Checks of policies in rounds that differ: entries that are not available, and tickets."""
+"""Checks of policies in rounds that differ: unavailable entries, other parts of a context, and tickets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 
 from cmab.arrays import BoolArray, IntArray
 from cmab.context import Context
+from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.saving._digest import content
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._policy_subject import Subject
+from cmab.testing._watched import watched
 from cmab.ticket import Ticket
 
 _TRIED = 40
-_ROUNDS = 30
+_ROUNDS, _LONG = 30, 200
+_PARTS = ("values", "costs", "features")
 
 
 def check_availability(subject: Subject) -> Finding:
@@ -79,6 +82,48 @@ def _is_super_arm(oracle: Oracle, super_arm: np.ndarray) -> bool:
     except ValueError:
         return False
     return True
+
+
+def check_context(subject: Subject) -> Finding:
+    """Check that `select` or `update` reads each part of a context, or raises an exception."""
+    policy, rng = subject.policy, np.random.default_rng((23, subject.rng))
+    state, ignored, number = policy.initial_state(rng), set(_PARTS), 0
+    # A policy may play its first rounds, or some rounds, in a fixed order.
+    for number in range(_LONG):
+        super_arm = subject.select(policy, state, rng)
+        feedback = subject.place.play(super_arm.copy(), rng)
+        for part in sorted(ignored) if number % 5 == 0 else ():
+            if _reads(subject, copy.deepcopy(state), super_arm, feedback, part):
+                ignored.remove(part)
+        if not ignored:
+            break
+        subject.learn(state, super_arm, feedback, rng)
+    text = (
+        "select and update never read context.{} in {} rounds; raise ValueError for parts that the policy"
+        " cannot use, for example with `refuse_parts`"
+    )
+    require(not ignored, "context", text, " and context.".join(sorted(ignored)), _LONG)
+    return Finding(f"{len(_PARTS)} parts of a context, in {number + 1} rounds")
+
+
+def _reads(subject: Subject, state: Any, super_arm: IntArray, feedback: Feedback, part: str) -> bool:
+    """Return whether the policy reads a part of a context in a round, or rejects the part."""
+    policy, n = subject.policy, subject.policy.oracle.n_arms
+    given = subject.place.context or Context()
+    if part not in given.parts:
+        d = getattr(policy, "dimension", None) or 2
+        numbers = np.full((n, d), 1.0 / d) if part == "features" else np.linspace(0.2, 0.8, n)
+        changes: dict[str, Any] = {part: numbers}
+        given = replace(given, **changes)
+    context, read = watched(given, (part,))
+    try:
+        policy.select(state, np.random.default_rng(0), context)
+        ticket = Ticket(0, super_arm.copy(), context=given)
+        object.__setattr__(ticket, "context", context)
+        policy.update(state, feedback, ticket, np.random.default_rng(0))
+    except (ValueError, TypeError):  # from the policy, or from an oracle that cannot solve it
+        return True
+    return part in read
 
 
 def check_tickets(subject: Subject) -> Finding:

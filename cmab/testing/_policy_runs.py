@@ -21,6 +21,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
+from cmab.testing._policy_late import check_own_credit
 from cmab.testing._policy_learning import loss_of_learning
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
@@ -118,8 +119,8 @@ def resumed(session: Session[Any]) -> Session[Any]:
         return Session.load(file, session.policy)
 
 
-def check_late_feedback(subject: Subject) -> None:
-    """Check that feedback in reverse order is accepted, and changes the state as often as in order."""
+def check_late_feedback(subject: Subject) -> Finding:
+    """Check that feedback in any order is accepted, and changes the numbers of the same arms as in order."""
     session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
     for _ in range(3):
         tickets = [session.ask(subject.place.context) for _ in range(4)]
@@ -136,6 +137,7 @@ def check_late_feedback(subject: Subject) -> None:
         text = "of 4 tickets, {} changed the statistics when reported in reverse order, but {} in order"
         require(late >= in_order, "late feedback", text, late, in_order)
     require(not session.pending, "late feedback", "all tickets were reported, but some are still pending")
+    return Finding(f"12 tickets, and {check_own_credit(subject)} pairs of pending tickets")
 
 
 def _changes(state: Any, tell: Callable[[], None]) -> bool:

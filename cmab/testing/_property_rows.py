@@ -60,7 +60,7 @@ SHARED = (
         "splitting",
         "Outcomes may arrive together or one by one.",
         EXACT,
-        "update: deviations, averages of a report",
+        "update: pulls, deviations, averages of a report",
     ),
     ("report order", "A report is a set of observations.", EXACT, "sorted arms, positions in the report"),
     ("constant outcomes", "Ties occur in every first round.", EXACT, "tie-breaking, division by a range"),
@@ -116,15 +116,26 @@ ORACLE = (
 )
 
 POLICY = (
-    ("late feedback", "Feedback arrives late and in any order.", EXACT, "ticket numbers"),
+    ("late feedback", "Feedback arrives late and in any order.", EXACT, "ticket numbers, reserve"),
     ("reservations", "Sessions reserve tickets, other runs do not.", EXACT, "reserve, update"),
     ("empty feedback", "Some rounds show nothing.", EXACT, "reductions of empty arrays"),
+    (
+        "context",
+        "A part that is ignored leads to wrong choices.",
+        EXACT,
+        "select: refuse_parts, best_within",
+    ),
     ("tickets", "Tickets belong to the session.", EXACT, "update: copies"),
     ("credit", "An outcome belongs to its arm.", EXACT, "update"),
     ("unobserved", "Unseen outcomes are not failures.", EXACT, "update: ticket.super_arm"),
     ("missing reward", "Not every environment shows rewards.", EXACT, "feedback.reward"),
     ("rare states", "An index that is nan selects at random.", EXACT, "divisions, roots and logarithms"),
-    ("long reports", "Sums in few digits stop growing.", EXACT, "dtype of counts and sums"),
+    (
+        "long reports",
+        "Sums in few digits stop growing, and small integers overflow.",
+        EXACT,
+        "dtype of counts and sums",
+    ),
     ("late rounds", "Integers overflow without a warning.", EXACT, "products and powers of counts"),
     ("duplication", "Equal evidence must count alike.", EXACT, "positions of arms, leaders"),
     ("relabelling", "The number of an arm carries no information.", LAW, "positions of arms"),

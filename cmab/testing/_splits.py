@@ -12,6 +12,7 @@ from cmab.statistics import ArmStatistics
 from cmab.testing import _explorer_reports, _policy_reports
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
+from cmab.testing._policy_sums import check_sums
 
 _PARTS = ("means", "deviations")
 _OWN = Finding(
@@ -20,7 +21,7 @@ _OWN = Finding(
 
 
 def check_splitting(subject: Any) -> Finding:
-    """Check that two partial reports give the same statistics as one report of both parts."""
+    """Check that outcomes in one report, as sums or in two partial reports have the same effect."""
     return _of_explorer(subject) if hasattr(subject, "explorer") else _of_policy(subject)
 
 
@@ -28,7 +29,8 @@ def _of_policy(subject: Any) -> Finding:
     tried, nothing = 0, Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for one in _policy_reports.reports(subject):
         if not isinstance(one.state, ArmStatistics):
-            return _OWN
+            sums = check_sums(subject)
+            return Finding(f"not tried: {sums}" if sums.startswith("no ") else sums)
         told = one.feedback
         middle = len(told.arms) // 2
         if not middle or not np.isin(told.arms, one.super_arm).all():
@@ -42,7 +44,7 @@ def _of_policy(subject: Any) -> Finding:
             continue
         if _equal(alone, whole):
             tried += _require_equal(one.state, whole, split, parts)
-    return Finding(f"{tried} reports")
+    return Finding(f"{tried} reports, and {check_sums(subject)}")
 
 
 def _of_explorer(subject: Any) -> Finding:

@@ -16,6 +16,7 @@ POLICY = (
     "Regret bounds. A policy must learn in two simple worlds and, if it claims optimism, keep its claim.",
     "Policies that declare `learns=False`, and learning from contexts of real data.",
     "Confidence radii of policies that are not index policies of plain statistics.",
+    "Sums of several outcomes that a policy accepts without reading `feedback.pulls`.",
 )
 ENVIRONMENT = (
     "Errors of a mean or reward that are smaller than the report states.",

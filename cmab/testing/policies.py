@@ -47,6 +47,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_feedback,
     runs.check_empty_feedback,
     differing.check_availability,
+    differing.check_context,
     differing.check_tickets,
     learning.check_credit,
     learning.check_learning,
@@ -143,7 +144,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    43
+    44
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

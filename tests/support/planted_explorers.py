@@ -261,6 +261,15 @@ class FavoursTheFirst(Sound):
         return np.sort(np.argsort(-means, kind="stable")[:2])
 
 
+class BooksAsAsked(FavoursTheFirst):
+    """Books outcomes in the order of the arms, whichever order the report has."""
+
+    def update(self, state, feedback):
+        arms = np.sort(feedback.arms)
+        state.counts[arms] += feedback.pulls
+        state.sums[arms] += feedback.outcomes
+
+
 class TiesByItself(Sound):
     def recommend(self, state):
         if np.ptp(state.means) == 0.0:
@@ -424,6 +433,7 @@ FAULTS = [
     Fault(SortsArms, "report order"),
     Fault(SortsArms, "conservation"),
     Fault(FavoursTheFirst, "report order"),
+    Fault(BooksAsAsked, "report order"),
     Fault(TiesByItself, "constant outcomes"),
     Fault(ReturnsItsState, "aliasing"),
     Fault(IncompleteUndo, "undo"),

@@ -615,6 +615,15 @@ class BatchOfDistinct(Best):
         return answers
 
 
+class BatchInOrder(Best):
+    """Solves distinct rows in rising order, and forgets to restore their order if no row occurs twice."""
+
+    def solve_batch(self, means, rng):
+        rows, places = np.unique(means, axis=0, return_inverse=True)
+        answers = [best(row) for row in rows]
+        return answers if len(rows) == len(means) else [answers[place].copy() for place in places.ravel()]
+
+
 class LowBound(Best):
     """Leaves the last of the chosen arms out of its bound."""
 
@@ -690,6 +699,7 @@ FAULTS = [
     Fault(BatchOfOneRow, "batch"),
     Fault(BatchOfNone, "batch"),
     Fault(BatchBeyond200, "batch"),
+    Fault(BatchInOrder, "batch"),
     Fault(Scratch, "threads"),
     Fault(SecondBest, "guarantee"),
     Fault(NeverArm0, None, NO_FAMILY),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from planted_oracles import START, Fault
 
-from cmab import CUCB, ArmStatistics, Feedback, IndexPolicy, LogRadius, Policy, RandomPolicy
+from cmab import CUCB, ArmStatistics, Context, Feedback, IndexPolicy, LogRadius, Policy, RandomPolicy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -330,6 +330,14 @@ class IgnoresAvailable(UCB):
         return super().select(state, rng)
 
 
+class IgnoresValues(UCB):
+    """Uses the available entries of a context, and ignores all other parts."""
+
+    def select(self, state, rng, context=None):
+        known = Context(available=None if context is None else context.available)
+        return super().select(state, rng, known)
+
+
 class OneAvailable(UCB):
     """Plays one arm that is available, which is too few."""
 
@@ -614,11 +622,58 @@ class HalfPrecision(OwnSums):
         return Level(np.zeros(N), np.zeros(N, np.float16))
 
 
+class Bytes(OwnSums):
+    """Counts in single bytes, which start again at 0 after 255 outcomes."""
+
+    def initial_state(self):
+        return Level(np.zeros(N, np.uint8), np.zeros(N))
+
+
+class IgnoresPulls(OwnSums):
+    """Counts a sum of outcomes as one outcome, whose index is limited to 1."""
+
+    def select(self, state, rng):
+        tried = np.maximum(state.counts, 1)
+        index = state.sums / tried + np.sqrt(np.log(state.rounds + 2) / tried)
+        return self.oracle.solve(np.where(state.counts == 0, 1.0, np.minimum(index, 1.0)), rng)
+
+
+class PullsOfRounds(IgnoresPulls):
+    """Counts all outcomes as rounds, but each sum as one outcome of its arm."""
+
+    def update(self, state, feedback):
+        super().update(state, feedback)
+        if feedback.pulls is not None:
+            state.rounds += int(feedback.pulls.max()) - 1
+
+
 class KeepsReservations(OwnSums):
     """Counts a round when its ticket is issued, and again when its feedback arrives."""
 
     def reserve(self, state, ticket):
         state.rounds += 1
+
+
+@dataclass
+class Queue(Level):
+    """Sums, and the super arms of the pending tickets."""
+
+    waiting: list = field(default_factory=list)
+
+
+class OldestTicket(OwnSums):
+    """Credits the average outcome to the oldest pending ticket, whichever ticket was reported."""
+
+    def initial_state(self):
+        return Queue(np.zeros(N), np.zeros(N))
+
+    def reserve(self, state, ticket):
+        state.waiting.append(np.array(ticket.super_arm))
+
+    def update(self, state, feedback):
+        arms = state.waiting.pop(0) if state.waiting else feedback.arms
+        average = feedback.outcomes.sum() / max(len(feedback.arms), 1)
+        super().update(state, Feedback(arms, np.full(len(arms), average)))
 
 
 class FailuresTwice(UCB):
@@ -713,6 +768,9 @@ class ForgetsExploration(UCB):
 FAULTS = [
     Fault(SharedRadius, "instances"),
     Fault(HalfPrecision, "long reports"),
+    Fault(Bytes, "long reports"),
+    Fault(PullsOfRounds, "splitting"),
+    Fault(IgnoresPulls, None, "most policies are used where each outcome is reported alone"),
     Fault(FailuresTwice, "limit"),
     Fault(KeepsReservations, "reservations"),
     Fault(SleepersAreZero, "availability"),
@@ -762,10 +820,12 @@ FAULTS = [
     Fault(OwnGenerator, "determinism"),
     Fault(OneAtATime, "late feedback"),
     Fault(DropsLate, "late feedback"),
+    Fault(OldestTicket, "late feedback"),
     Fault(NotSaved, "resuming"),
     Fault(Rewinds, "sequences"),
     Fault(IgnoresAvailable, "availability"),
     Fault(OneAvailable, "availability"),
+    Fault(IgnoresValues, "context"),
     Fault(WritesContext, "tickets"),
     Fault(WritesSuperArm, "tickets"),
     Fault(KeepsContext, "tickets"),

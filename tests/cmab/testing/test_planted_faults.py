@@ -56,9 +56,10 @@ ITEMS = [
 
 
 OWN_ORACLE = (
+    *(planted_policies.Bytes, planted_policies.PullsOfRounds),
     *(planted_policies.KeepsFeedback, planted_policies.IntegerSums),
     *(planted_policies.PositionCredit, planted_policies.EmptyPoison, planted_policies.HalfPrecision),
-    *(planted_policies.KeepsReservations, planted_policies.SleepersAreZero),
+    *(planted_policies.OldestTicket, planted_policies.KeepsReservations, planted_policies.SleepersAreZero),
 )
 
 
