@@ -40,9 +40,9 @@ def sampled_graph(
     graph: DirectedGraph,
     means: FloatArray,
     *,
-    node_weights: FloatArray | None,
-    sampler: Sampler,
-    model: Model,
+    node_weights: FloatArray | None = None,
+    sampler: Sampler = "auto",
+    model: Model = "ic",
     threads: int = 1,
 ) -> ReverseGraph:
     """Return the reverse graph from which a search samples.
