@@ -74,7 +74,8 @@ class ContinuousRejects(FixedBudgetRule):
     smallest mean if the arm has more samples than each rejected arm and its gap exceeds ``1 / sqrt(beta) -
     1``. Here beta is the spent share of the budget that is left for the active arms, times ``1/2 + 1/2 +
     1/3 + ... + 1/j`` for j active arms. An arm with a large gap is therefore rejected earlier than by
-    Successive Rejects. The last two arms are sampled until the end. No answer is certified.
+    Successive Rejects. The last two arms are sampled until the end. No answer is certified. Of equal means,
+    the arm with the lower index is rejected first, so the order of the arms matters if successes are rare.
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ class ContinuousRejects(FixedBudgetRule):
     support : tuple of float
         Interval that contains the outcomes. Gaps are divided by its length.
     budget : int
-        Maximum number of samples, greater than the number of arms.
+        Maximum number of samples, greater than the number of arms. A session with several open tickets may
+        exceed it.
     variant : {"A", "C"}
         The gap of an arm: the distance of its mean to the average of the other active means ("A", the CR-A of
         the paper), or to the closest of them ("C", the conservative CR-C).

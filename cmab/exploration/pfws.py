@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.declared import integer, one_of
+from cmab.declared import one_of, real
 from cmab.exploration.families import check_constrains, check_exact, check_takes_any_mean, rivals_of
 from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
 from cmab.exploration.rivals import Contest, ListedRivals, OracleRivals, Rivals
@@ -49,9 +49,9 @@ class PFWS(SamplingExplorer):
         `solve_constrained` unless it is a matroid or `super_arms` are listed.
     super_arms : sequence of sequences of int, optional
         All super arms, at most a few thousand. The rivals are then compared one by one.
-    n_super_arms : int, optional
+    n_super_arms : float, optional
         An upper bound on the number of super arms, for example ``n!`` for perfect matchings of n pairs. It
-        lowers the threshold. It is not needed for a matroid or a list.
+        lowers the threshold, and certificates need it to hold. It is not needed for a matroid or a list.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -126,7 +126,7 @@ class PFWS(SamplingExplorer):
     oracle: LinearOracle
     _: KW_ONLY
     super_arms: Sequence[Sequence[int]] | None = None
-    n_super_arms: int | None = field(default=None, metadata=integer(1, optional=True))
+    n_super_arms: float | None = field(default=None, metadata=real(1.0, optional=True))
     delta: float = field(metadata=DELTA)
     sigma: float = field(default=0.5, metadata=POSITIVE)
     epsilon: float = field(default=0.0, metadata=EPSILON)

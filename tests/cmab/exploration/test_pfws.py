@@ -316,3 +316,11 @@ def test_a_single_super_arm_is_the_answer_at_once():
     for oracle in (GraphicMatroid(nx.path_graph(4)), BruteForce(3, [(0, 1, 2)])):
         found = identify(PFWS(oracle, delta=0.1), BernoulliArms([0.5, 0.5, 0.5]), rng=0)
         assert found.samples.tolist() == [3]
+
+
+def test_the_number_of_super_arms_may_exceed_64_bits():
+    graph = nx.complete_bipartite_graph(21, 21)
+    rule = PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.factorial(21))
+    assert rule.n_super_arms == pytest.approx(math.factorial(21), rel=1e-15)
+    with pytest.raises(ValueError, match="n_super_arms must be"):
+        PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.nan)
