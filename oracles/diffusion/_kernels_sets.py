@@ -146,7 +146,8 @@ def _next_by_classes(i, stop, limits, arms, chances, state):
     """Return the same as `_next_by_coins`, if the arcs are sorted by their classes.
 
     All arcs from `i` on have at most the largest probability of the class of arc i, so this is a step of
-    `_next_by_skips` with a smaller probability after each arc (Guo et al. 2020, section 3.3).
+    `_next_by_skips` with a smaller probability after each arc (the idea from memory:
+    Guo et al. 2020, section 3.3).
     """
     while i < stop:
         c = class_of(limits[i])
