@@ -154,7 +154,7 @@ def test_what_is_called_random_is_said_to_be_the_oracles_choice(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_families(name, tmp_path):
     assert main(["demo", name, "--rounds", "40", "--replications", "2", "--out", str(tmp_path)]) == 0
-    assert len(table(tmp_path)) == (6 if name in ("coverage", "ranking", "assortment") else 7)
+    assert len(table(tmp_path)) == 6
     assert {path.name for path in tmp_path.iterdir()} >= PICTURES | NUMBERS
     named = [key for key in table(tmp_path, "arms")[0] if key in NAMES_OF_ARMS]
     assert len(named) == {"top-k": 0, "knapsack": 1, "ranking": 1, "assortment": 1}.get(name, 2)
