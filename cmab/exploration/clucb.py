@@ -12,10 +12,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.confidence.radii import MODE, Mode, around, lil_parameters
-from cmab.exploration.families import check_exact, check_takes_any_mean, possible
-from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
-from cmab.exploration.sampling import SamplingExplorer
-from cmab.goals import BestSuperArm, Goal
+from cmab.exploration.families import SuperArmExplorer, possible
+from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
 
@@ -32,7 +30,7 @@ class Rivals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _CLUCBRule(SamplingExplorer):
+class _CLUCBRule(SuperArmExplorer):
     """Base class of rules that revise the means: lower for arms in the best super arm, higher for others."""
 
     oracle: LinearOracle
@@ -40,25 +38,7 @@ class _CLUCBRule(SamplingExplorer):
     delta: float = field(metadata=DELTA)
     growth: float = field(default=0.0, metadata=GROWTH)
 
-    in_kernel = (*SamplingExplorer.in_kernel, "radii", "rivals", "has_won")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_exact(self.oracle)
-        check_takes_any_mean(self.oracle)
-
-    @property
-    def n_arms(self) -> int:  # type: ignore[override]
-        """Number of base arms."""
-        return self.oracle.n_arms
-
-    @property
-    def goal(self) -> Goal:
-        """The goal: a super arm within `epsilon` of the best."""
-        return BestSuperArm(self.oracle, self.epsilon)
-
-    def pulls(self, state: ArmStatistics) -> int:
-        return grown(state, self.growth)
+    in_kernel = (*SuperArmExplorer.in_kernel, "radii", "rivals", "has_won")
 
     @abstractmethod
     def _parameters(self) -> tuple[IntArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""Requirements of explorers on the oracle of a family of super arms, checked before the first sample."""
+"""The base class of explorers of super arms, and its requirements on the oracle, checked before sampling."""
 
 from __future__ import annotations
 
@@ -8,8 +8,37 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.exploration.parameters import grown
+from cmab.exploration.sampling import SamplingExplorer
+from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle
-from cmab.validation import arm_indices
+from cmab.statistics import ArmStatistics
+from cmab.validation import arm_indices, listed
+
+
+class SuperArmExplorer(SamplingExplorer):
+    """Base class of explorers of the super arms of an exact linear oracle."""
+
+    oracle: LinearOracle
+    growth: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_exact(self.oracle)
+        check_takes_any_mean(self.oracle)
+
+    @property
+    def n_arms(self) -> int:  # type: ignore[override]
+        """Number of base arms."""
+        return self.oracle.n_arms
+
+    @property
+    def goal(self) -> Goal:
+        """The goal: a super arm within `epsilon` of the best."""
+        return BestSuperArm(self.oracle, self.epsilon)
+
+    def pulls(self, state: ArmStatistics) -> int:
+        return grown(state, self.growth)
 
 
 def check_exact(oracle: Any) -> None:
@@ -42,6 +71,16 @@ def check_constrains(oracle: LinearOracle) -> None:
         raise TypeError(
             f"oracle must define solve_constrained for all constraints, got {oracle!r}, which raised: {error}"
         ) from error
+
+
+def copied_family(oracle: LinearOracle, super_arms: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return a copy of a list of super arms, each checked: a later change of the list would spoil a proof."""
+    family = listed("super_arms", super_arms, "super arms")
+    each = (arm_indices("super_arms", arms, oracle.n_arms).tolist() for arms in family)
+    copied = tuple(tuple(arms) for arms in each)
+    for arms in copied:
+        oracle.check_super_arm(arms, "super_arms")
+    return copied
 
 
 def possible(oracle: LinearOracle, means: FloatArray) -> FloatArray:

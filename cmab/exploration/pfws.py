@@ -12,14 +12,11 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.declared import one_of, real
-from cmab.exploration.families import check_constrains, check_exact, check_takes_any_mean, rivals_of
-from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
+from cmab.exploration.families import SuperArmExplorer, check_constrains, copied_family, rivals_of
+from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.rivals import Contest, ListedRivals, OracleRivals, Rivals
-from cmab.exploration.sampling import SamplingExplorer
-from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
-from cmab.validation import arm_indices, listed
 
 _KEPT = 64
 #: The numbers c of prior outcomes in the mixture of the stopping rule.
@@ -27,7 +24,7 @@ _SCALES = (1e1, 1e2, 1e3, 1e4, 1e5)
 
 
 @dataclass(frozen=True, eq=False)
-class PFWS(SamplingExplorer):
+class PFWS(SuperArmExplorer):
     """Perturbed Frank-Wolfe sampling (Tzeng et al. 2023): the best super arm of an exact linear oracle.
 
     Use this explorer first for the best path, matching, basis or other super arm. It needs the fewest
@@ -135,20 +132,13 @@ class PFWS(SamplingExplorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_exact(self.oracle)
-        check_takes_any_mean(self.oracle)
         if self.oracle.least_mean > -math.inf:
             raise ValueError(
                 f"oracle must accept means of any sign, got {self.oracle!r} with a least_mean of"
                 f" {self.oracle.least_mean:g}; use LilCLUCB"
             )
         if self.super_arms is not None:
-            family = listed("super_arms", self.super_arms, "super arms")
-            # A copy, because a later change of the list would invalidate the proof.
-            each = (arm_indices("super_arms", arms, self.n_arms).tolist() for arms in family)
-            object.__setattr__(self, "super_arms", tuple(tuple(arms) for arms in each))
-            for arms in self.super_arms:
-                self.oracle.check_super_arm(arms, "super_arms")
+            object.__setattr__(self, "super_arms", copied_family(self.oracle, self.super_arms))
         if self.plays == "super arms" or not self._is_listed:
             check_constrains(self.oracle)
         if self.plays == "super arms":
@@ -159,19 +149,6 @@ class PFWS(SamplingExplorer):
                         f" {self.oracle!r}, where arm {arm} is in none; use plays='arms'"
                     )
         self._rivals(self._solve(np.full(self.n_arms, 0.5)))
-
-    @property
-    def n_arms(self) -> int:  # type: ignore[override]
-        """Number of base arms."""
-        return self.oracle.n_arms
-
-    @property
-    def goal(self) -> Goal:
-        """The goal: a super arm within `epsilon` of the best."""
-        return BestSuperArm(self.oracle, self.epsilon)
-
-    def pulls(self, state: ArmStatistics) -> int:
-        return grown(state, self.growth)
 
     def unseen(self, state: ArmStatistics) -> IntArray:
         """Return the arms without outcomes, or a super arm with the first of them."""

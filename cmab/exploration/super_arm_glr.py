@@ -12,13 +12,10 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence.radii import mixture_threshold
-from cmab.exploration.families import check_exact, check_takes_any_mean, possible, rivals_of
-from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE, grown
-from cmab.exploration.sampling import SamplingExplorer
-from cmab.goals import BestSuperArm, Goal
+from cmab.exploration.families import SuperArmExplorer, copied_family, possible, rivals_of
+from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
-from cmab.validation import arm_indices, listed
 
 _KEPT = 64
 
@@ -31,7 +28,7 @@ class _Rivals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SuperArmGLR(SamplingExplorer):
+class SuperArmGLR(SuperArmExplorer):
     """The best super arm of a matroid or of a list, with the stopping rule of `BestKGLR`.
 
     Use `PFWS` instead, which needs fewer samples and no list. This class stays for comparisons.
@@ -114,29 +111,9 @@ class SuperArmGLR(SamplingExplorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_exact(self.oracle)
-        check_takes_any_mean(self.oracle)
         if self.super_arms is not None:
-            family = listed("super_arms", self.super_arms, "super arms")
-            # A copy, because a later change of the list would invalidate the proof.
-            each = (arm_indices("super_arms", arms, self.n_arms).tolist() for arms in family)
-            object.__setattr__(self, "super_arms", tuple(tuple(arms) for arms in each))
-            for arms in self.super_arms:
-                self.oracle.check_super_arm(arms, "super_arms")
+            object.__setattr__(self, "super_arms", copied_family(self.oracle, self.super_arms))
         self._rivals(np.sort(self._solve(np.full(self.n_arms, max(0.5, self.oracle.least_mean)))))
-
-    @property
-    def n_arms(self) -> int:  # type: ignore[override]
-        """Number of base arms."""
-        return self.oracle.n_arms
-
-    @property
-    def goal(self) -> Goal:
-        """The goal: a super arm within `epsilon` of the best."""
-        return BestSuperArm(self.oracle, self.epsilon)
-
-    def pulls(self, state: ArmStatistics) -> int:
-        return grown(state, self.growth)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return an arm that distinguishes the critical rival, or the least sampled arm without rivals."""

@@ -170,6 +170,23 @@ def errs_at_most(row: Row, delta: float) -> bool | None:
     return True if row["high"] <= delta else (False if row["low"] > delta else None)
 
 
+def error_verdicts(rows: Sequence[Row], delta: float) -> Verdicts:
+    """Return for each explorer whether its error rate over all rows is at most `delta`."""
+    verdicts: Verdicts = []
+    for rule in dict.fromkeys(row["explorer"] for row in rows):
+        own = [row for row in rows if row["explorer"] == rule]
+        errors, runs = (sum(int(row[key]) for row in own) for key in ("errors", "runs"))
+        low, high = proportion_interval(errors, runs)
+        verdict = errs_at_most({"low": low, "high": high}, delta)
+        verdicts.append((f"{rule} errs with probability at most {delta} ({errors} of {runs} runs)", verdict))
+    return verdicts
+
+
+def geometric_bar(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """Return the geometric mean of ratios, the least and the largest."""
+    return math.exp(float(np.log(ratios).mean())), min(ratios), max(ratios)
+
+
 def less_regret(
     table: Mapping[str, Row], pairs: Iterable[tuple[str, str]], where: str, paired: str | None = None
 ) -> Verdicts:

@@ -15,7 +15,6 @@ from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
-from cmab.intervals import proportion_interval
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms
 from instances.experiments._experiment import Experiment
@@ -24,7 +23,8 @@ from instances.experiments._rows import (
     Verdicts,
     by_name,
     columns,
-    errs_at_most,
+    error_verdicts,
+    geometric_bar,
     is_fewer,
     mean_and_error,
 )
@@ -205,13 +205,7 @@ def claims(rows: list[Row]) -> Verdicts:
             if not other.startswith("P-FWS"):
                 text = f"{name}: P-FWS takes fewer samples than {other}"
                 verdicts.append((text, is_fewer(table["P-FWS"], table[other], "samples")))
-    for rule in dict.fromkeys(row["explorer"] for row in rows):
-        own = [row for row in rows if row["explorer"] == rule]
-        errors, runs = (sum(int(row[key]) for row in own) for key in ("errors", "runs"))
-        low, high = proportion_interval(errors, runs)
-        verdict = errs_at_most({"low": low, "high": high}, DELTA)
-        verdicts.append((f"{rule} errs with probability at most {DELTA} ({errors} of {runs} runs)", verdict))
-    return verdicts
+    return verdicts + error_verdicts(rows, DELTA)
 
 
 def draw(rows: list[Row], out: Path) -> None:
@@ -227,10 +221,7 @@ def draw(rows: list[Row], out: Path) -> None:
                 for rule, row in own.items():
                     ratios.setdefault(rule, []).append(row["samples"] / own["P-FWS"]["samples"])
         if ratios:
-            bars = {
-                rule: (math.exp(float(np.log(found).mean())), min(found), max(found))
-                for rule, found in ratios.items()
-            }
+            bars = {rule: geometric_bar(found) for rule, found in ratios.items()}
             axes = panels_of_bars({title: bars}, x_label="Samples / samples of P-FWS")
             save(axes, out / title.lower().replace(" ", "-"))
 

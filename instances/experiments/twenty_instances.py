@@ -23,7 +23,6 @@ from cmab.arrays import FloatArray
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
-from cmab.intervals import proportion_interval
 from cmab.running.identification import explore
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.super_arm_time import super_arm_time
@@ -35,7 +34,8 @@ from instances.experiments._rows import (
     Verdicts,
     by_name,
     columns,
-    errs_at_most,
+    error_verdicts,
+    geometric_bar,
     is_fewer,
     mean_and_error,
 )
@@ -174,13 +174,7 @@ def claims(rows: list[Row]) -> Verdicts:
                 text = f"{name}: {first} takes no more samples than {second}"
                 verdict = is_fewer(table[second], table[first], "ratio")
                 verdicts.append((text, None if verdict is None else not verdict))
-    for rule in dict.fromkeys(row["explorer"] for row in rows):
-        own = [row for row in rows if row["explorer"] == rule]
-        errors, runs = (sum(int(row[what]) for row in own) for what in ("errors", "runs"))
-        low, high = proportion_interval(errors, runs)
-        verdict = errs_at_most({"low": low, "high": high}, DELTA)
-        verdicts.append((f"{rule} errs with probability at most {DELTA} ({errors} of {runs} runs)", verdict))
-    return verdicts
+    return verdicts + error_verdicts(rows, DELTA)
 
 
 def draw(rows: list[Row], out: Path) -> None:
@@ -192,8 +186,7 @@ def draw(rows: list[Row], out: Path) -> None:
         own = [row for row in rows if row["instance"] in names]
         bars: dict[str, tuple[float, float, float]] = {}
         for rule in dict.fromkeys(row["explorer"] for row in own):
-            ratios = [row["ratio"] for row in own if row["explorer"] == rule]
-            bars[rule] = math.exp(float(np.log(ratios).mean())), min(ratios), max(ratios)
+            bars[rule] = geometric_bar([row["ratio"] for row in own if row["explorer"] == rule])
         axes = panels_of_bars({title: bars}, x_label="Samples / (T* ln(1/δ))")
         save(axes, out / title.lower().replace(" ", "-"))
 
