@@ -165,16 +165,21 @@ class PFWS(SuperArmExplorer):
         unseen = self.unseen(state)
         if len(unseen):
             return unseen
-        near = self._near(state)
-        return np.empty(0, np.int64) if self._has_won(state, near) else self._next(state, near, rng)
+        best = self.recommend(state)
+        near = self._near(state, best)
+        if self._has_won(state, best, near):
+            return np.empty(0, np.int64)
+        return self._next(state, best, near, rng)
 
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the arm with the largest average gradient, or the super arm with the largest sum."""
-        return self._next(state, self._near(state), rng)
+        best = self.recommend(state)
+        return self._next(state, best, self._near(state, best), rng)
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the evidence against every rival is proved to exceed its threshold."""
-        return self._has_won(state, self._near(state))
+        best = self.recommend(state)
+        return self._has_won(state, best, self._near(state, best))
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the best super arm for the means, in increasing order."""
@@ -187,37 +192,41 @@ class PFWS(SuperArmExplorer):
     def _with(self, arm: int, means: FloatArray) -> IntArray | None:
         return self.oracle.solve_constrained(means, [arm], [], np.random.default_rng(0))
 
-    def _near(self, state: ArmStatistics) -> FloatArray:
+    def _near(self, state: ArmStatistics, best: IntArray) -> FloatArray:
         """Return rivals with little evidence against them, as rows of signs."""
-        contest = self._contest(state, 1.0 / state.counts, np.zeros(self.n_arms), 1.0)
-        return self._rivals(self.recommend(state)).near(contest)
+        contest = self._contest(state, best, 1.0 / state.counts, np.zeros(self.n_arms), 1.0)
+        return self._rivals(best).near(contest)
 
-    def _contest(self, state: ArmStatistics, spreads: FloatArray, prices: FloatArray, base: float) -> Contest:
-        return Contest(self.oracle.sign * state.means, spreads, prices, base, self._margin(state))
+    def _contest(
+        self, state: ArmStatistics, best: IntArray, spreads: FloatArray, prices: FloatArray, base: float
+    ) -> Contest:
+        return Contest(self.oracle.sign * state.means, spreads, prices, base, self._margin(best))
 
-    def _margin(self, state: ArmStatistics) -> float:
+    def _margin(self, best: IntArray) -> float:
         if self.epsilon == 0.0 or self.super_arms is not None or not self._is_listed:
             return self.epsilon
-        rank = len(self.recommend(state))
+        rank = len(best)
         return self.epsilon / max(1, min(rank, self.n_arms - rank))
 
-    def _has_won(self, state: ArmStatistics, near: FloatArray) -> bool:
+    def _has_won(self, state: ArmStatistics, best: IntArray, near: FloatArray) -> bool:
         """Return whether all rivals are beaten with the c that beats the rivals `near` the most."""
-        rivals, counts = self._rivals(self.recommend(state)), state.counts.astype(np.float64)
+        rivals, counts = self._rivals(best), state.counts.astype(np.float64)
         base, contests = math.log(len(_SCALES) / self.delta) + rivals.log_errors, []
         for c in _SCALES:
             spreads = 2.0 * self.sigma**2 * (1.0 + c / counts) / counts
             prices = 0.5 * np.log1p(counts / c) + rivals.arm_price
-            contests.append(self._contest(state, spreads, prices, base))
+            contests.append(self._contest(state, best, spreads, prices, base))
         least = [contest.ratios(near).min(initial=math.inf) for contest in contests]
-        best = int(np.argmax(least))
+        chosen = int(np.argmax(least))
         # Most calls end here. The proof by the oracle is slow.
-        return bool(least[best] > 1.0) and rivals.are_beaten(contests[best])
+        return bool(least[chosen] > 1.0) and rivals.are_beaten(contests[chosen])
 
-    def _next(self, state: ArmStatistics, near: FloatArray, rng: np.random.Generator) -> IntArray:
-        counts, gradient = state.counts, self._gradient(state, near, rng)
+    def _next(
+        self, state: ArmStatistics, best: IntArray, near: FloatArray, rng: np.random.Generator
+    ) -> IntArray:
+        counts, gradient = state.counts, self._gradient(state, best, near, rng)
         rare = int(np.argmin(counts))
-        is_rare = counts[rare] < math.sqrt(self._rounds(state) / self.n_arms)
+        is_rare = counts[rare] < math.sqrt(self._rounds(state, best) / self.n_arms)
         if self.plays == "arms":
             return np.array([rare if is_rare else np.argmax(gradient)], np.int64)
         if not is_rare:
@@ -226,10 +235,12 @@ class PFWS(SuperArmExplorer):
         assert found is not None, "the constructor checked that each arm is in a super arm"
         return found
 
-    def _gradient(self, state: ArmStatistics, near: FloatArray, rng: np.random.Generator) -> FloatArray:
+    def _gradient(
+        self, state: ArmStatistics, best: IntArray, near: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
         """Return the average gradient of the least evidence at perturbed proportions, in relative units."""
-        values, margin = self.oracle.sign * state.means, self._margin(state)
-        rounds, n = self._rounds(state), self.n_arms
+        values, margin = self.oracle.sign * state.means, self._margin(best)
+        rounds, n = self._rounds(state, best), self.n_arms
         shares = state.counts / state.counts.sum()
         if not len(near):
             return np.asarray(1.0 / shares, np.float64)
@@ -246,9 +257,9 @@ class PFWS(SuperArmExplorer):
         slopes = (gaps[hardest] / spreads[hardest, np.arange(size)]) ** 2
         return np.asarray((slopes[:, None] * involved[hardest] / points**2).sum(axis=0))
 
-    def _rounds(self, state: ArmStatistics) -> float:
+    def _rounds(self, state: ArmStatistics, best: IntArray) -> float:
         """Return the number of plays, for batches of one outcome."""
-        size = 1 if self.plays == "arms" else max(1, len(self.recommend(state)))
+        size = 1 if self.plays == "arms" else max(1, len(best))
         return float(state.counts.sum()) / size
 
     @property

@@ -77,8 +77,9 @@ class CombGame(PFWS):
             before = int(counts.sum())
         plan, eta = self._plan(float(gap[0]), gains)
         own = np.maximum(plan, 1e-9)
-        contest = self._contest(state, 1.0 / own, np.zeros(n), 1.0)
-        near = self._rivals(self.recommend(state)).near(contest)
+        best = self.recommend(state)
+        contest = self._contest(state, best, 1.0 / own, np.zeros(n), 1.0)
+        near = self._rivals(best).near(contest)
         if not len(near):
             return
         signs = near[int(np.argmin(contest.ratios(near)))]
@@ -100,7 +101,7 @@ class CombGame(PFWS):
         weights = np.exp(eta * (gains - gains.max()))
         return weights / weights.sum(), eta
 
-    def _next(self, state: ArmStatistics, near: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def _next(self, state: ArmStatistics, *_: object) -> IntArray:
         return np.array([np.argmin(state.counts - state.memory[self.n_arms + 1 :])], np.int64)
 
 

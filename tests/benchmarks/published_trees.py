@@ -29,10 +29,10 @@ DELTA, RUNS, PAIR_RUNS, MOST = 0.1, 20, 4000, 20_000
 class Published(PFWS):
     """The rule with the threshold of the experiment."""
 
-    def _has_won(self, state, near):
+    def _has_won(self, state, best, near):
         """Return whether the evidence against all exchanges exceeds the threshold."""
-        contest = self._contest(state, 2.0 * self.sigma**2 / state.counts, np.zeros(self.n_arms), 1.0)
-        rounds = state.counts.sum() / len(self.recommend(state))
+        contest = self._contest(state, best, 2.0 * self.sigma**2 / state.counts, np.zeros(self.n_arms), 1.0)
+        rounds = state.counts.sum() / len(best)
         return bool(contest.ratios(near).min() > math.log((1.0 + math.log(rounds)) / self.delta))
 
 
