@@ -40,6 +40,7 @@ from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.oracle import Oracle
+from cmab.policies._undo import restorer
 from cmab.policies.adaptive import learner_for
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.renamed import up_to_date
@@ -49,7 +50,6 @@ from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned
 from cmab.saving._sessions import check_header, checked_entry, header_of, listed
-from cmab.saving._undo import restorer
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics

@@ -125,7 +125,6 @@ def test_every_room_stands_on_a_floor():
     assert sum(map(len, FLOORS)) == len(rooms)
 
 
-@pytest.mark.slow
 def test_imports_go_down():
     floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
     for name, path in FILES.items():
