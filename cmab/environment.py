@@ -23,7 +23,8 @@ class Environment(ABC):
 
     Arguments are validated before these methods run. Base arms arrive as an int64 array of entries of
     ``range(n_arms)``. If `n_choices` is set, super arms arrive as distinct entries of ``range(n_choices)``.
-    Other values raise ``ValueError``. For `rng`, a caller may pass a seed.
+    Other values raise ``ValueError``. For `rng`, a caller may pass a seed. The methods leave the settings of
+    the process as they are.
 
     Attributes
     ----------
