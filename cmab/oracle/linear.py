@@ -236,7 +236,8 @@ class LinearOracle(Oracle):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return found
+        # The methods of a user's class may return lists.
+        return np.asarray(found, np.int64)
 
     @property
     def least_mean(self) -> float:

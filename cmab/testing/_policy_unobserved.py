@@ -38,7 +38,7 @@ def check_unobserved(subject: Subject) -> Finding:
                 _parts(subject, one.state, rest[rest != hidden], seen),
                 *(_parts(subject, one.state, one.super_arm, _with(seen, hidden, x)) for x in levels),
             ]
-        except (ValueError, TypeError, IndexError):  # the policy rejects partial reports or such a super arm
+        except Exception:  # the policy rejects partial reports, or a super arm that is not in the family
             continue
         if any(state is None for state in states):
             return Finding("not tried: the policy draws random numbers to learn")

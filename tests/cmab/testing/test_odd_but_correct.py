@@ -3,6 +3,7 @@
 import json
 
 import odd_but_correct as odd
+import odd_numbers
 import odd_styles
 import pytest
 
@@ -26,8 +27,9 @@ def test_odd_but_correct_classes_pass(make):
 
 STYLES = [
     (kind, make)
+    for module in (odd_styles, odd_numbers)
     for kind in ("ORACLES", "POLICIES", "ENVIRONMENTS", "EXPLORERS")
-    for make in getattr(odd_styles, kind)
+    for make in getattr(module, kind)
 ]
 
 
