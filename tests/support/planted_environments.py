@@ -303,8 +303,11 @@ class FewWinners(Environment):
 
 
 class Unpaired(Links):
+    """Derives the outcomes from one number, but in another way for each super arm."""
+
     def play(self, super_arm, rng):
-        return self.shown(super_arm, self.arms.pull(super_arm, rng), rng)
+        own = np.random.default_rng((int(rng.integers(2**62)), int(super_arm.sum())))
+        return self.shown(super_arm, self.arms.play(super_arm, own).outcomes, rng)
 
 
 class Distracted(IndependentCascade):
