@@ -14,9 +14,11 @@ from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing import _environment_succession as succession
 from cmab.testing import _environment_sums as sums
+from cmab.testing import _environment_tails as tails
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_history as history
 from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
@@ -50,6 +52,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     pulls.check_independence,
     relations.check_pull_order,
     relations.check_scale,
+    tails.check_tails,
     relations.check_laws,
     relations.check_agreement,
     succession.check_succession,
@@ -59,6 +62,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     forms.check_compiled,
+    history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,
