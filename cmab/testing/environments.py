@@ -8,6 +8,7 @@ from typing import Any
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_forms as forms
+from cmab.testing import _environment_growth as memory
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
@@ -62,6 +63,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     forms.check_compiled,
+    memory.check_growth,
     history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,

@@ -2,6 +2,7 @@
 
 import planted_environments
 import planted_explorers
+import planted_growth
 import planted_history
 import planted_oracles
 import planted_policies
@@ -34,7 +35,8 @@ def everywhere(kind):
     return [*planted_process.faults(kind), *planted_history.FAULTS[kind]]
 
 
-ENVIRONMENT_FAULTS = [*planted_environments.FAULTS, *planted_tails.FAULTS]
+ENVIRONMENT_FAULTS = [*planted_environments.FAULTS, *planted_tails.FAULTS, *planted_growth.FAULTS]
+SOUND_ENVIRONMENTS = [*planted_environments.SOUND, *planted_tails.SOUND, *planted_growth.SOUND]
 KINDS = {
     "oracle": ([*planted_oracles.FAULTS, *everywhere("oracle")], of_oracle),
     "policy": ([*planted_policies.FAULTS, *everywhere("policy")], of_policy),
@@ -51,6 +53,7 @@ SLOW = {
     *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
     *("SharedDays", "FirstArmsOfAll", "CachedSize", "FirstOrder", "FirstSamples"),
     *("Exponential", "SkewedCoins", "CommonError", "RareShocks", "ShakyRounds"),
+    *("RemembersKeys", "LogsRounds", "CachedRounds"),
 }
 ITEMS = [
     pytest.param(
@@ -127,7 +130,7 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
-    sound += [of_environment(make(), rng=3) for make in [*planted_environments.SOUND, *planted_tails.SOUND]]
+    sound += [of_environment(make(), rng=3) for make in SOUND_ENVIRONMENTS]
     sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
     for checks_of_one in sound:
         for check in checks_of_one:
