@@ -144,13 +144,18 @@ class Subject:
             return np.arange(n_arms)
         return np.sort(np.random.default_rng(self.rng).choice(n_arms, _PULLED_ARMS, replace=False))
 
+    @property
+    def pulls_in_a_call(self) -> int:
+        """The number of pulls of each arm in one call of `pulled`."""
+        return max(200, self.many // 10)
+
     @cached_property
     def pulled(self) -> tuple[IntArray, FloatArray]:
         """The arms that are pulled, and many outcomes of each, in an array of shape (arms, pulls)."""
         assert self.first_draws is not None
         arms = self.arms
         rng, rows = np.random.default_rng((12, self.rng)), []
-        pulls = max(200, self.many // 10)
+        pulls = self.pulls_in_a_call
         # Many calls reveal changes between calls, and let slow environments end in time.
         for _ in self.timed(range(max(10, _PULLS // (pulls * len(arms)))), 0.2):
             row = self.environment.pull(np.repeat(arms, pulls), rng)

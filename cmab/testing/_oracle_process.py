@@ -65,7 +65,7 @@ class _Helper:
         # A fork of this process inherits the pipes, but must not use them. A helper that is older than the
         # sources runs old code. Sources that this process imports later are as old as the helper or older.
         self._owner, self._newest = os.getpid(), max(_newest_source(), time.time())
-        self._is_preparing = False
+        self._is_preparing, self.is_fresh = False, True
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(_IDLE_SECONDS)],
@@ -92,6 +92,7 @@ class _Helper:
     def ask(self, question: bytes) -> bytes | str:
         """Return the pickled answers as bytes, or an error message as a string."""
         assert self._process.stdin is not None and self._process.stdout is not None
+        self.is_fresh = False
         try:
             if self._is_preparing:
                 pickle.load(self._process.stdout)
@@ -137,6 +138,14 @@ def in_another_process(fault: str, function: Callable[..., T], *arguments: objec
         raise AssertionError(f"{fault}: the oracle could not be used in another process: {answer}")
     result: T = pickle.loads(answer)
     return result
+
+
+def in_fresh_process(fault: str, function: Callable[..., T], *arguments: object) -> T:
+    """Call `function` as `in_another_process` does, in an interpreter that has served no other call."""
+    with _lock:
+        if _helpers and not _helpers[-1].is_fresh:
+            _stop()
+    return in_another_process(fault, function, *arguments)
 
 
 def prepare_another_process() -> None:

@@ -7,6 +7,7 @@ EXACT = "exact"
 MEAN = "1e-11 per average"
 LAW = "1e-10 per comparison"
 RATE = "1e-7 per test"
+TAILS = "1e-9 per object"
 
 # For all kinds: title, reason, confidence, and what to look at.
 SHARED = (
@@ -33,6 +34,7 @@ SHARED = (
         "process numbers, hashes",
     ),
     ("instances", "A process may use several instances.", EXACT, "attributes of the class, keys of caches"),
+    ("history", "Runs in one process must not affect each other.", EXACT, "tables in classes and modules"),
     ("clock", "A repeated run must give the same results.", EXACT, "time and datetime"),
     ("global randomness", "Only `rng` makes runs repeatable.", EXACT, "np.random.*, random.*"),
     ("determinism", "The same seed must give the same results.", EXACT, "generators made inside a method"),
@@ -170,6 +172,7 @@ ENVIRONMENT = (
     ("independence", "Confidence bounds assume independent pulls.", MEAN, "numbers that pulls share"),
     ("pull order", "An outcome belongs to the arm in its place.", MEAN, "sorted arms in pull"),
     ("scale", "Confidence bounds rely on sigma.", MEAN, "sigma"),
+    ("tails", "Bounds fail for outcomes with heavier tails.", TAILS, "sigma, standard deviations"),
     ("laws", "Rounds and pulls observe the same arms.", LAW, "play, pull"),
     ("agreement", "Environment and oracle describe one problem.", EXACT, "expected_reward"),
     ("succession", "Confidence bounds assume independent rounds.", MEAN, "numbers that rounds share"),

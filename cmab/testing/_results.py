@@ -13,6 +13,7 @@ from cmab.running._bars import shown_bar
 from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
 from cmab.testing._process_state import kept_settings
 from cmab.testing._property_rows import SHARED
+from cmab.testing._shared_state import note_state
 from cmab.testing._untested import SHARED as UNTESTED
 
 Level = Literal["quick", "thorough"]
@@ -292,6 +293,7 @@ class Kind(NamedTuple):
         if level not in ("quick", "thorough"):
             raise ValueError(f"level must be 'quick' or 'thorough', got {level!r}")
         given = {name: value for name, value in settings.items() if value is not None}
+        note_state(thing)
         subject = self.subject(
             thing, *arguments, **{**(self.thorough if level == "thorough" else {}), **given}
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab.environment import changes
 from cmab.saving._digest import pickled
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -26,6 +27,7 @@ Calls = Iterator[tuple[str, Callable[[np.random.Generator], object]]]
 
 _ROUNDS = 30
 _REQUESTS = 40
+_IN_ORDER = 4
 _MOST_PULLS = 10**6
 
 
@@ -74,10 +76,15 @@ class Trial:
 
     def require_same(self, other: list[Answer], fault: str, where: str) -> None:
         """Raise ``AssertionError`` with the first call whose answer differs."""
-        for (call, one), (_, two) in zip(self.answers, other, strict=False):
+        self.require_equal(self.answers, other, fault, where)
+
+    @staticmethod
+    def require_equal(answers: list[Answer], other: list[Answer], fault: str, where: str) -> None:
+        """Raise ``AssertionError`` with the first call whose answers differ between two runs."""
+        for (call, one), (_, two) in zip(answers, other, strict=False):
             require(alike(one, two), fault, "{}, {} gave {} instead of {}", where, call, two, one)
         text = "{}, the run had {} answers instead of {}"
-        require(len(self.answers) == len(other), fault, text, where, len(other), len(self.answers))
+        require(len(answers) == len(other), fault, text, where, len(other), len(answers))
 
 
 def prepared(subject: Any) -> Trial:
@@ -144,7 +151,26 @@ def environment_steps(environment: Any, super_arms: list[Any], arms: Any) -> Ite
         if len(arms):
             pulls = np.array(environment.pull(arms.copy(), np.random.default_rng(seed)))
             yield f"pull with seed {seed}", (pulls,)
+    yield from rounds_in_order(environment, super_arms, 0, _IN_ORDER)
     yield "means and optimum", (np.array(environment.means), float(environment.optimum))
+
+
+def rounds_in_order(environment: Any, super_arms: list[Any], seed: int, rounds: int) -> Iterator[Answer]:
+    """Yield the truth of the first rounds of a replication, and the feedback of a super arm in each."""
+    if not changes(environment):
+        return
+    rng, coins = np.random.default_rng((20, seed)), np.random.default_rng((21, seed))
+    for t in range(1, rounds + 1):
+        world = environment.in_round(t, rng)
+        available = None if world.context is None else world.context.available
+        told: list[Any] = [np.array(world.means), float(world.optimum)]
+        told += [] if available is None else [np.array(available)]
+        for super_arm in super_arms:
+            if available is None or available[super_arm].all():
+                shown = world.play(super_arm.copy(), coins)
+                told += [np.array(shown.arms), np.array(shown.outcomes)]
+                break
+        yield f"round {t} of a replication with seed {seed}", told
 
 
 def explorer_steps(explorer: Any, environment: Any, seed: int, requests: int = _REQUESTS) -> Iterator[Answer]:

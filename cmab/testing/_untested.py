@@ -21,7 +21,7 @@ POLICY = (
 ENVIRONMENT = (
     "Errors of a mean or reward that are smaller than the report states.",
     "Super arms that are not passed to the checks.",
-    "Laws of outcomes beyond their means, their variances, and the agreement of rounds with pulls.",
+    "Laws of outcomes beyond their means, variances and tails, and the agreement of rounds with pulls.",
     "Dependence between outcomes of one round, which is allowed.",
 )
 EXPLORER = (

@@ -8,15 +8,18 @@ from typing import Any
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_forms as forms
+from cmab.testing import _environment_growth as memory
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing import _environment_succession as succession
 from cmab.testing import _environment_sums as sums
+from cmab.testing import _environment_tails as tails
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_history as history
 from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
@@ -50,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     pulls.check_independence,
     relations.check_pull_order,
     relations.check_scale,
+    tails.check_tails,
     relations.check_laws,
     relations.check_agreement,
     succession.check_succession,
@@ -59,6 +63,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     forms.check_compiled,
+    memory.check_growth,
+    history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,

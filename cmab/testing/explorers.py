@@ -16,6 +16,7 @@ from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_history as history
 from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
@@ -52,6 +53,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     claims.check_intervals,
     answers.check_errors,
     answers.check_places,
+    history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,

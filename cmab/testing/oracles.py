@@ -26,6 +26,7 @@ from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_history as history
 from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
@@ -74,6 +75,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     guarantees.check_root,
     within.check_availability,
     surroundings.check_growth,
+    history.check_history,  # before checks that use the other process
     answers.check_hashing,  # this check and the next may start a process
     surroundings.check_threads,
     process.check_output,

@@ -21,6 +21,7 @@ from cmab.testing import _policy_states as states
 from cmab.testing import _policy_unobserved as unobserved
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
+from cmab.testing import _process_history as history
 from cmab.testing import _process_instances as instances
 from cmab.testing import _process_interrupts as interrupts
 from cmab.testing import _process_variations as variations
@@ -71,6 +72,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     forms.check_compiled,
     forms.check_reservations,
     runs.check_growth,
+    history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,

@@ -2,9 +2,12 @@
 
 import planted_environments
 import planted_explorers
+import planted_growth
+import planted_history
 import planted_oracles
 import planted_policies
 import planted_process
+import planted_tails
 import pytest
 
 from cmab.testing import _oracle_process, checks
@@ -27,11 +30,18 @@ def of_explorer(explorer, **settings):
     return checks(explorer, planted_explorers.environment(), delta=delta, **settings)
 
 
+def everywhere(kind):
+    """Return the faults of all kinds of objects."""
+    return [*planted_process.faults(kind), *planted_history.FAULTS[kind]]
+
+
+ENVIRONMENT_FAULTS = [*planted_environments.FAULTS, *planted_tails.FAULTS, *planted_growth.FAULTS]
+SOUND_ENVIRONMENTS = [*planted_environments.SOUND, *planted_tails.SOUND, *planted_growth.SOUND]
 KINDS = {
-    "oracle": ([*planted_oracles.FAULTS, *planted_process.faults("oracle")], of_oracle),
-    "policy": ([*planted_policies.FAULTS, *planted_process.faults("policy")], of_policy),
-    "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
-    "explorer": ([*planted_explorers.FAULTS, *planted_process.faults("explorer")], of_explorer),
+    "oracle": ([*planted_oracles.FAULTS, *everywhere("oracle")], of_oracle),
+    "policy": ([*planted_policies.FAULTS, *everywhere("policy")], of_policy),
+    "environment": ([*ENVIRONMENT_FAULTS, *everywhere("environment")], of_environment),
+    "explorer": ([*planted_explorers.FAULTS, *everywhere("explorer")], of_explorer),
 }
 #: Those that take more than half a second.
 SLOW = {
@@ -41,6 +51,9 @@ SLOW = {
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
     *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
     *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
+    *("SharedDays", "FirstArmsOfAll", "CachedSize", "FirstOrder", "FirstSamples"),
+    *("Exponential", "SkewedCoins", "CommonError", "RareShocks", "ShakyRounds"),
+    *("RemembersKeys", "LogsRounds", "CachedRounds"),
 }
 ITEMS = [
     pytest.param(
@@ -117,7 +130,7 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
-    sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
+    sound += [of_environment(make(), rng=3) for make in SOUND_ENVIRONMENTS]
     sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
     for checks_of_one in sound:
         for check in checks_of_one:
