@@ -45,7 +45,7 @@ def check_determinism(subject: Subject) -> None:
 
 def check_coins(subject: Subject) -> None:
     """Check that all super arms observe the same outcome of a base arm in the same round."""
-    for seed in range(20):
+    for seed in subject.seeds(20):
         # Common random numbers: the outcome depends on the round and the arm, not on the super arm.
         seen: dict[int, float] = {}
         for super_arm in subject.super_arms:
@@ -162,6 +162,10 @@ def check_triggers(subject: Subject) -> Finding:
         chances = environment.triggering_probabilities(super_arm)
         if chances is None:
             continue
+        numbers = np.asarray(chances)
+        fits = numbers.shape == (environment.n_arms,) and bool(((numbers >= 0) & (numbers <= 1 + 1e-9)).all())
+        text = "triggering_probabilities must be {} numbers in [0, 1], got {} for {}"
+        require(fits, "triggers", text, environment.n_arms, chances, super_arm)
         for arm in range(min(environment.n_arms, _ARMS)):
             what = f"observations of arm {arm} by {super_arm.tolist()}"
             require_mean("triggers", what, seen[:, arm], float(chances[arm]))

@@ -22,6 +22,8 @@ _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
 TIMES = 7
+# Maximal number of seeds of a check that compares single rounds.
+_SEEDS = 400
 # Number of super arms and of arms of a short run.
 _TRIED = 10
 # Rounds of a super arm and of all super arms, and the least number of rounds of a super arm.
@@ -75,6 +77,9 @@ class Subject:
         environment = self.environment
         rewards = [environment.expected_reward(arm.copy()) for arm in self.super_arms]
         truth = {"means": environment.means, "optimum": environment.optimum, "expected rewards": rewards}
+        chances = [environment.triggering_probabilities(arm.copy()) for arm in self.super_arms]
+        if all(part is not None for part in chances):
+            truth["triggering probabilities"] = np.array(chances)
         return {name: np.array(part, np.float64) for name, part in truth.items()}
 
     @cached_property
@@ -169,6 +174,10 @@ class Subject:
             blocks.append(told.reshape(2, len(self.arms), each))
         sums, squares = np.concatenate(blocks, axis=2)
         return sums, squares
+
+    def seeds(self, least: int, parts: int = 1) -> Iterator[int]:
+        """Yield at least `least` seeds, and more if rounds are fast, for one of `parts` loops of a check."""
+        yield from self.timed(range(_SEEDS), 0.02 / parts, least)
 
     def timed(self, items: Iterable[T], share: float, at_least: int = 10) -> Iterator[T]:
         """Yield items for `share` of the seconds, and at least `at_least` items."""

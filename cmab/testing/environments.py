@@ -7,11 +7,14 @@ from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
+from cmab.testing import _environment_aliasing as aliasing
 from cmab.testing import _environment_forms as forms
 from cmab.testing import _environment_in_round as differing
+from cmab.testing import _environment_laws as laws
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _environment_scales as scales
 from cmab.testing import _environment_succession as succession
 from cmab.testing import _environment_sums as sums
 from cmab.testing import _generators as generators
@@ -36,6 +39,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     relations.check_order,
     relations.check_stream,
     relations.check_input,
+    aliasing.check_aliasing,
     rounds.check_support,
     rounds.check_outcomes,
     rounds.check_triggers,
@@ -49,8 +53,9 @@ _CHECKS: tuple[CheckFunction, ...] = (
     sums.check_large_sums,
     pulls.check_independence,
     relations.check_pull_order,
-    relations.check_scale,
-    relations.check_laws,
+    scales.check_scale,
+    laws.check_laws,
+    laws.check_samples,
     relations.check_agreement,
     succession.check_succession,
     succession.check_replay,

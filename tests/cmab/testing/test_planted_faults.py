@@ -2,6 +2,8 @@
 
 import planted_environments
 import planted_explorers
+import planted_laws
+import planted_methods
 import planted_oracles
 import planted_policies
 import planted_process
@@ -28,9 +30,15 @@ def of_explorer(explorer, **settings):
 
 
 KINDS = {
-    "oracle": ([*planted_oracles.FAULTS, *planted_process.faults("oracle")], of_oracle),
+    "oracle": (
+        [*planted_oracles.FAULTS, *planted_methods.FAULTS, *planted_process.faults("oracle")],
+        of_oracle,
+    ),
     "policy": ([*planted_policies.FAULTS, *planted_process.faults("policy")], of_policy),
-    "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
+    "environment": (
+        [*planted_environments.FAULTS, *planted_laws.FAULTS, *planted_process.faults("environment")],
+        of_environment,
+    ),
     "explorer": ([*planted_explorers.FAULTS, *planted_process.faults("explorer")], of_explorer),
 }
 #: Those that take more than half a second.
@@ -40,7 +48,9 @@ SLOW = {
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
     *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
-    *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
+    *("LeaveUnnoticed", "SharedWalk", "HardProblem", "PaysLate", "UniformSums", "WiderRounds"),
+    *("DeviationAsScale", "NormalInRounds", "OneDrawForAll", "AveragedSamples", "SquaresOfSums"),
+    *("CertainAlone", "RareAsNormal"),
 }
 ITEMS = [
     pytest.param(
@@ -92,6 +102,7 @@ def test_each_check_has_a_fault_of_its_own(kind):
 
 
 ODD = [
+    *planted_methods.SOUND,
     planted_oracles.Diary,
     planted_oracles.RandomTies,
     planted_oracles.OneAtATime,
@@ -117,7 +128,8 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
-    sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
+    environments = [*planted_environments.SOUND, *planted_laws.SOUND]
+    sound += [of_environment(make(), rng=3) for make in environments]
     sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
     for checks_of_one in sound:
         for check in checks_of_one:
