@@ -36,6 +36,11 @@ def check_declaration(subject: Subject) -> None:
     inside = bool(((means >= low - slack) & (means <= high + slack)).all())
     require(inside, "declaration", "means must lie in the support {}, got {}", place.support, means)
     require(place.sigma >= 0, "declaration", "sigma must not be negative, got {}", place.sigma)
+    oracle, choices = subject.oracle, place.n_choices
+    if isinstance(oracle, Oracle):
+        same = oracle.n_arms == n and choices in (None, oracle.n_choices)
+        text = "the oracle has n_arms={}, n_choices={}, but the environment n_arms={}, n_choices={}"
+        require(same, "declaration", text, oracle.n_arms, oracle.n_choices, n, choices)
 
 
 def orders(super_arm: IntArray) -> Iterator[IntArray]:
@@ -146,7 +151,9 @@ def check_input(subject: Subject) -> Finding:
 def check_pull_order(subject: Subject) -> Finding:
     """Check that pulls in any order, one by one or summed, belong to the arms that were asked for."""
     place, rng = subject.environment, np.random.default_rng((15, subject.rng))
-    asked = rng.permutation(np.resize(subject.arms, max(_PULLS, 40 * len(subject.arms))))
+    # Slow environments are asked for fewer pulls.
+    least, affordable = 40 * len(subject.arms), subject.affordable(0.1)
+    asked = rng.permutation(np.resize(subject.arms, max(least, min(_PULLS, affordable))))
     outcomes = np.asarray(place.pull(asked.copy(), rng))
     require(
         outcomes.shape == asked.shape,
@@ -166,7 +173,7 @@ def check_pull_order(subject: Subject) -> Finding:
             rare,
         )
         tests += 1
-    few = rng.permutation(np.resize(subject.arms, max(2000, 40 * len(subject.arms))))
+    few = rng.permutation(np.resize(subject.arms, max(least, min(2000, affordable // 3))))
     pulls = rng.integers(1, 6, len(few))
     sums, squares = place.pull_many(few.copy(), pulls.copy(), rng)
     fits = np.shape(sums) == few.shape and np.shape(squares) == few.shape
@@ -206,7 +213,7 @@ def _check_few(subject: Subject, rare: float) -> int:
     if pair[0] == pair[1]:
         return 0
     pulled, sampled, alone = [], [], []
-    for _ in subject.timed(range(_FEW), 0.05, _FEW // 3):
+    for _ in subject.timed(range(_FEW), 0.04, _FEW // 10):
         pulled.append(np.asarray(place.pull(pair.copy(), rng)))
         alone.append([float(np.asarray(place.pull(pair[[end]], rng))[0]) for end in (0, 1)])
         sample = place.sample(pair[::-1].copy(), 3, rng)

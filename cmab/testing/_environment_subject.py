@@ -22,6 +22,8 @@ _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
 TIMES = 7
+# Least number of outcomes of an arm in a call, and number of outcomes of an arm whose time is measured.
+_FEWEST, _MEASURED = 80, 10
 # Maximal number of seeds of a check that compares single rounds.
 _SEEDS = 400
 # Number of super arms and of arms of a short run.
@@ -156,11 +158,36 @@ class Subject:
         arms = self.arms
         rng, rows = np.random.default_rng((12, self.rng)), []
         pulls = max(200, self.many // 10)
+        # Slow environments draw fewer outcomes in each of the calls.
+        pulls = max(min(_FEWEST, pulls), min(pulls, self.affordable(0.2) // (10 * len(arms))))
         # Many calls reveal changes between calls, and let slow environments end in time.
         for _ in self.timed(range(max(10, _PULLS // (pulls * len(arms)))), 0.2):
             row = self.environment.pull(np.repeat(arms, pulls), rng)
             rows.append(row.reshape(len(arms), pulls))
         return arms, np.concatenate(rows, axis=1)
+
+    @cached_property
+    def cost_of_play(self) -> float:
+        """The seconds of one round."""
+        assert self.rounds is not None  # the first rounds may compile code
+        rng, watch = np.random.default_rng((26, self.rng)), Stopwatch()
+        for number in range(_TRIED):
+            self.environment.play(self.super_arms[number % len(self.super_arms)].copy(), rng)
+        return watch.seconds() / _TRIED
+
+    @cached_property
+    def cost_of_pull(self) -> float:
+        """The seconds of one outcome in a request of many."""
+        asked, seconds = np.repeat(self.arms, _MEASURED), []
+        for state in range(2):  # the first call may compile code
+            watch = Stopwatch()
+            self.environment.pull(asked.copy(), np.random.default_rng((23, state)))
+            seconds.append(watch.seconds())
+        return min(seconds) / len(asked)
+
+    def affordable(self, share: float) -> int:
+        """Return the number of outcomes that can be pulled in `share` of the seconds."""
+        return int(share * self.seconds / max(self.cost_of_pull, 1e-9))
 
     @cached_property
     def sums(self) -> tuple[FloatArray, FloatArray]:

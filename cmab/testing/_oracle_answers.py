@@ -22,6 +22,8 @@ from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 # the time.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
+# Number of sets of any size that are not in the family.
+_ANY_SIZE = 20
 
 
 def check_declaration(subject: Subject) -> None:
@@ -131,8 +133,11 @@ def check_membership(subject: Subject) -> None:
     known = {len(arm) for arm in members}
     # Random sets of about the size of super arms: other sizes are too easy to reject.
     sizes = [size for size in range(oracle.n_choices + 1) if {size - 1, size, size + 1} & known]
-    for _ in range(subject.trials):
-        arm = np.sort(rng.choice(oracle.n_choices, rng.choice(sizes), replace=False))
+    drawn = [int(rng.choice(sizes)) for _ in range(subject.trials)]
+    # A few sets of any size, with the empty and the largest one.
+    drawn += [0, oracle.n_choices, *rng.integers(oracle.n_choices + 1, size=_ANY_SIZE).tolist()]
+    for size in drawn:
+        arm = np.sort(rng.choice(oracle.n_choices, size, replace=False))
         wrong = key(arm) not in members and oracle.is_feasible(arm)
         require(not wrong, "membership", "is_feasible accepts {}, which is not a super arm", arm)
 

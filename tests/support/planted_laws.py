@@ -151,6 +151,17 @@ class PairsOfSums(Continuous):
         return other, squares - sums**2 / pulls + other**2 / pulls
 
 
+class ShortSums(Continuous):
+    """Multiplies in integers of 32 bits."""
+
+    def pull_many(self, arms, pulls, rng):
+        sums, squares = super().pull_many(arms, pulls, rng)
+        base = pulls * self.means[arms]
+        short = (pulls * 1000).astype(np.int32) / 1000
+        other = sums - base + short * self.means[arms]
+        return other, squares - sums**2 / pulls + other**2 / pulls
+
+
 class AveragedSamples(Continuous):
     """Samples have averages in place of sums."""
 
@@ -219,6 +230,21 @@ class KeptChances(Links):
         if key not in self.chances:
             self.chances[key] = np.isin(np.arange(N), super_arm).astype(float)
         return self.chances[key]
+
+
+# Declarations -----------------------------------------------------------------------------------------------
+
+
+class OtherOracle(Links):
+    """Its oracle is for fewer arms."""
+
+    def __init__(self):
+        super().__init__()
+        self.oracle = TopK(N - 1, 2)
+
+
+class MoreChoices(Links):
+    n_choices = N + 1
 
 
 # Rounds -----------------------------------------------------------------------------------------------------
@@ -292,6 +318,7 @@ FAULTS = [
     Fault(SharedSums, "independence"),
     Fault(NeighbouringSums, "independence"),
     Fault(PairsOfSums, "independence"),
+    Fault(ShortSums, "large sums"),
     Fault(AveragedSamples, "samples"),
     Fault(SquaresOfSums, "samples"),
     Fault(OneDrawForAll, "samples"),
@@ -300,6 +327,8 @@ FAULTS = [
     Fault(PullBuffer, "aliasing"),
     Fault(SumBuffer, "aliasing"),
     Fault(KeptChances, "aliasing"),
+    Fault(OtherOracle, "declaration"),
+    Fault(MoreChoices, "declaration"),
     Fault(MovesWithPlay, "rounds"),
     Fault(PaysLate, "played rounds"),
     Fault(LateMeans, "rounds"),

@@ -251,6 +251,16 @@ class LastTwo(Whole):
         return len(super_arm) == K and bool((np.diff(super_arm) > 0).all())
 
 
+class AcceptsNothing(Whole):
+    def is_feasible(self, super_arm):
+        return len(super_arm) in (0, K)
+
+
+class AcceptsAll(Whole):
+    def is_feasible(self, super_arm):
+        return len(super_arm) in (K, N)
+
+
 class RootOfAll(Whole):
     """Ignores which arms are available."""
 
@@ -340,6 +350,8 @@ FAULTS = [
     Fault(WithinWhenAll, "availability"),
     Fault(MarksAvailable, "availability"),
     Fault(LastTwo, "membership"),
+    Fault(AcceptsNothing, "membership"),
+    Fault(AcceptsAll, "membership"),
     Fault(RootOfAll, "root"),
     Fault(NoMore, "outside"),
     Fault(Wraps, "outside"),
