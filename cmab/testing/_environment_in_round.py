@@ -13,9 +13,11 @@ from cmab.oracle import Oracle
 from cmab.running import _referee as referee
 from cmab.saving._digest import content
 from cmab.testing import _environment_relations as relations
+from cmab.testing import _environment_rewards as rewards
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import CheckFunction, Finding
 from cmab.testing._comparisons import require
+from cmab.testing._environment_optimum import has_optimum
 from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, require_mean
 
@@ -31,7 +33,7 @@ _PLAYED: tuple[CheckFunction, ...] = (
     rounds.check_determinism,
     rounds.check_outcomes,
     rounds.check_triggers,
-    rounds.check_rewards,
+    rewards.check_rewards,
 )
 # Checks that compare single rounds, in some of the environments only.
 _ALIKE_IN_ROUND: tuple[CheckFunction, ...] = (
@@ -208,5 +210,5 @@ def check_optima(subject: Subject) -> Finding:
     if not changes(subject.environment):
         return _ALIKE
     worlds = [(one.world, f"round {one.t}") for one in _rounds(subject)]
-    tried = sum(rounds.has_optimum("optima", subject, world, where) for world, where in worlds)
+    tried = sum(has_optimum("optima", subject, world, where) for world, where in worlds)
     return Finding(f"{tried} rounds" if tried else "no round has an optimum")

@@ -11,8 +11,10 @@ from cmab.testing import _environment_aliasing as aliasing
 from cmab.testing import _environment_forms as forms
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_laws as laws
+from cmab.testing import _environment_optimum as optimum
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
+from cmab.testing import _environment_rewards as rewards
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing import _environment_scales as scales
 from cmab.testing import _environment_succession as succession
@@ -43,8 +45,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_support,
     rounds.check_outcomes,
     rounds.check_triggers,
-    rounds.check_rewards,
-    rounds.check_optimum,
+    rewards.check_rewards,
+    optimum.check_optimum,
     differing.check_rounds,
     differing.check_optima,
     differing.check_played_rounds,

@@ -247,6 +247,55 @@ class MoreChoices(Links):
     n_choices = N + 1
 
 
+# Rewards ----------------------------------------------------------------------------------------------------
+
+
+class AnyOfThree(Links):
+    """Sound: pays for the first success, with a bonus of its own law."""
+
+    def __init__(self):
+        super().__init__()
+        self.oracle, self.optimum = None, float("nan")
+
+    def pay(self, outcomes, coin):
+        return float(outcomes.any()) + 0.1 * (coin < 0.5)
+
+    def play(self, super_arm, rng):
+        coin = rng.random()
+        shown = self.arms.play(super_arm, rng)
+        return Feedback(super_arm, shown.outcomes, reward=self.pay(shown.outcomes, coin))
+
+    def expected_reward(self, super_arm):
+        return float(1 - np.prod(1 - self.means[super_arm])) + 0.05
+
+
+class Fee(AnyOfThree):
+    """Its rewards lack a fee of five per cent."""
+
+    def pay(self, outcomes, coin):
+        return 0.95 * super().pay(outcomes, coin)
+
+
+class FeeOfSums(AnyOfThree):
+    """Pays the sum, less a fee in a few rounds that the expectation lacks."""
+
+    def pay(self, outcomes, coin):
+        return float(outcomes.sum()) - 0.5 * (coin < 0.1)
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class RoundedSums(AnyOfThree):
+    """Rounds a share of the sum down."""
+
+    def pay(self, outcomes, coin):
+        return float(np.floor(64 * 0.7 * outcomes.sum()) / 64) - 0.02
+
+    def expected_reward(self, super_arm):
+        return 0.7 * float(self.means[super_arm].sum())
+
+
 # Rounds -----------------------------------------------------------------------------------------------------
 
 
@@ -327,10 +376,13 @@ FAULTS = [
     Fault(PullBuffer, "aliasing"),
     Fault(SumBuffer, "aliasing"),
     Fault(KeptChances, "aliasing"),
+    Fault(Fee, "rewards"),
+    Fault(FeeOfSums, "rewards"),
+    Fault(RoundedSums, "rewards"),
     Fault(OtherOracle, "declaration"),
     Fault(MoreChoices, "declaration"),
     Fault(MovesWithPlay, "rounds"),
     Fault(PaysLate, "played rounds"),
     Fault(LateMeans, "rounds"),
 ]
-SOUND = [Continuous, Waiting, Base]
+SOUND = [Continuous, Waiting, Base, AnyOfThree]
