@@ -22,6 +22,8 @@ from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 # the time.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
+# Number of problems that are moved out of the range.
+_OUTSIDE = 40
 # Number of sets of any size that are not in the family.
 _ANY_SIZE = 20
 
@@ -200,15 +202,28 @@ def check_memory(subject: Subject) -> Finding:
     return Finding(f"{calls} calls over {len(problems)} problems")
 
 
-def check_compiled(subject: Subject) -> None:
+def check_compiled(subject: Subject) -> Finding:
     """Check that the compiled form of `solve`, if it exists, gives the same answers as `solve`."""
     kernel = compiled_form(subject.oracle)
     if kernel is None:
-        return
+        return Finding("not tried: the oracle has no compiled form")
     problems = np.array(subject.some())
     answers = solve_rows(kernel, subject.oracle.n_choices, problems)
     for means, answer in zip(problems, answers, strict=True):
         require_same(subject.answer(means), answer, "compiled", "the kernel with means {}", means)
+    tried, width = len(problems), subject.high - subject.low
+    few = problems[:_OUTSIDE]
+    # Indices leave the range of the means, and the first of them may be all negative.
+    for rows in (1e3 * few, 1e-3 * few, few + 2.0 * width, few - 2.0 * width):
+        try:
+            expected = [np.array(subject.solve(means)) for means in rows]
+        except Exception:  # the oracle rejects such means
+            continue
+        answers = solve_rows(kernel, subject.oracle.n_choices, rows)
+        for means, one, answer in zip(rows, expected, answers, strict=True):
+            require_same(one, answer, "compiled", "the kernel with means {}", means)
+        tried += len(rows)
+    return Finding(f"{tried} problems")
 
 
 def check_pickling(subject: Subject) -> None:

@@ -154,6 +154,9 @@ def _check_forced(
     values = [oracle.expected_reward(arm, means) for arm in left.values()]
     best = max(values) if oracle.sense == "max" else min(values)
     value = oracle.expected_reward(answer, means)
-    good = not oracle.is_exact or oracle.sign * (value - best) >= -TOLERANCE * (factor + abs(best))
+    # The ratio says nothing about negative rewards.
+    known = oracle.is_exact or (oracle.beta == 1.0 and not np.isnan(oracle.alpha) and best >= 0)
+    missed = oracle.sign * (oracle.alpha * best - value)
+    good = not known or missed <= TOLERANCE * (factor + abs(best))
     text = "the answer {} has reward {:.12g}, but the optimum is {:.12g} " + _FORCED
     require(good, "constraints", text, answer, value, best, *told)

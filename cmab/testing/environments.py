@@ -9,6 +9,7 @@ from cmab.arrays import ArrayLike
 from cmab.environment import Environment
 from cmab.testing import _environment_aliasing as aliasing
 from cmab.testing import _environment_forms as forms
+from cmab.testing import _environment_growth as growth
 from cmab.testing import _environment_in_round as differing
 from cmab.testing import _environment_laws as laws
 from cmab.testing import _environment_optimum as optimum
@@ -66,6 +67,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     forms.check_compiled,
+    growth.check_growth,
     process.check_output,
     generators.check_generator,
     variations.check_surroundings,

@@ -4,7 +4,7 @@ import numpy as np
 from planted_environments import MEANS, Links
 from planted_oracles import Fault
 
-from cmab import Environment, Feedback
+from cmab import Environment, Feedback, round_key
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -232,6 +232,43 @@ class KeptChances(Links):
         return self.chances[key]
 
 
+# Memory -----------------------------------------------------------------------------------------------------
+
+LOG = []
+KNOWN = {}
+
+
+class Logs(Links):
+    """Keeps the outcomes of all rounds in a list of the module."""
+
+    def shown(self, arms, outcomes, rng):
+        LOG.append(outcomes)
+        return super().shown(arms, outcomes, rng)
+
+
+class KnowsRounds(Links):
+    """Keeps each round under its key."""
+
+    def play(self, super_arm, rng):
+        key = round_key(rng)
+        if key not in KNOWN:
+            KNOWN[key] = (np.random.default_rng(key).random(N) < self.means).astype(float)
+        outcomes = KNOWN[key][super_arm]
+        return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
+
+
+class KeepsPulls(Links):
+    kept = ()
+
+    def pull(self, arms, rng):
+        outcomes = super().pull(arms, rng)
+        type(self).kept = (outcomes, type(self).kept)
+        return outcomes
+
+    def __getstate__(self):
+        return {**self.__dict__}
+
+
 # Declarations -----------------------------------------------------------------------------------------------
 
 
@@ -379,6 +416,9 @@ FAULTS = [
     Fault(Fee, "rewards"),
     Fault(FeeOfSums, "rewards"),
     Fault(RoundedSums, "rewards"),
+    Fault(Logs, "growth"),
+    Fault(KnowsRounds, "growth"),
+    Fault(KeepsPulls, "growth"),
     Fault(OtherOracle, "declaration"),
     Fault(MoreChoices, "declaration"),
     Fault(MovesWithPlay, "rounds"),

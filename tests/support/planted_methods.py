@@ -6,6 +6,7 @@ import numpy as np
 from planted_oracles import FAMILY, Best, Fault, K, N, best
 
 from cmab import Oracle
+from cmab.kernels import Kernel, solve_kernel
 from cmab.oracle.certificate import SolverCertificate, report_ratio
 
 TAILS, HEADS = np.arange(N), np.arange(1, N + 1)
@@ -261,12 +262,64 @@ class AcceptsAll(Whole):
         return len(super_arm) in (K, N)
 
 
+class RatioOfTheFirst(Whole):
+    """Declares half of the optimum, but takes the first arms that remain."""
+
+    alpha = 0.5
+
+    def solve_constrained(self, means, include, exclude, rng):
+        answer = super().solve_constrained(-np.arange(N, dtype=float), include, exclude, rng)
+        return (
+            answer if len(include) + len(exclude) else super().solve_constrained(means, include, exclude, rng)
+        )
+
+
 class RootOfAll(Whole):
     """Ignores which arms are available."""
 
     def solve_root(self, means, squares, rng, *, tolerance=0.0, available=None):
         values = [means[list(pair)].sum() + np.sqrt(squares[list(pair)].sum()) for pair in FAMILY]
         return np.array(FAMILY[int(np.argmax(values))])
+
+
+# Compiled forms ---------------------------------------------------------------------------------------------
+
+
+@solve_kernel
+def solve_pair(means, integers, reals, out):
+    """Write the best two arms, whose means are cut to a range."""
+    first, second = -1, -1
+    for arm in range(means.shape[0]):
+        value = min(max(means[arm], reals[0]), reals[1])
+        if first < 0 or value > min(max(means[first], reals[0]), reals[1]):
+            first, second = arm, first
+        elif second < 0 or value > min(max(means[second], reals[0]), reals[1]):
+            second = arm
+    out[0], out[1] = first, second
+    return 2
+
+
+class InFull(Whole):
+    """Sound: its compiled form cuts nothing."""
+
+    ends = (-np.inf, np.inf)
+
+    def kernel(self):
+        return Kernel(solve_pair, reals=np.array(self.ends))
+
+
+class FromZero(InFull):
+    """Its compiled form takes negative indices for 0."""
+
+    ends = (0.0, np.inf)
+
+
+class ToOne(InFull):
+    ends = (-np.inf, 1.0)
+
+
+class ToAHundred(InFull):
+    ends = (-np.inf, 100.0)
 
 
 # Indices outside the range ----------------------------------------------------------------------------------
@@ -353,8 +406,12 @@ FAULTS = [
     Fault(AcceptsNothing, "membership"),
     Fault(AcceptsAll, "membership"),
     Fault(RootOfAll, "root"),
+    Fault(FromZero, "compiled"),
+    Fault(ToOne, "compiled"),
+    Fault(ToAHundred, "compiled"),
+    Fault(RatioOfTheFirst, "constraints"),
     Fault(NoMore, "outside"),
     Fault(Wraps, "outside"),
     Fault(TableOfChances, "outside"),
 ]
-SOUND = [Whole, Rich, Chance, Rejects]
+SOUND = [Whole, Rich, InFull, Chance, Rejects]

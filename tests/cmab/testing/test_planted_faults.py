@@ -50,7 +50,8 @@ SLOW = {
     *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
     *("LeaveUnnoticed", "SharedWalk", "HardProblem", "PaysLate", "UniformSums", "WiderRounds"),
     *("DeviationAsScale", "NormalInRounds", "OneDrawForAll", "AveragedSamples", "SquaresOfSums"),
-    *("CertainAlone", "RareAsNormal"),
+    *("CertainAlone", "RareAsNormal", "FromZero", "ToOne", "ToAHundred", "FeeOfSums", "Fee", "RoundedSums"),
+    *("Logs", "KnowsRounds", "KeepsPulls"),
 }
 ITEMS = [
     pytest.param(
