@@ -152,7 +152,7 @@ def check_pull_order(subject: Subject) -> Finding:
     """Check that pulls in any order, one by one or summed, belong to the arms that were asked for."""
     place, rng = subject.environment, np.random.default_rng((15, subject.rng))
     # Slow environments are asked for fewer pulls.
-    least, affordable = 40 * len(subject.arms), subject.affordable(0.1)
+    least, affordable = 40 * len(subject.arms), subject.affordable(0.06)
     asked = rng.permutation(np.resize(subject.arms, max(least, min(_PULLS, affordable))))
     outcomes = np.asarray(place.pull(asked.copy(), rng))
     require(

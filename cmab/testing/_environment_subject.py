@@ -193,7 +193,8 @@ class Subject:
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """Sums of `TIMES` pulls of each arm, and sums of their squares, in arrays of shape (arms, sums)."""
         assert self.first_draws is not None
-        each = max(30, min(200, 20_000 // len(self.arms)))
+        affordable = max(_FEWEST, self.affordable(0.05) // (TIMES * len(self.arms)))
+        each = max(30, min(200, 20_000 // len(self.arms), affordable))
         arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.rng))
         blocks = []
         for _ in self.timed(range(_BLOCKS), 0.02, at_least=1):
