@@ -136,5 +136,7 @@ def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArr
 
     rows, n_arms = means.shape
     answers, sizes = np.empty((rows, max(n_arms, n_choices)), np.int64), np.empty(rows, np.int64)
-    solve_each(kernel.function, kernel.integers, kernel.reals, np.ascontiguousarray(means), answers, sizes)
+    # Kernels are compiled for writable arrays.
+    numbers = np.require(means, requirements=("C", "W"))
+    solve_each(kernel.function, kernel.integers, kernel.reals, numbers, answers, sizes)
     return [answer[:size] for answer, size in zip(answers, sizes, strict=True)]

@@ -11,6 +11,8 @@ from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
 
 _SEEDS, _ARMS = 40, 50
+# Number of rounds with the reversed super arm.
+_TURNED = 5
 _SLACK = 1e-9
 
 
@@ -22,6 +24,8 @@ def check_compiled(subject: Subject) -> Finding:
         for super_arm in subject.super_arms:
             for seed in subject.timed(range(_SEEDS), 0.01):
                 _compare_round(subject, np.array(super_arm, np.int64), seed)
+            for seed in range(_TURNED):
+                _compare_round(subject, np.array(super_arm[::-1], np.int64), seed)
         tried.append("rounds")
     form = compiled_form(environment, "pull_kernel")
     if form is not None and subject.first_pulls:

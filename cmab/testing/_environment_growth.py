@@ -1,37 +1,40 @@
-"""The check that rounds and pulls leave no memory behind."""
+"""The check that long runs of an environment fit into memory."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cmab.environment import changes
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
 from cmab.testing._memory import creeps, growth
 
-_CYCLE, _ARMS = 20, 10
-#: A call that leaves more than 8 bytes for each of so many numbers leaks.
-_NUMBERS = 4
+# Numbers that a call may leave, arms in a request of pulls, and limit in seconds of the subject.
+_NUMBERS, _ARMS, _SHARE = 2, 10, 2.0
+# Rounds that last as long as the first two stages with tracing, and their largest share of the seconds.
+_TRACED, _SLOW = 1800, 0.25
 
 
 def check_growth(subject: Subject) -> Finding:
-    """Check that rounds and pulls do not leave memory behind."""
-    environment, rng = subject.environment, np.random.default_rng((25, subject.rng))
-    differ, arms = changes(environment), subject.arms[:_ARMS] if subject.first_pulls else subject.arms[:0]
+    """Check that new rounds and pulls do not leave memory behind."""
+    place, rng = subject.environment, np.random.default_rng((27, subject.rng))
+    arms = [arm.copy() for arm in subject.super_arms]
+    few = subject.arms[:_ARMS].copy()
 
-    def play_round(number: int) -> None:
-        environment.play(subject.super_arms[number % len(subject.super_arms)].copy(), rng)
-        if len(arms):
-            environment.pull(arms.copy(), rng)
-        if differ:
-            # A cache of rounds is allowed. It stops growing, because the rounds repeat.
-            t = 1 + number % _CYCLE
-            environment.in_round(t, np.random.default_rng((t, subject.rng)))
+    def play(number: int) -> None:
+        place.play(arms[number % len(arms)], rng)
 
-    left, leak = growth(play_round, environment.n_arms)
-    require(not leak, "growth", "each round leaves {:.0f} bytes in memory", left)
-    creeping = creeps(play_round, _NUMBERS, 2.0 * subject.seconds)
-    text = "each of 20,000 rounds leaves {:.0f} bytes in memory; limit caches of rounds to the recent ones"
-    require(creeping is None, "growth", text, creeping or 0.0)
-    return Finding(f"{left:.0f} bytes per round")
+    calls = [("round", play, subject.cost_of_play)]
+    if subject.first_pulls:
+        calls.append(("call of pull", lambda _: place.pull(few, rng), len(few) * subject.cost_of_pull))
+    for name, call, cost in calls:
+        for number in range(2 * len(arms)):  # fills caches that have an entry for each super arm
+            call(number)
+        if _TRACED * cost > _SLOW * subject.seconds:
+            many, leaks = growth(call, subject.environment.n_arms)
+            require(not leaks, "growth", "each {} leaves {:.0f} bytes in memory", name, many)
+            continue
+        left = creeps(call, _NUMBERS, _SHARE * subject.seconds)
+        text = "each of 20,000 {}s leaves {:.0f} bytes in memory"
+        require(left is None, "growth", text, name, left or 0.0)
+    return Finding(" and ".join(name for name, *_ in calls))

@@ -12,25 +12,36 @@ from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
 from cmab.running import _referee as referee
 from cmab.saving._digest import content
+from cmab.testing import _environment_relations as relations
+from cmab.testing import _environment_rewards as rewards
 from cmab.testing import _environment_rounds as rounds
 from cmab.testing._checks import CheckFunction, Finding
 from cmab.testing._comparisons import require
+from cmab.testing._environment_optimum import has_optimum
 from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, require_mean
 
 # Early and late rounds. An environment that counts calls instead of rounds is wrong in the late ones.
 # Some are odd and even multiples of round numbers, because seasons take turns.
 _TIMES = (1, 2, 3, 10, 57, 100, 350, 1000)
+# Rounds after which an environment may end.
+_LATE = (3000, 20_000)
 _IN_ORDER, _REPLICATED = 50, 20
 # Rounds of all super arms in one round, and of each of them at least and at most.
-_TOTAL, _LEAST, _MOST = 1500, 60, 400
+_TOTAL, _LEAST, _MOST = 1200, 60, 400
 _PLAYED: tuple[CheckFunction, ...] = (
     rounds.check_determinism,
-    rounds.check_coins,
     rounds.check_outcomes,
     rounds.check_triggers,
-    rounds.check_rewards,
+    rewards.check_rewards,
 )
+# Checks that compare single rounds, in some of the environments only.
+_ALIKE_IN_ROUND: tuple[CheckFunction, ...] = (
+    rounds.check_coins,
+    relations.check_order,
+    relations.check_stream,
+)
+_COMPARED = (3, 100, 3000)
 _ALIKE = Finding("not tried: all rounds are alike")
 
 
@@ -49,8 +60,13 @@ class Round:
 
 
 def _rounds(subject: Subject) -> Iterator[Round]:
-    for t in _TIMES:
-        world = subject.environment.in_round(t, np.random.default_rng((t, subject.rng)))
+    for t in (*_TIMES, *_LATE):
+        try:
+            world = subject.environment.in_round(t, np.random.default_rng((t, subject.rng)))
+        except Exception:
+            if t in _LATE:  # the environment has fewer rounds
+                return
+            raise
         told = content((np.array(world.means), float(world.optimum), world.context))
         yield Round(t, world, told)
 
@@ -87,6 +103,10 @@ def _check_replications(subject: Subject) -> None:
     if alone is None or second is None:
         return
     expected = _replication(alone, 5)
+    played = subject.trial.copy()
+    text = "round {} of a replication has other means, optimum or context if the rounds before it are played"
+    for t, (one, other) in enumerate(zip(expected, _replication(played, 5, subject), strict=True), 1):
+        require(one == other, "rounds", text, t)
     _replication(second, 4)
     text = (
         "round {} of a replication has other means, optimum or context after a replication with another seed;"
@@ -96,18 +116,31 @@ def _check_replications(subject: Subject) -> None:
         require(one == other, "rounds", text, t)
 
 
-def _replication(environment: Environment, seed: int) -> list[bytes]:
-    """Return the truth of the first rounds, requested in order with one generator, as in a run."""
+def _replication(environment: Environment, seed: int, subject: Subject | None = None) -> list[bytes]:
+    """Return the truth of the first rounds, requested in order with one generator, as in a run.
+
+    If a subject is given, its super arms are played in these rounds.
+    """
     rng, told = np.random.default_rng((20, seed)), []
     for t in range(1, _REPLICATED + 1):
         world = environment.in_round(t, rng)
         told.append(content((np.array(world.means), float(world.optimum), world.context)))
+        if subject is not None:
+            one = Round(t, world, b"")
+            arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
+            for super_arm in arms[t % 3 :][:2]:
+                world.play(super_arm.copy(), np.random.default_rng(t))
     return told
 
 
 def _check_world(subject: Subject, t: int, world: Environment) -> None:
     """Raise ``AssertionError`` unless `world` can be played in place of the environment."""
-    oracle = getattr(world, "oracle", subject.oracle)
+    oracle, means = getattr(world, "oracle", subject.oracle), np.array(world.means, np.float64)
+    low, high = subject.environment.support
+    slack = 1e-9 * (1 + float(np.abs(means).max(initial=0.0)))
+    inside = bool(((means >= low - slack) & (means <= high + slack)).all())
+    text = "round {}: the means must lie in the support {}, got {}"
+    require(inside, "rounds", text, t, (low, high), means)
     try:
         referee.check_world(subject.environment, world, t)
         if not isinstance(oracle, Oracle):
@@ -128,6 +161,7 @@ def check_played_rounds(subject: Subject) -> Finding:
         return _ALIKE
     tried, false_alarm = 0, 0.0
     apart: dict[int, list[float]] = {}
+    paid: dict[tuple[int, ...], list[float]] = {}
     draws = _draws(subject)
     for one in _rounds(subject):
         super_arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
@@ -135,11 +169,14 @@ def check_played_rounds(subject: Subject) -> Finding:
             continue
         # Run the checks for environments whose rounds are alike on the environment of one round.
         there = Subject(one.world, super_arms, draws, 0.02 * subject.seconds, subject.rng)
-        for check in _PLAYED:
+        for check in (*_PLAYED, *(_ALIKE_IN_ROUND if one.t in _COMPARED else ())):
             try:
                 false_alarm += (check(there) or Finding()).false_alarm
             except AssertionError as error:
                 raise AssertionError(f"played rounds: round {one.t}: {error}") from error
+        for super_arm, shown in zip(super_arms, there.rounds, strict=True):
+            worth = float(one.world.expected_reward(super_arm.copy()))
+            paid.setdefault(tuple(super_arm.tolist()), []).extend(each.reward - worth for each in shown)
         means = np.array(one.world.means)
         for feedback in (each for rounds_of_one in there.rounds for each in rounds_of_one):
             for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
@@ -151,8 +188,14 @@ def check_played_rounds(subject: Subject) -> Finding:
         what = f"deviations of outcomes of arm {arm} from the means of their rounds"
         spread = high - low if np.isfinite(high - low) else 0.0
         require_mean("played rounds", what, np.array(deviations), 0.0, spread)
+    for members, differences in paid.items():
+        what = f"differences of rewards of {list(members)} from the expected rewards of their rounds"
+        if not np.isnan(differences).any():
+            sample = np.array(differences)
+            # A sample may lack rare rewards, whose differences are as large as the rewards.
+            require_mean("played rounds", what, sample, 0.0, 2 * float(np.abs(sample).max(initial=0.0)))
     text = f"{tried} rounds, each {draws} times with each super arm"
-    return Finding(text, false_alarm + len(apart) * MEAN_LEVEL)
+    return Finding(text, false_alarm + (len(apart) + len(paid)) * MEAN_LEVEL)
 
 
 def _draws(subject: Subject) -> int:
@@ -167,5 +210,5 @@ def check_optima(subject: Subject) -> Finding:
     if not changes(subject.environment):
         return _ALIKE
     worlds = [(one.world, f"round {one.t}") for one in _rounds(subject)]
-    tried = sum(rounds.has_optimum("optima", subject, world, where) for world, where in worlds)
+    tried = sum(has_optimum("optima", subject, world, where) for world, where in worlds)
     return Finding(f"{tried} rounds" if tried else "no round has an optimum")

@@ -19,6 +19,8 @@ from cmab.testing._statistics import MEAN_LEVEL, mean_margin, rare_spread, requi
 # Number of arms that are compared with each other, which makes 435 pairs.
 _PAIRS = 30
 _LAGS = (1, 2, 3, 4)
+# Number of arms whose sums are compared with each other.
+_SUMS = 12
 
 
 def check_pulls(subject: Subject) -> Finding:
@@ -112,10 +114,31 @@ def check_independence(subject: Subject) -> Finding:
             what = f"products of pulls of arms {names[first]} and {names[second]}"
             require_mean("independence", what, products, 0.0, float(largest[first] * largest[second]))
             tests += 1
+    shared = 0
+    if type(subject.environment).pull_many is not Environment.pull_many:
+        shared = _check_sums(subject)
     size = outcomes.shape[1]
     seen = 2 * 7 / math.sqrt(size)
     text = f"{tests} pairs of arms; a correlation of {seen:.2g} would be detected with probability .99"
-    return Finding(text, (tests + len(_LAGS) * len(names)) * MEAN_LEVEL)
+    return Finding(text, (tests + shared + len(_LAGS) * len(names)) * MEAN_LEVEL)
+
+
+def _check_sums(subject: Subject) -> int:
+    """Check that sums of pulls of one request are uncorrelated, and return the number of tests."""
+    arms, tests = subject.arms, 0
+    means = np.array(subject.environment.means, np.float64)[arms]
+    deviations = subject.sums[0] - TIMES * means[:, None]
+    largest = np.abs(deviations).max(axis=1)
+    varying = np.flatnonzero(largest > 1e-9 * np.abs(subject.sums[0]).max(initial=1.0))[:_SUMS]
+    for number, first in enumerate(varying):
+        pairs = [(lag, deviations[first, lag:] * deviations[first, :-lag], first) for lag in _LAGS]
+        pairs += [(0, deviations[first] * deviations[second], second) for second in varying[number + 1 :]]
+        for lag, products, second in pairs:
+            what = f"products of sums of pulls of arms {arms[first]} and {arms[second]}"
+            what += f", {lag} apart," if lag else ""
+            require_mean("independence", what, products, 0.0, float(largest[first] * largest[second]))
+            tests += 1
+    return tests
 
 
 def check_pickling(subject: Subject) -> None:

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
-from cmab.environment import Environment
+from cmab.arrays import FloatArray
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
@@ -28,8 +27,6 @@ from cmab.testing._statistics import (
 )
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
-# Maximal number of arms whose sets are all enumerated.
-_FEW_ARMS = 8
 _ARMS = 50
 # Shares of the seconds for more rounds of an arm in doubt.
 _LOOKS = (0.1, 2.0)
@@ -48,7 +45,7 @@ def check_coins(subject: Subject) -> Finding:
     """Check that all super arms observe the same outcome of a base arm in the same round."""
     if draws_each_arm(subject.environment, subject.super_arms):
         return Finding(EACH)
-    for seed in range(20):
+    for seed in subject.seeds(20):
         # Common random numbers: the outcome depends on the round and the arm, not on the super arm.
         seen: dict[int, float] = {}
         for super_arm in subject.super_arms:
@@ -166,6 +163,10 @@ def check_triggers(subject: Subject) -> Finding:
         chances = environment.triggering_probabilities(super_arm)
         if chances is None:
             continue
+        numbers = np.asarray(chances)
+        fits = numbers.shape == (environment.n_arms,) and bool(((numbers >= 0) & (numbers <= 1 + 1e-9)).all())
+        text = "triggering_probabilities must be {} numbers in [0, 1], got {} for {}"
+        require(fits, "triggers", text, environment.n_arms, chances, super_arm)
         for arm in range(min(environment.n_arms, _ARMS)):
             what = f"observations of arm {arm} by {super_arm.tolist()}"
             require_mean("triggers", what, seen[:, arm], float(chances[arm]))
@@ -182,154 +183,6 @@ def _observations(rounds: list[Feedback], n_arms: int) -> FloatArray:
     for row, feedback in zip(seen, rounds, strict=True):
         row[feedback.arms] = 1.0
     return seen
-
-
-def check_rewards(subject: Subject) -> Finding:
-    """Check that rewards average to the expected reward, and that those of linear oracles are sums."""
-    is_sum = getattr(subject.oracle, "is_linear", False)
-    widest, shown, looks = 0.0, 0, 0
-    for number, (super_arm, rounds) in enumerate(zip(subject.super_arms, subject.rounds, strict=True)):
-        rewards = np.array([f.reward for f in rounds])
-        seen = rewards[~np.isnan(rewards)]  # nan: the round has no reward
-        text = "{} of {} rounds of {} have a reward; the total of a run is then nan"
-        require(len(seen) in (0, len(rewards)), "rewards", text, len(seen), len(rewards), super_arm)
-        rewards = seen
-        claimed = subject.environment.expected_reward(super_arm)
-        rare = _rare_reward(subject, super_arm, len(rewards))
-        if len(rewards) and not np.ptp(rewards):  # the range of a constant sample is as in `mean_margin`
-            rare = max(rare, 1.0, abs(float(rewards[0])))
-        require_mean("rewards", f"rewards of {super_arm.tolist()}", rewards, claimed, rare)
-        if in_doubt(rewards, claimed, len(subject.super_arms)):
-            more = np.array([f.reward for f in subject.further(number)])
-            require_mean("rewards", f"rewards of {super_arm.tolist()}", more, claimed, rare)
-            looks += 1
-        if len(rewards):
-            widest, shown = (
-                max(widest, detected(rewards, rare, subject.many // 2, len(subject.super_arms))),
-                shown + len(rewards),
-            )
-        for feedback in rounds if is_sum else ():
-            if len(feedback.arms) != len(super_arm) or np.isnan(feedback.reward):
-                continue  # some arms were not observed, so that the sum is not known
-            total = float(feedback.outcomes.sum())
-            apart = abs(feedback.reward - total) > 1e-9 * (1 + abs(total))
-            require(
-                not apart,
-                "rewards",
-                "the reward must be the sum of the outcomes {}, got {}",
-                feedback.outcomes,
-                feedback.reward,
-            )
-    if not shown:
-        return Finding("no round has a reward")
-    text = f"{shown} rounds; an error of {widest:.2g} in a reward would be detected with probability .99"
-    told = f"; {looks} super arms in doubt got more rounds" if looks else ""
-    return Finding(text + told, 2 * len(subject.super_arms) * MEAN_LEVEL)
-
-
-def _rare_reward(subject: Subject, super_arm: IntArray, n: int) -> float:
-    """Return the largest change of the reward by a rare outcome that `n` rounds may lack, or 0."""
-    oracle, means = subject.oracle, np.array(subject.environment.means)
-    if not isinstance(oracle, Oracle) or not oracle.n_choices == oracle.n_arms == len(means) or not n:
-        return 0.0
-    largest = 0.0
-    for arm in super_arm:
-        for end in (0.0, 1.0):
-            chance, without = abs(means[arm] - end), means.copy()
-            without[arm] = end
-            if 0.0 < chance < 20.0 / n:
-                change = oracle.expected_reward(super_arm, means) - oracle.expected_reward(super_arm, without)
-                largest = max(largest, abs(change) / chance)
-    return largest
-
-
-def check_optimum(subject: Subject) -> Finding | None:
-    """Check that no super arm exceeds the optimum, and that an exact oracle attains it."""
-    environment, oracle = subject.environment, subject.oracle
-    if environment.allowance is not None:
-        return Finding("not tried: under a budget, single super arms may exceed the optimum")
-    if not has_optimum("optimum", subject, environment, "all rounds"):
-        return Finding("no optimum is declared")
-    if not isinstance(oracle, Oracle) or not oracle.is_exact:
-        return Finding("not tried whether a super arm attains it: there is no exact oracle")
-    return None
-
-
-def has_optimum(fault: str, subject: Subject, world: Environment, where: str) -> bool:
-    """Return whether an optimum is declared; raise ``AssertionError`` if it is wrong for the context."""
-    oracle, optimum = getattr(world, "oracle", subject.oracle), float(world.optimum)
-    if np.isnan(optimum):
-        return False
-    available = None if world.context is None else world.context.available
-    sign, slack = float(getattr(oracle, "sign", 1.0)), 1e-9 * (1 + abs(optimum))
-    for super_arm in subject.super_arms:
-        if available is None or available[super_arm].all():
-            value = world.expected_reward(super_arm)
-            better = sign * (value - optimum) > slack
-            text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
-            require(not better, fault, text, super_arm, value, where, optimum)
-    rewards = [world.expected_reward(super_arm) for super_arm in subject.super_arms]
-    left = [
-        sign * reward
-        for super_arm, reward in zip(subject.super_arms, rewards, strict=True)
-        if available is None or available[super_arm].all()
-    ]
-    if left and (subject.exhaustive or (available is not None and _is_whole(subject))):
-        highest = sign * max(left)
-        text = "the best of all available super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
-        require(abs(highest - optimum) <= slack, fault, text, highest, where, optimum)
-    if not isinstance(oracle, Oracle) or not oracle.is_exact:
-        bound = _best_of_all_sets(subject, world, sign)
-        text = "no set of arms has a better reward than {:.9g} in {}, but the optimum is {:.9g}"
-        good = bound is None or sign * (optimum - bound) <= slack
-        require(good, fault, text, bound, where, optimum)
-        return True
-    means, rng = np.array(world.means), np.random.default_rng(0)
-    if world.context is not None:
-        means = np.array(world.context.worth(means, oracle.sense))
-    try:
-        best = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
-    except TypeError:  # the oracle does not support `solve_within`
-        return True
-    value = world.expected_reward(best)
-    text = "the answer of the oracle for {}, {}, has reward {:.6g}, but the optimum is {:.6g}"
-    require(abs(value - optimum) <= slack, fault, text, where, best, value, optimum)
-    return True
-
-
-def _is_whole(subject: Subject) -> bool:
-    """Return whether the super arms are all sets of one size, and the best of them attains the optimum."""
-    environment = subject.environment
-    sizes = {len(arm) for arm in subject.super_arms}
-    sets = {tuple(sorted(arm.tolist())) for arm in subject.super_arms}
-    if len(sizes) != 1 or len(sets) != math.comb(environment.n_arms, sizes.pop()):
-        return False
-    sign = float(getattr(subject.oracle, "sign", 1.0))
-    best = max(sign * environment.expected_reward(arm.copy()) for arm in subject.super_arms)
-    optimum = float(environment.optimum)
-    return abs(sign * best - optimum) <= 1e-9 * (1 + abs(optimum))
-
-
-def _best_of_all_sets(subject: Subject, world: Environment, sign: float) -> float | None:
-    """Return the best expected reward of any set of arms, feasible or not, or None if it is unknown.
-
-    The optimum of every family is at most as good.
-    """
-    n = world.n_arms
-    if n > _FEW_ARMS or world.n_choices not in (None, n) or world.allowance is not None:
-        return None
-    for seed, super_arm in enumerate(subject.super_arms):
-        # The entries are base arms, and their order does not matter.
-        shown = world.play(super_arm.copy(), np.random.default_rng(seed))
-        value, turned = (world.expected_reward(arm.copy()) for arm in (super_arm, super_arm[::-1]))
-        if not np.isin(shown.arms, super_arm).all() or abs(value - turned) > 1e-9 * (1 + abs(value)):
-            return None
-    try:
-        sets = (np.flatnonzero(number >> np.arange(n) & 1) for number in range(1, 2**n))
-        rewards = [0.0, *(sign * float(world.expected_reward(arms)) for arms in sets)]
-    except Exception:  # the environment rejects infeasible super arms
-        return None
-    return None if np.isnan(rewards).any() else sign * max(rewards)
 
 
 def check_stationarity(subject: Subject) -> Finding:

@@ -22,6 +22,10 @@ _PULLED_ARMS = 200
 _PULLS = 400_000
 _BLOCKS = 10
 TIMES = 7
+# Least number of outcomes of an arm in a call, and number of outcomes of an arm whose time is measured.
+_FEWEST, _MEASURED = 80, 10
+# Maximal number of seeds of a check that compares single rounds.
+_SEEDS = 400
 # Number of super arms and of arms of a short run.
 _TRIED = 10
 # Rounds of a super arm and of all super arms, and the least number of rounds of a super arm.
@@ -75,6 +79,9 @@ class Subject:
         environment = self.environment
         rewards = [environment.expected_reward(arm.copy()) for arm in self.super_arms]
         truth = {"means": environment.means, "optimum": environment.optimum, "expected rewards": rewards}
+        chances = [environment.triggering_probabilities(arm.copy()) for arm in self.super_arms]
+        if all(part is not None for part in chances):
+            truth["triggering probabilities"] = np.array(chances)
         return {name: np.array(part, np.float64) for name, part in truth.items()}
 
     @cached_property
@@ -147,7 +154,9 @@ class Subject:
     @property
     def pulls_in_a_call(self) -> int:
         """The number of pulls of each arm in one call of `pulled`."""
-        return max(200, self.many // 10)
+        pulls = max(200, self.many // 10)
+        # Slow environments draw fewer outcomes in each of the calls.
+        return max(min(_FEWEST, pulls), min(pulls, self.affordable(0.2) // (10 * len(self.arms))))
 
     @cached_property
     def pulled(self) -> tuple[IntArray, FloatArray]:
@@ -163,10 +172,34 @@ class Subject:
         return arms, np.concatenate(rows, axis=1)
 
     @cached_property
+    def cost_of_play(self) -> float:
+        """The seconds of one round."""
+        assert self.rounds is not None  # the first rounds may compile code
+        rng, watch = np.random.default_rng((26, self.rng)), Stopwatch()
+        for number in range(_TRIED):
+            self.environment.play(self.super_arms[number % len(self.super_arms)].copy(), rng)
+        return watch.seconds() / _TRIED
+
+    @cached_property
+    def cost_of_pull(self) -> float:
+        """The seconds of one outcome in a request of many."""
+        asked, seconds = np.repeat(self.arms, _MEASURED), []
+        for state in range(2):  # the first call may compile code
+            watch = Stopwatch()
+            self.environment.pull(asked.copy(), np.random.default_rng((23, state)))
+            seconds.append(watch.seconds())
+        return min(seconds) / len(asked)
+
+    def affordable(self, share: float) -> int:
+        """Return the number of outcomes that can be pulled in `share` of the seconds."""
+        return int(share * self.seconds / max(self.cost_of_pull, 1e-9))
+
+    @cached_property
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """Sums of `TIMES` pulls of each arm, and sums of their squares, in arrays of shape (arms, sums)."""
         assert self.first_draws is not None
-        each = max(30, min(200, 20_000 // len(self.arms)))
+        affordable = max(_FEWEST, self.affordable(0.05) // (TIMES * len(self.arms)))
+        each = max(30, min(200, 20_000 // len(self.arms), affordable))
         arms, rng = np.repeat(self.arms, each), np.random.default_rng((5, self.rng))
         blocks = []
         for _ in self.timed(range(_BLOCKS), 0.02, at_least=1):
@@ -174,6 +207,10 @@ class Subject:
             blocks.append(told.reshape(2, len(self.arms), each))
         sums, squares = np.concatenate(blocks, axis=2)
         return sums, squares
+
+    def seeds(self, least: int, parts: int = 1) -> Iterator[int]:
+        """Yield at least `least` seeds, and more if rounds are fast, for one of `parts` loops of a check."""
+        yield from self.timed(range(_SEEDS), 0.02 / parts, least)
 
     def timed(self, items: Iterable[T], share: float, at_least: int = 10) -> Iterator[T]:
         """Yield items for `share` of the seconds, and at least `at_least` items."""

@@ -10,7 +10,8 @@ from cmab.testing._comparisons import require
 from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, require_mean
 
-_REPLAYED = 1500
+# Number of rounds that are repeated at least, if they are fast or slow, and their share of the seconds.
+_REPLAYED, _FEWEST, _SHARE = 1500, 300, 0.15
 _LEVEL = 1e-10
 # Number of batches of pulls that are compared, and the least distance of the outcomes for which they are.
 _BATCHES = 150
@@ -28,7 +29,10 @@ def check_replay(subject: Subject) -> Finding:
     # Other rounds between the repeated ones show what a round takes over from the one before it.
     others = np.random.default_rng((17, subject.rng))
     each = ((arm, round_) for arm, rounds in zip(subject.super_arms, first, strict=True) for round_ in rounds)
-    for number, (super_arm, one) in enumerate(subject.timed(each, 0.05, _REPLAYED)):
+    # Slow environments repeat fewer rounds.
+    affordable = int(_SHARE * subject.seconds / max(2 * subject.cost_of_play, 1e-9))
+    least = max(_FEWEST, min(_REPLAYED, affordable))
+    for number, (super_arm, one) in enumerate(subject.timed(each, 0.05, least)):
         two = place.play(super_arm, rng)
         same = np.array_equal(one.arms, two.arms) and np.array_equal(one.outcomes, two.outcomes)
         text = (

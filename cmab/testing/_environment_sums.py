@@ -7,7 +7,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
@@ -16,6 +16,8 @@ _PULLS = (1500, 5000, 100_000)
 _IN_CALL = 500_000
 _SUMS = 2000
 _FEW = 100
+# Further pulls, and the seconds by which the time of many may exceed that of few.
+_BILLION, _SLOW = 10**9, 1e-4
 
 
 def check_large_sums(subject: Subject) -> Finding:
@@ -38,8 +40,38 @@ def check_large_sums(subject: Subject) -> Finding:
         for place, many, second in zip(places, sums.T, squares.T, strict=True):
             _compare(int(arms[place]), float(means[place]), outcomes[place], pulls, many, second)
             tests += 5
+    if len(told) == len(_PULLS):
+        told += _check_most(subject, arms[places], means[places], outcomes[places])
+        tests += len(places)
     text = ", ".join(told) or "not tried: pull_many is slow"
     return Finding(f"{text}, of each of {len(places)} arms", tests * MEAN_LEVEL)
+
+
+def _check_most(subject: Subject, arms: IntArray, means: FloatArray, singles: FloatArray) -> list[str]:
+    """Check sums of a billion pulls, for which 32-bit integers are too small, if they take no longer."""
+    seconds = []
+    for pulls in (_PULLS[0], _PULLS[-1]):
+        watch = Stopwatch()
+        subject.environment.pull_many(arms.copy(), np.full(len(arms), pulls), np.random.default_rng(24))
+        seconds.append(watch.seconds())
+    if seconds[1] > 3 * seconds[0] + _SLOW:
+        return []  # the time grows with the pulls
+    rng = np.random.default_rng((25, subject.rng))
+    try:
+        sums, squares = subject.environment.pull_many(arms.copy(), np.full(len(arms), _BILLION), rng)
+    except (ValueError, OverflowError, MemoryError):  # the distribution has a limit
+        return []
+    text = "a billion pulls of arm {} have sum {:.9g} and sum of squares {:.9g}, but mean {:.6g}; {}"
+    for arm, mean, single, total, second in zip(arms, means, singles, sums, squares, strict=True):
+        # Ten standard errors; the sample may lack rare outcomes that are as large as the others.
+        wide = float(np.ptp(single)) + abs(float(mean)) + 1e-3
+        deviation = float(single.std()) + wide * (20 / len(single)) ** 0.5
+        near = abs(total / _BILLION - mean) <= 10 * deviation / _BILLION**0.5 + 1e-9 * abs(mean)
+        why = "integers of 32 bits overflow"
+        require(near, "large sums", text, arm, total, second, mean, why)
+        possible = second >= total**2 / _BILLION * (1 - 1e-6)
+        require(possible, "large sums", text, arm, total, second, mean, why)
+    return ["a sum of a billion pulls"]
 
 
 def _sums(subject: Subject, arms: IntArray, pulls: int) -> tuple[FloatArray, FloatArray]:

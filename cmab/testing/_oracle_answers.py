@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from itertools import chain, cycle, islice, pairwise
+from itertools import cycle, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,10 @@ from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 # the time.
 _LONG_RUN = 20_000
 _LONG_SHARE = 0.2
-_ROWS = 1000
-_SINGLE_ROWS, _DISTINCT_ROWS = 8, 60
+# Number of problems that are moved out of the range.
+_OUTSIDE = 40
+# Number of sets of any size that are not in the family.
+_ANY_SIZE = 20
 
 
 def check_declaration(subject: Subject) -> None:
@@ -126,11 +128,18 @@ def check_membership(subject: Subject) -> None:
     members = subject.members
     for arm in subject.timed(subject.family):
         require(oracle.is_feasible(arm), "membership", "is_feasible rejects the super arm {}", arm)
+        if subject.are_sets:  # callers may pass a set in any order
+            turned = rng.permutation(arm)
+            text = "is_feasible accepts the super arm {}, but rejects it in the order {}"
+            require(oracle.is_feasible(turned.copy()), "membership", text, arm, turned)
     known = {len(arm) for arm in members}
     # Random sets of about the size of super arms: other sizes are too easy to reject.
     sizes = [size for size in range(oracle.n_choices + 1) if {size - 1, size, size + 1} & known]
-    for _ in range(subject.trials):
-        arm = np.sort(rng.choice(oracle.n_choices, rng.choice(sizes), replace=False))
+    drawn = [int(rng.choice(sizes)) for _ in range(subject.trials)]
+    # A few sets of any size, with the empty and the largest one.
+    drawn += [0, oracle.n_choices, *rng.integers(oracle.n_choices + 1, size=_ANY_SIZE).tolist()]
+    for size in drawn:
+        arm = np.sort(rng.choice(oracle.n_choices, size, replace=False))
         wrong = key(arm) not in members and oracle.is_feasible(arm)
         require(not wrong, "membership", "is_feasible accepts {}, which is not a super arm", arm)
 
@@ -193,62 +202,28 @@ def check_memory(subject: Subject) -> Finding:
     return Finding(f"{calls} calls over {len(problems)} problems")
 
 
-def check_batch(subject: Subject) -> Finding:
-    """Check that `solve_batch` gives the same answers as calls of `solve` one after the other."""
-    rng, alone, rows = np.random.default_rng(7), [], []
-    drawn = islice(subject.random_means(stream=1), _ROWS)
-    for means in subject.timed(chain(subject.problems, drawn)):
-        alone.append(np.array(subject.oracle.solve(means.copy(), rng)))
-        rows.append(means)
-    problems = np.array(rows)
-    answers = subject.oracle.solve_batch(problems.copy(), np.random.default_rng(7))
-    require(
-        len(answers) == len(problems),
-        "batch",
-        "solve_batch of {} rows returned {} answers",
-        len(problems),
-        len(answers),
-    )
-    for means, one, answer in zip(problems, alone, answers, strict=True):
-        require_same(one, answer, "batch", "solve_batch for row {}", means)
-    distinct = _of_distinct_rows(subject, problems)
-    single = subject.problems[: len(rows)][:_SINGLE_ROWS]
-    for means in single:
-        answers = subject.oracle.solve_batch(means[np.newaxis].copy(), np.random.default_rng(7))
-        require(len(answers) == 1, "batch", "solve_batch of one row returned {} answers", len(answers))
-        require_same(subject.answer(means), answers[0], "batch", "solve_batch of the single row {}", means)
-    try:
-        answers = subject.oracle.solve_batch(problems[:0].copy(), np.random.default_rng(7))
-    except ValueError:  # the oracle may reject an array without rows
-        answers = []
-    require(len(answers) == 0, "batch", "solve_batch of no rows returned {} answers", len(answers))
-    tried = f"{len(problems)} rows together, {distinct} distinct rows, {len(single)} single rows"
-    return Finding(f"{tried}, and an array without rows")
-
-
-def _of_distinct_rows(subject: Subject, problems: FloatArray) -> int:
-    """Check a batch of distinct rows in random order, for which a sort of the rows changes their places."""
-    rows = np.random.default_rng((subject.rng, 64)).permutation(np.unique(problems, axis=0))[:_DISTINCT_ROWS]
-    rng = np.random.default_rng(7)
-    alone = [np.array(subject.oracle.solve(means.copy(), rng)) for means in rows]
-    answers = subject.oracle.solve_batch(rows.copy(), np.random.default_rng(7))
-    text = "solve_batch of {} rows returned {} answers"
-    require(len(answers) == len(rows), "batch", text, len(rows), len(answers))
-    for number, (means, one, answer) in enumerate(zip(rows, alone, answers, strict=True)):
-        what = "solve_batch for row {} of distinct rows, with means {},"
-        require_same(one, answer, "batch", what, number, means)
-    return len(rows)
-
-
-def check_compiled(subject: Subject) -> None:
+def check_compiled(subject: Subject) -> Finding:
     """Check that the compiled form of `solve`, if it exists, gives the same answers as `solve`."""
     kernel = compiled_form(subject.oracle)
     if kernel is None:
-        return
+        return Finding("not tried: the oracle has no compiled form")
     problems = np.array(subject.some())
     answers = solve_rows(kernel, subject.oracle.n_choices, problems)
     for means, answer in zip(problems, answers, strict=True):
         require_same(subject.answer(means), answer, "compiled", "the kernel with means {}", means)
+    tried, width = len(problems), subject.high - subject.low
+    few = problems[:_OUTSIDE]
+    # Indices leave the range of the means, and the first of them may be all negative.
+    for rows in (1e3 * few, 1e-3 * few, few + 2.0 * width, few - 2.0 * width):
+        try:
+            expected = [np.array(subject.solve(means)) for means in rows]
+        except Exception:  # the oracle rejects such means
+            continue
+        answers = solve_rows(kernel, subject.oracle.n_choices, rows)
+        for means, one, answer in zip(rows, expected, answers, strict=True):
+            require_same(one, answer, "compiled", "the kernel with means {}", means)
+        tried += len(rows)
+    return Finding(f"{tried} problems")
 
 
 def check_pickling(subject: Subject) -> None:

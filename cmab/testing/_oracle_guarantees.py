@@ -19,6 +19,7 @@ from cmab.testing._statistics import binomial_tail, log_evidence, refused_rate, 
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
+_AVAILABLE = 0.8
 # The hardest problems of an oracle that may fail, and the number of answers after which one is believed.
 _HARDEST, _FEW = 3, 20
 
@@ -272,15 +273,22 @@ def check_root(subject: Subject) -> Finding | None:
         )
         tolerance = float(rng.choice((0.0, 0.3)))
         given = (means.copy(), squares.copy())
-        answer = oracle.solve_root(*given, np.random.default_rng(7), tolerance=tolerance)
+        rows, named = membership, {}
+        if tried % 2:
+            available = rng.random(oracle.n_arms) < _AVAILABLE
+            rows = membership[~membership[:, ~available].any(axis=1)]
+            named = {"available": available}
+            if not len(rows):
+                tried += 1
+                continue
+        answer = oracle.solve_root(*given, np.random.default_rng(7), tolerance=tolerance, **named)
         same = np.array_equal(given[0], means) and np.array_equal(given[1], squares)
         require(same, "root", "solve_root must not modify means {} and squares {}", means, squares)
         told = (answer, means, squares)
-        known = key(answer) in subject.members
-        require(
-            known, "root", "the answer {} for means {} and squares {} is not one of the super arms", *told
-        )
-        values = oracle.sign * (membership @ means) + np.sqrt(membership @ squares)
+        known = key(answer) in subject.members and (not named or named["available"][answer].all())
+        text = "the answer {} for means {} and squares {} is not one of the available super arms"
+        require(known, "root", text, *told)
+        values = oracle.sign * (rows @ means) + np.sqrt(rows @ squares)
         value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
         good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
         text = "the answer {} for means {} and squares {} has value {:.12g}, the best {:.12g}; tolerance={:g}"

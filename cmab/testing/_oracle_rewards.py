@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
@@ -15,14 +14,6 @@ from cmab.testing._oracle_subject import TOLERANCE, Subject
 _JUMPS = 40
 
 
-def _super_arms(subject: Subject) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield means with the answer of the oracle, and the same means with a random super arm."""
-    rng = np.random.default_rng(subject.rng)
-    for means in subject.timed(subject.problems):
-        yield subject.answer(means), means
-        yield subject.rivals[rng.integers(len(subject.rivals))], means
-
-
 def check_monotonicity(subject: Subject) -> None:
     """Check that the reward of a super arm does not decrease when means increase.
 
@@ -32,7 +23,7 @@ def check_monotonicity(subject: Subject) -> None:
         _check_best_is_monotone(subject)
         return
     rng, reward = np.random.default_rng(subject.rng), subject.oracle.expected_reward
-    for arm, means in _super_arms(subject):
+    for arm, means in subject.super_arms():
         rise = rng.uniform(0, 1, means.shape) * (rng.random(means.shape) < 0.5)
         # Both vectors of means in one array, so that `shrink` can simplify them together.
         both = np.concatenate((means, means + rise * (subject.high - means)))
@@ -76,11 +67,11 @@ def check_smoothness(subject: Subject) -> None:
     rng, width = np.random.default_rng(subject.rng), subject.high - subject.low
     if subject.smoothness is None:
         # Fewer super arms, because each search computes many rewards, which may be simulated.
-        for arm, means in islice(_super_arms(subject), _JUMPS):
+        for arm, means in islice(subject.super_arms(), _JUMPS):
             other = rng.uniform(subject.low, subject.high, means.shape)
             _refuse_jump(subject, arm, np.minimum(means, other), np.maximum(means, other))
         return
-    for arm, means in _super_arms(subject):
+    for arm, means in subject.super_arms():
         # All means up, all down, and mixed: the reward decides which of these is the worst case.
         for size in width * np.array([1e-3, 0.1, 1.0]):
             mixed = rng.choice([-1.0, 1.0], means.shape)
@@ -174,8 +165,7 @@ def _refuse_jump(subject: Subject, arm: IntArray, first: FloatArray, second: Flo
 def check_triggering(subject: Subject) -> None:
     """Check that the reward depends only on the means of base arms that the super arm may trigger."""
     oracle, rng = subject.oracle, np.random.default_rng(subject.rng)
-    for means in subject.timed(subject.problems[1::2]):
-        arm = subject.answer(means)
+    for arm, means in subject.super_arms():
         triggered = np.zeros(oracle.n_arms, bool)
         triggered[oracle.triggered_arms(arm)] = True
         other = np.where(triggered, means, rng.uniform(subject.low, subject.high, means.shape))

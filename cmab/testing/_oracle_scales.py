@@ -102,17 +102,19 @@ def _factors(subject: Subject) -> list[float]:
 
 def check_constraints(subject: Subject) -> Finding | None:
     """Check that `solve_constrained` finds the best super arm with some arms included and some excluded."""
-    if subject.family is None or not (subject.oracle.is_linear and subject.oracle.can_constrain):
+    if not (subject.oracle.is_linear and subject.oracle.can_constrain):
         return None
     oracle, rng = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng)
-    family = [(frozenset(arm.tolist()), arm) for arm in subject.family]
+    # Without the family, answers to other means are among the super arms.
+    family = [(frozenset(arm.tolist()), arm) for arm in subject.rivals]
+    is_whole = subject.family is not None
     # A penalty or bonus instead of a constraint is too small for some means, and too large for others.
     scaled, tried = _factors(subject), 0
     for factor in (1.0, *scaled):
         for means in subject.timed(subject.problems, 0.1 if factor == 1.0 else 0.03):
             sides = rng.choice(3, oracle.n_arms, p=(0.6, 0.2, 0.2))
             try:
-                _check_forced(oracle, family, factor * means, sides, factor)
+                _check_forced(oracle, family, factor * means, sides, factor, is_whole)
             except TypeError:  # the oracle cannot include arms
                 continue
             except ValueError:  # the oracle rejects such means
@@ -129,6 +131,7 @@ def _check_forced(
     means: FloatArray,
     sides: IntArray,
     factor: float,
+    is_whole: bool,
 ) -> None:
     """Check one answer: arms with a side of 1 are included, and those with a side of 2 excluded."""
     include, exclude = np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)
@@ -136,15 +139,24 @@ def _check_forced(
     told = (include, exclude, means)
     answer = oracle.solve_constrained(means.copy(), include, exclude, np.random.default_rng(7))
     text = "solve_constrained returned {}, but {} super arms remain " + _FORCED
-    require((answer is None) == (not left), "constraints", text, answer, len(left), *told)
+    fits = not left if answer is None else bool(left) or not is_whole
+    require(fits, "constraints", text, answer, len(left), *told)
     if answer is None:
         return
     answer = np.asarray(answer)
     text = "the answer {} is not one of the remaining super arms " + _FORCED
-    require(frozenset(answer.tolist()) in left, "constraints", text, answer, *told)
+    chosen = frozenset(answer.tolist())
+    good = chosen.issuperset(include) and chosen.isdisjoint(exclude) and len(chosen) == len(answer)
+    good = good and (chosen in left or not is_whole) and oracle.is_feasible(answer)
+    require(good, "constraints", text, answer, *told)
+    if not left:
+        return
     values = [oracle.expected_reward(arm, means) for arm in left.values()]
     best = max(values) if oracle.sense == "max" else min(values)
     value = oracle.expected_reward(answer, means)
-    good = not oracle.is_exact or abs(value - best) <= TOLERANCE * (factor + abs(best))
+    # The ratio says nothing about negative rewards.
+    known = oracle.is_exact or (oracle.beta == 1.0 and not np.isnan(oracle.alpha) and best >= 0)
+    missed = oracle.sign * (oracle.alpha * best - value)
+    good = not known or missed <= TOLERANCE * (factor + abs(best))
     text = "the answer {} has reward {:.12g}, but the optimum is {:.12g} " + _FORCED
     require(good, "constraints", text, answer, value, best, *told)

@@ -27,6 +27,8 @@ _ALONE = 12
 _AT_LEAST = 8
 # Number of degenerate and of random problems of a short run.
 _TRIED = 6
+# Number of sorted answers of two or more entries for which super arms count as sets.
+_DISTINCT = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,21 @@ class Subject:
     def members(self) -> set[tuple[int, ...]]:
         """The family as sorted tuples."""
         return {key(arm) for arm in self.family or ()}
+
+    def super_arms(self, problems: int | None = None) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield means with the answer of the oracle, and the same means with a random super arm."""
+        rng = np.random.default_rng(self.rng)
+        for means in self.timed(self.problems[:problems]):
+            yield self.answer(means), means
+            yield self.rivals[rng.integers(len(self.rivals))].copy(), means
+
+    @cached_property
+    def are_sets(self) -> bool:
+        """Whether super arms are certainly sets rather than lists: all answers and super arms are sorted."""
+        answers = [self.answer(means) for means in self.some(0.02)]
+        known = [*answers, *(self.family or ())]
+        is_sorted = all((np.diff(arm) > 0).all() for arm in known)
+        return is_sorted and len({key(answer) for answer in answers if len(answer) > 1}) >= _DISTINCT
 
     def _rival_means(self) -> Iterator[FloatArray]:
         """Yield the problems, and some with one arm raised: their answers beat second-best answers."""

@@ -27,11 +27,17 @@ def check_availability(subject: Subject) -> Finding:
         usual = subject.answer(means)
         if len(usual):
             available[rng.choice(usual)] = False
-        left = None
-        if subject.family is not None:
-            left = [member for member in subject.family if available[member].all()]
+        # Often all entries are available, and often all but one.
+        share = number % 4
+        available |= share == 1 and number > 1
+        if share == 3 and len(usual):
+            available[:] = True
+            available[rng.choice(usual)] = False
+        # Without the family, answers to other means are among the super arms.
+        left = [member for member in subject.rivals if available[member].all()]
+        numbers, entries = means.copy(), available.copy()
         try:
-            given = oracle.solve_within(means.copy(), available.copy(), np.random.default_rng(7))
+            given = oracle.solve_within(numbers, entries, np.random.default_rng(7))
             chosen = np.asarray(given)
         except TypeError:
             return Finding("not tried: solve_within raised TypeError, so that it is not supported")
@@ -41,14 +47,17 @@ def check_availability(subject: Subject) -> Finding:
             empty += 1
             continue
         gone = np.flatnonzero(~available)
+        kept = np.array_equal(numbers, means) and np.array_equal(entries, available)
+        text = "solve_within must not modify its arguments, but changed {} and {} to {} and {}"
+        require(kept, "availability", text, means, available, numbers, entries)
         text = "the answer {} to means {} has entries that are not available ({})"
         require(not np.isin(chosen, gone).any(), "availability", text, chosen, means, gone)
-        if left is not None:
-            is_one = key(chosen) in {key(member) for member in left}
-            text = "the answer {} to means {}, when {} are not available, is not one of the super arms"
-            require(is_one, "availability", text, chosen, means, gone)
-            if oracle.beta == 1.0:
-                _require_ratio(subject, means, chosen, left)
+        is_one = subject.family is None or key(chosen) in {key(member) for member in left}
+        text = "the answer {} to means {}, when {} are not available, is not one of the super arms"
+        is_one = is_one and len(np.unique(chosen)) == len(chosen) and oracle.is_feasible(chosen.copy())
+        require(is_one, "availability", text, chosen, means, gone)
+        if oracle.beta == 1.0 and left:
+            _require_ratio(subject, means, chosen, left)
         answered += 1
     return Finding(f"{answered} answers with some entries not available, and {empty} rejections")
 

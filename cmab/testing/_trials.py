@@ -16,6 +16,7 @@ from cmab.saving._digest import pickled
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._comparisons import require
+from cmab.testing._oracle_calls import calls, result
 from cmab.testing._portable import difference
 from cmab.testing._process_state import kept_settings
 
@@ -29,6 +30,7 @@ _ROUNDS = 30
 _REQUESTS = 40
 _IN_ORDER = 4
 _MOST_PULLS = 10**6
+_WITH_METHODS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +112,15 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def oracle_steps(oracle: Any, problems: list[Any]) -> Iterator[Answer]:
-    """Yield the answer, its reward and its labels for each problem."""
-    for means in problems:
+    """Yield the answer, its reward and its labels for each problem, and for some the optional methods."""
+    for number, means in enumerate(problems):
         answer = np.array(oracle.solve(means.copy(), np.random.default_rng(7)))
         value = float(oracle.expected_reward(answer.copy(), means.copy()))
         names = [str(label) for label in oracle.labels(answer.copy())]
         yield f"solve for means {means}", (answer, value, names)
+        if number < _WITH_METHODS:
+            for method, arguments in calls(oracle, means, answer):
+                yield f"{method} with the arguments {arguments}", result(oracle, method, arguments)
 
 
 def policy_steps(policy: Any, environment: Any, seed: int, rounds: int = _ROUNDS) -> Iterator[Answer]:
@@ -151,6 +156,15 @@ def environment_steps(environment: Any, super_arms: list[Any], arms: Any) -> Ite
         if len(arms):
             pulls = np.array(environment.pull(arms.copy(), np.random.default_rng(seed)))
             yield f"pull with seed {seed}", (pulls,)
+        if len(arms) and seed < _WITH_METHODS:
+            shown = environment.sample(arms.copy(), 3, np.random.default_rng(seed))
+            yield f"sample with seed {seed}", (np.array(shown.outcomes), np.array(shown.squares))
+    for super_arm in super_arms:
+        chances = environment.triggering_probabilities(super_arm.copy())
+        yield (
+            f"triggering_probabilities({super_arm.tolist()})",
+            None if chances is None else np.array(chances),
+        )
     yield from rounds_in_order(environment, super_arms, 0, _IN_ORDER)
     yield "means and optimum", (np.array(environment.means), float(environment.optimum))
 

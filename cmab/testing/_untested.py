@@ -11,6 +11,7 @@ ORACLE = (
     "Whether the family is the intended one, unless `super_arms` or `is_feasible` describes it.",
     "The guarantee alpha on families that are too large to enumerate, apart from better sets near an answer.",
     "The times that calls take, and the worst case of a search.",
+    "Infinite means, reports to `feedback_of`, and names given by `named`.",
 )
 POLICY = (
     "Regret bounds. A policy must learn in two simple worlds and, if it claims optimism, keep its claim.",
@@ -23,6 +24,7 @@ ENVIRONMENT = (
     "Super arms that are not passed to the checks.",
     "Laws of outcomes beyond their means, variances and tails, and the agreement of rounds with pulls.",
     "Dependence between outcomes of one round, which is allowed.",
+    "The use of resources, the optimum under an `allowance`, and the laws of contexts.",
 )
 EXPLORER = (
     "Error rates between delta and the rate that the report states.",

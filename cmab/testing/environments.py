@@ -7,12 +7,17 @@ from typing import Any
 
 from cmab.arrays import ArrayLike
 from cmab.environment import Environment
+from cmab.testing import _environment_aliasing as aliasing
 from cmab.testing import _environment_forms as forms
-from cmab.testing import _environment_growth as memory
+from cmab.testing import _environment_growth as growth
 from cmab.testing import _environment_in_round as differing
+from cmab.testing import _environment_laws as laws
+from cmab.testing import _environment_optimum as optimum
 from cmab.testing import _environment_pulls as pulls
 from cmab.testing import _environment_relations as relations
+from cmab.testing import _environment_rewards as rewards
 from cmab.testing import _environment_rounds as rounds
+from cmab.testing import _environment_scales as scales
 from cmab.testing import _environment_succession as succession
 from cmab.testing import _environment_sums as sums
 from cmab.testing import _environment_tails as tails
@@ -39,11 +44,12 @@ _CHECKS: tuple[CheckFunction, ...] = (
     relations.check_order,
     relations.check_stream,
     relations.check_input,
+    aliasing.check_aliasing,
     rounds.check_support,
     rounds.check_outcomes,
     rounds.check_triggers,
-    rounds.check_rewards,
-    rounds.check_optimum,
+    rewards.check_rewards,
+    optimum.check_optimum,
     differing.check_rounds,
     differing.check_optima,
     differing.check_played_rounds,
@@ -52,9 +58,10 @@ _CHECKS: tuple[CheckFunction, ...] = (
     sums.check_large_sums,
     pulls.check_independence,
     relations.check_pull_order,
-    relations.check_scale,
+    scales.check_scale,
     tails.check_tails,
-    relations.check_laws,
+    laws.check_laws,
+    laws.check_samples,
     relations.check_agreement,
     succession.check_succession,
     succession.check_replay,
@@ -63,7 +70,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     rounds.check_global_randomness,
     pulls.check_pickling,
     forms.check_compiled,
-    memory.check_growth,
+    growth.check_growth,
     history.check_history,  # before checks that use the other process
     process.check_output,
     generators.check_generator,

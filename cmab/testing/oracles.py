@@ -16,12 +16,17 @@ from cmab.smoothness import Smoothness
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _oracle_answers as answers
+from cmab.testing import _oracle_batches as batches
 from cmab.testing import _oracle_bounds as bounds
 from cmab.testing import _oracle_duplicates as duplicates
 from cmab.testing import _oracle_guarantees as guarantees
+from cmab.testing import _oracle_methods as methods
+from cmab.testing import _oracle_outside as outside
+from cmab.testing import _oracle_proofs as proofs
 from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
 from cmab.testing import _oracle_scales as scales
+from cmab.testing import _oracle_structure as structure
 from cmab.testing import _oracle_surroundings as surroundings
 from cmab.testing import _oracle_within as within
 from cmab.testing import _process_checks as process
@@ -52,14 +57,16 @@ _CHECKS: tuple[CheckFunction, ...] = (
     surroundings.check_clock,
     answers.check_pickling,
     answers.check_buffer,
-    answers.check_batch,
+    batches.check_batch,
     duplicates.check_duplication,
     answers.check_compiled,
     guarantees.check_guarantee,
     guarantees.check_neighbours,
     generated.check_generated,
     scales.check_scale,
+    outside.check_outside,
     answers.check_membership,
+    structure.check_structure,
     relations.check_rewards,
     relations.check_zeros,
     relations.check_labels,
@@ -72,8 +79,10 @@ _CHECKS: tuple[CheckFunction, ...] = (
     scales.check_constraints,
     bounds.check_gaps,
     bounds.check_optimum_bound,
+    proofs.check_proofs,
     guarantees.check_root,
     within.check_availability,
+    methods.check_methods,
     surroundings.check_growth,
     history.check_history,  # before checks that use the other process
     answers.check_hashing,  # this check and the next may start a process

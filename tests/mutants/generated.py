@@ -7,6 +7,7 @@ for each loads the mutant in place of the file, without compilation, and runs th
 are named after the file or its folder. Survivors are printed with their lines.
 """
 
+import ast
 import contextlib
 import functools
 import importlib.machinery
@@ -14,6 +15,7 @@ import io
 import os
 import resource
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -112,25 +114,24 @@ def executed(make):
 
 def rows_of(folder, words=()):
     """Return the names of the rows that execute each file of a folder, of all rows or of those of `words`."""
-    read, write = os.pipe()
+    with tempfile.NamedTemporaryFile("r+", encoding="utf-8") as told:
 
-    def work():
-        found = {}
-        for name, make in rows():
-            if words and name.partition(" ")[2] not in words:
-                continue
-            for file in executed(make):
-                if str(folder) in file:
-                    found.setdefault(file, []).append(name)
-        with os.fdopen(write, "w") as pipe:
-            pipe.write(repr(found))
-        return True
+        def work():
+            found = {}
+            for name, make in rows():
+                if words and name.partition(" ")[2] not in words:
+                    continue
+                for file in executed(make):
+                    if str(folder) in file:
+                        found.setdefault(file, []).append(name)
+            told.write(repr(found))
+            told.flush()
+            return True
 
-    if not in_a_fork(work):
-        raise SystemExit("the rows do not run")
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        return eval(pipe.read())
+        if not in_a_fork(work):
+            raise SystemExit("the rows do not run")
+        told.seek(0)
+        return ast.literal_eval(told.read())
 
 
 def passes_checks(mutant, names):

@@ -4,6 +4,8 @@ import planted_environments
 import planted_explorers
 import planted_growth
 import planted_history
+import planted_laws
+import planted_methods
 import planted_oracles
 import planted_policies
 import planted_process
@@ -35,10 +37,11 @@ def everywhere(kind):
     return [*planted_process.faults(kind), *planted_history.FAULTS[kind]]
 
 
-ENVIRONMENT_FAULTS = [*planted_environments.FAULTS, *planted_tails.FAULTS, *planted_growth.FAULTS]
-SOUND_ENVIRONMENTS = [*planted_environments.SOUND, *planted_tails.SOUND, *planted_growth.SOUND]
+_OF_ENVIRONMENTS = planted_environments, planted_tails, planted_growth, planted_laws
+ENVIRONMENT_FAULTS = [fault for module in _OF_ENVIRONMENTS for fault in module.FAULTS]
+SOUND_ENVIRONMENTS = [make for module in _OF_ENVIRONMENTS for make in module.SOUND]
 KINDS = {
-    "oracle": ([*planted_oracles.FAULTS, *everywhere("oracle")], of_oracle),
+    "oracle": ([*planted_oracles.FAULTS, *planted_methods.FAULTS, *everywhere("oracle")], of_oracle),
     "policy": ([*planted_policies.FAULTS, *everywhere("policy")], of_policy),
     "environment": ([*ENVIRONMENT_FAULTS, *everywhere("environment")], of_environment),
     "explorer": ([*planted_explorers.FAULTS, *everywhere("explorer")], of_explorer),
@@ -50,10 +53,13 @@ SLOW = {
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
     *("TakesOver", "FewSeeds", "SometimesRewarded", "OtherKernel", "LosesFarArms", "HalfPrecision"),
-    *("LeaveUnnoticed", "SharedWalk", "HardProblem"),
     *("SharedDays", "FirstArmsOfAll", "CachedSize", "FirstOrder", "FirstSamples"),
     *("Exponential", "SkewedCoins", "CommonError", "RareShocks", "ShakyRounds"),
     *("RemembersKeys", "LogsRounds", "CachedRounds"),
+    *("LeaveUnnoticed", "SharedWalk", "HardProblem", "PaysLate", "UniformSums", "WiderRounds"),
+    *("DeviationAsScale", "NormalInRounds", "OneDrawForAll", "AveragedSamples", "SquaresOfSums"),
+    *("CertainAlone", "RareAsNormal", "FromZero", "ToOne", "ToAHundred", "FeeOfSums", "Fee", "RoundedSums"),
+    *("Logs", "KnowsRounds", "KeepsPulls"),
 }
 ITEMS = [
     pytest.param(
@@ -105,6 +111,7 @@ def test_each_check_has_a_fault_of_its_own(kind):
 
 
 ODD = [
+    *planted_methods.SOUND,
     planted_oracles.Diary,
     planted_oracles.RandomTies,
     planted_oracles.OneAtATime,
