@@ -19,6 +19,7 @@ from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing import _policy_states as states
 from cmab.testing import _policy_unobserved as unobserved
+from cmab.testing import _policy_worth as worth
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_instances as instances
@@ -48,6 +49,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_empty_feedback,
     differing.check_availability,
     differing.check_context,
+    worth.check_worth,
     differing.check_tickets,
     learning.check_credit,
     learning.check_learning,
@@ -144,7 +146,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    44
+    45
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

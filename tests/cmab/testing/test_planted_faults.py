@@ -1,5 +1,6 @@
 """Each planted fault is found, with default effort, by the check that is meant to; sound ones pass."""
 
+import planted_contexts
 import planted_environments
 import planted_explorers
 import planted_oracles
@@ -29,7 +30,10 @@ def of_explorer(explorer, **settings):
 
 KINDS = {
     "oracle": ([*planted_oracles.FAULTS, *planted_process.faults("oracle")], of_oracle),
-    "policy": ([*planted_policies.FAULTS, *planted_process.faults("policy")], of_policy),
+    "policy": (
+        [*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_process.faults("policy")],
+        of_policy,
+    ),
     "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
     "explorer": ([*planted_explorers.FAULTS, *planted_process.faults("explorer")], of_explorer),
 }
@@ -114,9 +118,12 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
+SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND]
+
+
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
-    sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
+    sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in SOUND_POLICIES]
     sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
     sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
     for checks_of_one in sound:
