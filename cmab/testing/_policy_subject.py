@@ -126,6 +126,15 @@ class Subject:
         low, high = self.policy.support or self.environment.support
         return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
 
+    @cached_property
+    def levels(self) -> FloatArray:
+        """Outcomes that reports contain: ends, numbers between them, 0, and far ones if there are no ends."""
+        (low, high), (left, right) = self.support, self.policy.support or self.environment.support
+        inside = low + (high - low) * np.array([0.0, 0.03, 0.37, 0.62, 0.999, 1.0])
+        others = [number for number in (0.0,) if low < number < high]
+        others += [number for number, end in ((-1.3, left), (4.2, right)) if not np.isfinite(end)]
+        return np.append(inside, others)
+
     def world(self, means: FloatArray) -> World:
         """Return the world with means `means`, given as fractions of the support."""
         low, high = self.support

@@ -4,6 +4,7 @@ import planted_contexts
 import planted_environments
 import planted_explorers
 import planted_oracles
+import planted_own_states
 import planted_policies
 import planted_process
 import pytest
@@ -31,7 +32,10 @@ def of_explorer(explorer, **settings):
 KINDS = {
     "oracle": ([*planted_oracles.FAULTS, *planted_process.faults("oracle")], of_oracle),
     "policy": (
-        [*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_process.faults("policy")],
+        [
+            *(*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_own_states.FAULTS),
+            *planted_process.faults("policy"),
+        ],
         of_policy,
     ),
     "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
@@ -118,7 +122,7 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
-SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND]
+SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND]
 
 
 @pytest.mark.slow
