@@ -25,6 +25,9 @@ _DECISIVE = math.log(_SHAPES / LEVEL)
 _REQUESTS, _EACH = 300, 3
 _MOST_PULLS = 10**9
 _UNKNOWN = 0.5
+#: Requests after which a certificate is compared with the stopping rule.
+_FIRST = 100
+_UNFINISHED = "is_certified is true, but is_done is false after {} requests; a certificate needs both"
 _TOLERANCE = 1e-9
 
 
@@ -121,6 +124,7 @@ class Claims:
     wrong: IntArray = field(default_factory=lambda: np.zeros(_SHAPES, np.int64))
     outside: IntArray = field(default_factory=lambda: np.zeros(_SHAPES, np.int64))
     form: str = ""
+    unfinished: str = ""
 
     def evidence(self, delta: float) -> FloatArray:
         """Return the largest evidence against `delta` for each shape, as a logarithm."""
@@ -150,7 +154,9 @@ def _examined(subject: Subject) -> Claims:
     for number in range(_RUNS):
         place = hard(subject, number, number % _SHAPES if doubted is None else doubted)
         wrong, outside, found.form = _run(subject, place, number, has_intervals)
-        if found.form:
+        if found.form.startswith(_UNFINISHED[:20]):
+            found.form, found.unfinished = "", found.form
+        if found.form or found.unfinished:
             return found
         found.runs[place.shape] += 1
         found.wrong[place.shape] += wrong
@@ -180,6 +186,8 @@ def _run(subject: Subject, place: Close, seed: int, has_intervals: bool) -> tupl
         if number % _EACH and not session.is_done:
             continue
         run = Run(session.state, place)
+        if number < _FIRST and subject.explorer.is_certified(run.state) and not session.is_done:
+            return wrong, outside, _UNFINISHED.format(number + 1)
         wrong = wrong or _is_wrong(subject, run)
         if has_intervals and not outside:
             outside, form = _misses(subject, run)
@@ -219,6 +227,7 @@ def check_certificates(subject: Subject) -> Finding:
     if explorer.goal is None:
         return Finding("not tried: the explorer declares no goal")
     found = claims_of(subject)
+    require(not found.unfinished, "certificates", "{}", found.unfinished)
     _require_rate(subject, "certificates", "certified a wrong answer", found.wrong, found.runs, delta)
     runs, wrong = found.runs.sum(), found.wrong.sum()
     return Finding(f"{runs} runs of {_REQUESTS} requests on close and far means, {wrong} wrong", LEVEL)

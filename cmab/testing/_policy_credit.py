@@ -11,7 +11,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import require
-from cmab.testing._own_credit import require_own_credit, require_pulls
+from cmab.testing._own_credit import require_own_credit, require_pulls, sums_of
 from cmab.testing._policy_subject import Subject
 from cmab.testing._roles import COUNT, Change, Entries, Parts, parts_of, roles_of
 from cmab.testing._watched import watched
@@ -100,13 +100,10 @@ def _summed(subject: Subject, one: Round, last: Change) -> tuple[Change | None, 
 
     The change is None if the policy rejects sums.
     """
-    (low, high), arms = subject.support, np.array(one.super_arm)
+    arms = np.array(one.super_arm)
     if subject.policy.oracle.n_choices != subject.policy.oracle.n_arms or not len(arms):
         return None, set()
-    pulls = 2 + np.arange(len(arms)) % 2
-    sums, squares = pulls * low + (high - low), (pulls - 1) * low**2 + high**2
-    reward = float((sums / pulls).sum())
-    told = Feedback(arms, sums, pulls=pulls, squares=squares, reward=reward)
+    told = sums_of(arms, 2 + np.arange(len(arms)) % 2, subject.support)
     seen_by, read = watched(told, ("pulls", "squares"))
     try:
         after = _learned(subject, one, seen_by)

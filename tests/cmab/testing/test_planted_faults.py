@@ -7,6 +7,7 @@ import planted_oracles
 import planted_own_states
 import planted_policies
 import planted_process
+import planted_sheets
 import pytest
 
 from cmab.testing import _oracle_process, checks
@@ -39,7 +40,10 @@ KINDS = {
         of_policy,
     ),
     "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
-    "explorer": ([*planted_explorers.FAULTS, *planted_process.faults("explorer")], of_explorer),
+    "explorer": (
+        [*planted_explorers.FAULTS, *planted_sheets.FAULTS, *planted_process.faults("explorer")],
+        of_explorer,
+    ),
 }
 #: Those that take more than half a second.
 SLOW = {
@@ -129,7 +133,7 @@ SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in SOUND_POLICIES]
     sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
-    sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
+    sound += [of_explorer(make(), rng=3) for make in (*planted_explorers.SOUND, *planted_sheets.SOUND)]
     for checks_of_one in sound:
         for check in checks_of_one:
             check.run()
