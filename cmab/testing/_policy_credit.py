@@ -24,7 +24,7 @@ def check_parts(subject: Subject, rounds: Sequence[Round]) -> str:
     """Check the counts, sums and means of each arm in a state of any class. Return which parts these are."""
     if not _reads_outcomes(subject, rounds):
         return ""  # the policy learns from the reward
-    changes = _changes(subject, rounds)
+    changes = changes_of(subject, rounds)
     known = require_own_credit(changes, subject.support)
     changes = [change for change in changes if change.is_change and len(change.feedback.arms)]
     roles = roles_of(changes, subject.support)
@@ -80,7 +80,7 @@ def _parts_after(subject: Subject, one: Round, outcomes: FloatArray) -> Parts:
     return parts_of(state, subject.policy.oracle.n_arms)
 
 
-def _changes(subject: Subject, rounds: Sequence[Round]) -> list[Change]:
+def changes_of(subject: Subject, rounds: Sequence[Round]) -> list[Change]:
     """Return the changes of the parts of the state by reports, or none if learning draws random numbers."""
     n_arms, changes = subject.policy.oracle.n_arms, list[Change]()
     seen = np.zeros(n_arms)

@@ -13,8 +13,8 @@ from cmab.policy import IndexPolicy, Policy
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._policy_states import indices_of, is_plain, rare
 from cmab.testing._policy_subject import Subject
+from cmab.testing._policy_written import indices_of, is_plain, rare
 from cmab.ticket import Ticket
 
 _ROUNDS, _RESERVED = 60, 1000

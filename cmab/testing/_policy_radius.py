@@ -9,8 +9,8 @@ import numpy as np
 
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._policy_states import indices_of, tells_arms_apart, written
 from cmab.testing._policy_subject import Subject
+from cmab.testing._policy_written import indices_of, tells_arms_apart, written
 
 #: Outcomes of an arm, rounds, and again: the distance of the index from the mean must be between these.
 _FEW, _MANY, _EARLY, _LATE = 1000, 10_000, 10**5, 10**8

@@ -65,6 +65,7 @@ class Subject:
     rounds: int = 50
     seconds: float = 2.0
     rng: int = 0
+    kept: dict[str, Any] = field(init=False, default_factory=dict)
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
         """Return whether a super arm is feasible, or is empty and the policy has `may_rest`."""

@@ -13,6 +13,7 @@ from cmab.testing import _policy_duplicates as duplicates
 from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_long as long
+from cmab.testing import _policy_propensity as propensity
 from cmab.testing import _policy_radius as radius
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
@@ -69,7 +70,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     states.check_relabelling,
     duplicates.check_duplication,
     states.check_aliasing,
-    states.check_propensity,
+    propensity.check_propensity,
     forms.check_compiled,
     forms.check_reservations,
     runs.check_growth,

@@ -136,6 +136,37 @@ class SharedCount(RunningMeans):
             state.means[arm] += (outcome - state.means[arm]) / count
 
 
+class Pessimist(LedgerUCB):
+    """Subtracts the radius."""
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        index = state.totals / n - np.sqrt(1.5 * math.log(state.rounds + 1) / n)
+        return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
+
+
+class ShortProducts(LedgerUCB):
+    """Multiplies the logarithm in 32-bit integers, which overflow in late rounds."""
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = np.int32(min(state.rounds, 2**31 - 1)) * np.int32(min(state.rounds, 2**31 - 1))
+            radius = np.sqrt(np.log(np.maximum(square, 2)) / n) if square >= 0 else 1e18
+        return self.oracle.solve(np.where(state.counts == 0, 2e9, state.totals / n + radius), rng)
+
+
+class NoVariance(LedgerUCB):
+    """Has an infeasible answer if all outcomes of some arm were alike."""
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        means = state.totals / n
+        if (means * (1 - means) == 0)[state.counts > 100].any():
+            return np.flatnonzero(means >= 1.0)
+        return super().select(state, rng)
+
+
 # Sound ------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +273,9 @@ FAULTS = [
     Fault(OneForAll, "conservation"),
     Fault(AveragesOfSums, "conservation"),
     Fault(SharedCount, "conservation"),
+    Fault(Pessimist, "optimism"),
+    Fault(ShortProducts, "late rounds"),
+    Fault(NoVariance, "rare states"),
 ]
 
 SOUND = [
