@@ -79,12 +79,13 @@ def tells_arms_apart(subject: Subject) -> str:
     policy = subject.policy
     if not isinstance(policy, IndexPolicy) or not is_plain(subject) or not policy.learns:
         return "not tried: the policy has no indices of plain statistics"
-    named = _own_data(policy, policy.oracle.n_arms)
+    named = named_data(subject)
     return f"not tried: `{named}` may tell arms apart" if named else ""
 
 
-def _own_data(policy: Any, n_arms: int) -> str:
-    """Return the name of an attribute that may hold a number for each arm, or ''."""
+def named_data(subject: Subject) -> str:
+    """Return the name of an attribute of the policy that may hold a number for each arm, or ''."""
+    policy, n_arms = subject.policy, subject.policy.oracle.n_arms
     named = dict(vars(policy))
     for cls in type(policy).__mro__:
         if cls.__module__.split(".")[0] not in ("builtins", "abc", "cmab", "typing"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from planted_oracles import Fault
-from planted_policies import ORACLE, N
+from planted_policies import ORACLE, UCB, N
 
 from cmab import ArmStatistics, Feedback, Policy
 
@@ -156,6 +156,64 @@ class ShortProducts(LedgerUCB):
         return self.oracle.solve(np.where(state.counts == 0, 2e9, state.totals / n + radius), rng)
 
 
+class NoRoot(LedgerUCB):
+    """Has the radius ``ln t / T`` without the root."""
+
+    support = (0.0, 1.0)
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        index = state.totals / n + 1.5 * math.log(state.rounds + 1) / n
+        return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
+
+
+class WrongClock(RunningMeans):
+    """Has a radius that is ten times too small."""
+
+    support = (0.0, 1.0)
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        index = state.means + 0.02 * np.sqrt(math.log(state.counts.sum() + 1) / n)
+        return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
+
+
+class PlainStatistics(LedgerUCB):
+    """Has statistics of the library, and a radius with the square of the count."""
+
+    support = (0.0, 1.0)
+
+    def initial_state(self):
+        return ArmStatistics.empty(N)
+
+    def select(self, state, rng):
+        n = np.maximum(state.counts, 1)
+        index = state.means + np.sqrt(math.log(state.rounds + 1)) / n
+        return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
+
+    def update(self, state, feedback):
+        state.update(feedback)
+
+
+class NarrowPosterior(UCB):
+    """Samples with the variance in place of the standard deviation."""
+
+    support = (0.0, 1.0)
+
+    def indices(self, stats, rng):
+        return rng.normal(stats.means, 1.0 / (stats.counts + 1.0))
+
+
+class NarrowBeta(UCB):
+    """Squares the counts of its Beta posteriors."""
+
+    support = (0.0, 1.0)
+
+    def indices(self, stats, rng):
+        won, lost = stats.counts * stats.means, stats.counts * (1 - stats.means)
+        return rng.beta(1 + won * stats.counts, 1 + np.maximum(lost, 0) * stats.counts)
+
+
 class NoVariance(LedgerUCB):
     """Has an infeasible answer if all outcomes of some arm were alike."""
 
@@ -257,6 +315,25 @@ class Batches(LedgerUCB):
             state.arms, state.outcomes = [], []
 
 
+class Posterior(UCB):
+    """Sound: samples Beta posteriors."""
+
+    support = (0.0, 1.0)
+
+    def indices(self, stats, rng):
+        won, lost = stats.counts * stats.means, stats.counts * (1 - stats.means)
+        return rng.beta(1 + won, 1 + np.maximum(lost, 0))
+
+
+class FadingJitter(UCB):
+    """Sound: greedy with noise that fades with the rounds."""
+
+    support = (0.0, 1.0)
+
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 1.0, stats.means) + rng.random(N) / (1 + stats.rounds)
+
+
 class WeighsReports(LedgerUCB):
     """Sound: a report of a sum is one outcome, its average."""
 
@@ -274,11 +351,16 @@ FAULTS = [
     Fault(AveragesOfSums, "conservation"),
     Fault(SharedCount, "conservation"),
     Fault(Pessimist, "optimism"),
+    Fault(NoRoot, "radius"),
+    Fault(WrongClock, "radius"),
+    Fault(PlainStatistics, "radius"),
+    Fault(NarrowPosterior, "radius"),
+    Fault(NarrowBeta, "radius"),
     Fault(ShortProducts, "late rounds"),
     Fault(NoVariance, "rare states"),
 ]
 
 SOUND = [
     *(LedgerUCB, RunningMeans, OwnWindows, Discounts, Doubling, LearnsWhileExploring, Batches),
-    WeighsReports,
+    *(WeighsReports, Posterior, FadingJitter),
 ]
