@@ -8,6 +8,7 @@ import planted_own_states
 import planted_policies
 import planted_process
 import planted_sheets
+import planted_streams
 import pytest
 
 from cmab.testing import _oracle_process, checks
@@ -35,13 +36,16 @@ KINDS = {
     "policy": (
         [
             *(*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_own_states.FAULTS),
-            *planted_process.faults("policy"),
+            *(*planted_streams.FAULTS, *planted_process.faults("policy")),
         ],
         of_policy,
     ),
     "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
     "explorer": (
-        [*planted_explorers.FAULTS, *planted_sheets.FAULTS, *planted_process.faults("explorer")],
+        [
+            *(*planted_explorers.FAULTS, *planted_sheets.FAULTS, *planted_streams.OF_EXPLORERS),
+            *planted_process.faults("explorer"),
+        ],
         of_explorer,
     ),
 }
@@ -126,7 +130,9 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
-SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND]
+SOUND_POLICIES = [
+    *(*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND, *planted_streams.SOUND),
+]
 
 
 @pytest.mark.slow
