@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from cmab.context import Context
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_subject import Subject
@@ -20,6 +22,8 @@ _FEW_CHOICES = 10
 _MANY_DRAWS, _MOST_NAMES = 2000, 100
 #: The p-value below which frequencies are drawn for longer.
 _SUSPICIOUS = 1e-3
+#: The round in which an entry is not available.
+_LIMITED = 20
 
 
 def check_propensity(subject: Subject) -> Finding:
@@ -31,15 +35,39 @@ def check_propensity(subject: Subject) -> Finding:
         if number % 10 == 0:
             if policy.propensity(state, chosen, context) is None:
                 return Finding("no propensities are declared")
-            tests += _check_frequencies(subject, state, number)
-            _check_total(subject, state, number)
+            tests += _check_frequencies(subject, state, number, context)
+            _check_total(subject, state, number, context)
+        if number == _LIMITED:
+            limited = _limited(subject, state, rng)
+            if limited is not None:
+                tests += _check_frequencies(subject, state, number, limited)
+                _check_total(subject, state, number, limited)
         subject.learn(state, chosen, subject.place.play(chosen.copy(), rng), rng)
     return Finding(f"{tests} comparisons of frequencies", tests * _LEVEL)
 
 
-def _check_total(subject: Subject, state: Any, number: int) -> None:
+def _limited(subject: Subject, state: Any, rng: np.random.Generator) -> Context | None:
+    """Return a context without an entry that is often selected, or None if the policy rejects such contexts.
+
+    The propensity may be None, if it is unknown in such a context.
+    """
+    policy, n = subject.policy, subject.policy.oracle.n_choices
+    chosen = subject.select(policy, copy.deepcopy(state), rng)
+    available = np.ones(n, bool)
+    available[chosen[:1]] = False
+    context = replace(subject.place.context or Context(), available=available)
+    try:
+        arms = np.array(policy.select(copy.deepcopy(state), np.random.default_rng(0), context))
+        known = policy.propensity(state, arms, context)
+    except (ValueError, TypeError, NotImplementedError):
+        return None
+    # An oracle that cannot exclude entries raises; one that returns others fails the check of availability.
+    return context if known is not None and available[arms].all() else None
+
+
+def _check_total(subject: Subject, state: Any, number: int, context: Context | None) -> None:
     """Check that the propensities of all super arms sum to 1, if they are few sets."""
-    policy, oracle, context = subject.policy, subject.policy.oracle, subject.place.context
+    policy, oracle = subject.policy, subject.policy.oracle
     if oracle.n_choices > _FEW_CHOICES or not oracle.has_membership:
         return
     total, count = 0.0, 0
@@ -54,27 +82,26 @@ def _check_total(subject: Subject, state: Any, number: int) -> None:
         if chance is None or chance != turned or watch.seconds() > 0.05 * subject.seconds:
             return
         total, count = total + float(chance), count + 1
-    drawn = {
-        tuple(subject.select(policy, copy.deepcopy(state), np.random.default_rng((number, seed))).tolist())
-        for seed in range(100)
-    }
+    drawn = {_drawn(subject, state, (number, seed), context) for seed in range(100)}
     if len(drawn) > len({tuple(sorted(arm)) for arm in drawn}):
         return
     text = "in round {}, the propensities of all {} super arms sum to {:.12g} instead of 1"
     require(abs(total - 1.0) <= 1e-9, "propensity", text, number, count, total)
 
 
-def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
+def _drawn(subject: Subject, state: Any, seed: tuple[int, int], context: Context | None) -> tuple[int, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(np.array(subject.policy.select(copy.deepcopy(state), rng, context)).tolist())
+
+
+def _check_frequencies(subject: Subject, state: Any, number: int, context: Context | None) -> int:
     """Compare frequencies with propensities. If they look different, draw for longer before the verdict."""
     drawn: list[tuple[int, ...]] = []
     tests = 0
     for share in (0.1, 1.0):
-        for seed in subject.timed(range(len(drawn), _MANY_DRAWS), share):
-            chosen = subject.select(
-                subject.policy, copy.deepcopy(state), np.random.default_rng((number, seed))
-            )
-            drawn.append(tuple(chosen.tolist()))
-        comparisons = list(_comparisons(subject, state, number, drawn))
+        seeds = subject.timed(range(len(drawn), _MANY_DRAWS), share)
+        drawn.extend(_drawn(subject, state, (number, seed), context) for seed in seeds)
+        comparisons = list(_comparisons(subject, state, number, drawn, context))
         tests += len(comparisons)
         if not comparisons:
             break
@@ -86,14 +113,14 @@ def _check_frequencies(subject: Subject, state: Any, number: int) -> int:
 
 
 def _comparisons(
-    subject: Subject, state: Any, number: int, drawn: list[tuple[int, ...]]
+    subject: Subject, state: Any, number: int, drawn: list[tuple[int, ...]], context: Context | None
 ) -> Iterator[tuple[float, str, tuple[Any, ...]]]:
     """Yield the p-value of each frequency, and of that of all super arms of the first half of the draws."""
     n, mass = len(drawn), 0.0
     half, names = n // 2, list(dict.fromkeys(drawn))[:_MOST_NAMES]
     first, known = set(drawn[:half]), set(names)
     for arm in names:
-        claimed = subject.policy.propensity(state, np.array(arm, np.int64), subject.place.context)
+        claimed = subject.policy.propensity(state, np.array(arm, np.int64), context)
         if claimed is None:  # the policy knows the propensities of other super arms only
             known.discard(arm)
             continue

@@ -9,6 +9,7 @@ from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
+from cmab.testing import _policy_compiled as compiled
 from cmab.testing import _policy_duplicates as duplicates
 from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
@@ -71,7 +72,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     duplicates.check_duplication,
     states.check_aliasing,
     propensity.check_propensity,
-    forms.check_compiled,
+    compiled.check_compiled,
     forms.check_reservations,
     runs.check_growth,
     process.check_output,

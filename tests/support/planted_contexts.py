@@ -1,5 +1,6 @@
 """Policies with one planted fault each in the use of a context, and sound ones in odd styles."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,29 @@ class OldAnswer(UCB):
         return self.oracle.solve(self.indices(state, rng) * context.values, rng)
 
 
+class ForgetsTheContext(UCB):
+    """Its propensities are those of rounds in which everything is available."""
+
+    epsilon = 0.5
+
+    def greedy(self, state, context):
+        return best_within(self.oracle, self.indices(state, None), context, np.random.default_rng(0))
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context, ("available",))
+        if rng.random() < self.epsilon:
+            return best_within(self.oracle, rng.random(N), context, rng)
+        return self.greedy(state, context)
+
+    def left(self, context):
+        return N
+
+    def propensity(self, state, super_arm, context):
+        known = context is None or context.available is None or context.available[super_arm].all()
+        chance = self.epsilon / math.comb(self.left(context), K) if known else 0.0
+        return chance + (1 - self.epsilon) * (set(self.greedy(state, context)) == set(super_arm))
+
+
 # Sound ------------------------------------------------------------------------------------------------------
 
 
@@ -94,6 +118,13 @@ class Prices(UCB):
                 raise ValueError("context must leave enough arms")
             worth = np.where(context.available, worth, -1e9)
         return self.oracle.solve(worth, rng)
+
+
+class KnowsTheContext(ForgetsTheContext):
+    """Sound: counts the super arms that are available."""
+
+    def left(self, context):
+        return N if context is None or context.available is None else int(context.available.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +147,7 @@ FAULTS = [
     Fault(FirstAvailable, "worth"),
     Fault(RandomSubstitutes, "worth"),
     Fault(OldAnswer, "worth"),
+    Fault(ForgetsTheContext, "propensity"),
 ]
 
-SOUND = [Prices, RandomOnce]
+SOUND = [Prices, KnowsTheContext, RandomOnce]

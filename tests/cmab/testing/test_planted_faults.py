@@ -3,6 +3,7 @@
 import planted_contexts
 import planted_environments
 import planted_explorers
+import planted_kernels
 import planted_oracles
 import planted_own_states
 import planted_policies
@@ -36,6 +37,7 @@ KINDS = {
     "policy": (
         [
             *(*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_own_states.FAULTS),
+            *planted_kernels.FAULTS,
             *(*planted_streams.FAULTS, *planted_process.faults("policy")),
         ],
         of_policy,
@@ -132,6 +134,7 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
 
 SOUND_POLICIES = [
     *(*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND, *planted_streams.SOUND),
+    *planted_kernels.SOUND,
 ]
 
 
