@@ -22,7 +22,7 @@ _GAP = 0.04
 _RUNS, _SHAPES = 200, 6
 # The evidence that rejects a rate: the logarithm of the number of tests divided by their level.
 _DECISIVE = math.log(_SHAPES / LEVEL)
-_REQUESTS, _EACH = 300, 3
+_REQUESTS, _FEWER, _EACH = 300, 120, 3
 _MOST_PULLS = 10**9
 _UNKNOWN = 0.5
 #: Requests after which a certificate is compared with the stopping rule.
@@ -153,7 +153,10 @@ def _examined(subject: Subject) -> Claims:
     doubted: int | None = None
     for number in range(_RUNS):
         place = hard(subject, number, number % _SHAPES if doubted is None else doubted)
-        wrong, outside, found.form = _run(subject, place, number, has_intervals)
+        # Slow explorers get shorter runs, until one of them shows a fault.
+        is_late = doubted is None and watch.seconds() > 0.15 * subject.seconds
+        requests = _FEWER if is_late else _REQUESTS
+        wrong, outside, found.form = _run(subject, place, number, has_intervals, requests)
         if found.form.startswith(_UNFINISHED[:20]):
             found.form, found.unfinished = "", found.form
         if found.form or found.unfinished:
@@ -171,12 +174,14 @@ def _examined(subject: Subject) -> Claims:
     return found
 
 
-def _run(subject: Subject, place: Close, seed: int, has_intervals: bool) -> tuple[bool, bool, str]:
+def _run(
+    subject: Subject, place: Close, seed: int, has_intervals: bool, requests: int
+) -> tuple[bool, bool, str]:
     """Return whether a wrong answer was certified, whether a mean was outside, and a fault of form or ''."""
     session: Session[Any] = Session(subject.explorer, rng=seed)
     coins = np.random.default_rng((subject.rng, 42, seed))
     wrong, outside, form = False, False, ""
-    for number in range(_REQUESTS):
+    for number in range(requests):
         if session.is_done or (wrong and (outside or not has_intervals)):
             break
         ticket = session.ask()
