@@ -18,8 +18,10 @@ from cmab.testing._statistics import binomial_tail, refused_rate
 
 _WORSE = 1.5
 # The most runs, and the number of runs without an error after which slow explorers are believed.
-_MOST_RUNS, _CLEAN = 3000, 12
+_MOST_RUNS, _CLEAN = 3000, 16
 _BELIEVED = math.log(0.01)
+#: Answers on the environment that are compared with those for permuted arms.
+_USUAL = 6
 _PLACES = 60
 _AT_LEAST = 10
 _MOST_SAMPLES = 5000
@@ -47,8 +49,9 @@ def check_errors(subject: Subject) -> Finding:
     errors = runs = 0
     spent = 0.0
     while runs < _MOST_RUNS:
-        size = 1 if runs == 0 else _batch(subject, runs, spent / max(runs - 1, 1))
+        size = 1 if runs == 0 else _batch(subject, runs, errors, spent)
         found = _identify(subject, subject.environment, size, subject.max_samples, (1, runs))
+        _keep(subject, found)
         errors += int((~(found.correct & found.stopped)).sum())
         if runs == 0:
             watch = Stopwatch()  # from here on, because the first runs may have compiled code
@@ -75,12 +78,24 @@ def check_errors(subject: Subject) -> Finding:
     return Finding(text + f"a rate of {seen:.2g} would be rejected with probability .99", 2 * LEVEL)
 
 
-def _batch(subject: Subject, runs: int, seconds: float) -> int:
+def _batch(subject: Subject, runs: int, errors: int, spent: float) -> int:
     """Return the number of runs of the next batch, which is small if a run takes long."""
+    each = max(spent / max(runs - 1, 1), 1e-9)
     if runs < 9:
-        return 1 if seconds > 0.05 * subject.seconds else 9
+        return 1 if each > 0.05 * subject.seconds else 9
     size = 10 if runs < subject.replications else min(subject.replications * (1 + runs // 30), 300)
-    return max(1, min(size, int(subject.seconds / max(seconds, 1e-9))))
+    # Without errors, the runs shall end when their time is over.
+    left = 0.5 * subject.seconds - spent if errors == 0 and runs >= _CLEAN else subject.seconds
+    return max(1, min(size, int(left / each)))
+
+
+def _keep(subject: Subject, found: Identification) -> None:
+    """Keep the first answers on the environment, which the check of places compares with others."""
+    kept = subject.kept.setdefault("answers", [])
+    for run in range(len(found.samples)):
+        if len(kept) < _USUAL:
+            is_right = bool(found.stopped[run] and found.correct[run])
+            kept.append((tuple(found.arms[run].tolist()), int(found.samples[run]), is_right))
 
 
 def _identify(
@@ -131,18 +146,18 @@ def check_places(subject: Subject) -> Finding:
         return Finding(
             "not tried: the explorer declares no `goal`, so that wrong answers cannot be recognised"
         )
-    rng, runs = np.random.default_rng(subject.rng), 6
-    most = min(subject.max_samples, _MOST_SAMPLES)
-    usual: set[tuple[int, ...]] = set()
-    longest, watch = 0, Stopwatch()
-    for run in range(runs):
+    rng, most = np.random.default_rng(subject.rng), min(subject.max_samples, _MOST_SAMPLES)
+    watch = Stopwatch()
+    while len(subject.kept.get("answers", ())) < _USUAL:
+        run = len(subject.kept.get("answers", ()))
         if run > 2 and watch.seconds() > subject.seconds:
             return Finding("not tried: the runs take too long")
-        before = _identify(subject, environment, 1, most, (2, run))
-        if not before.stopped.all() or not before.correct.all():
-            return Finding(f"not tried: the explorer is not always right within {most} samples")
-        usual.add(tuple(before.arms[0].tolist()))
-        longest = max(longest, int(before.samples[0]))
+        _keep(subject, _identify(subject, environment, 1, most, (1, run)))
+    answers = subject.kept["answers"]
+    longest = max(samples for _, samples, _ in answers)
+    if longest > most or not all(is_right for _, _, is_right in answers):
+        return Finding(f"not tried: the explorer is not always right within {most} samples")
+    usual = {arms for arms, _, _ in answers}
     # An explorer that names arms by their numbers may be misled for long, so that the samples are limited.
     limit = min(subject.max_samples, 3 * longest)
     wrong, tried, watch = 0, 0, Stopwatch()

@@ -18,6 +18,7 @@ from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
+from cmab.testing._explorer_credit import check_parts
 from cmab.testing._explorer_runs import Subject, require_answer
 from cmab.testing._policy_parts import parting
 from cmab.ticket import Ticket
@@ -96,8 +97,9 @@ def reports(subject: Subject) -> Iterator[Reported]:
 
 def check_conservation(subject: Subject) -> Finding:
     """Check that the statistics contain every requested outcome once: counts, and sums of outcomes."""
-    tried, silent = 0, []
-    for one in reports(subject):
+    tried, silent, requests = 0, list[bool](), list(reports(subject))
+    known = check_parts(subject, requests, _ends(subject)) if requests else ""
+    for one in requests:
         arms, pulls = one.feedback.arms, one.ticket.pulls
         silent.append(not _influences(subject, one))
         if not isinstance(one.state, ArmStatistics):
@@ -125,7 +127,8 @@ def check_conservation(subject: Subject) -> Finding:
     used = silent.count(False)
     text = "the outcomes of report {} have no effect on the state, but those of {} of {} reports have"
     require(first is None or used < 0.8 * len(silent), "conservation", text, first, used, len(silent))
-    return Finding(f"{tried} reports compared with the statistics, {len(silent)} with each other")
+    text = f"{tried} reports compared with the statistics, {len(silent)} with each other"
+    return Finding(text + (f"; {known}" if known else ""))
 
 
 def _influences(subject: Subject, one: Reported) -> bool:

@@ -16,9 +16,11 @@ from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
+from cmab.testing._own_generators import require_no_own_streams
 from cmab.testing._policy_runs import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 from cmab.testing._trials import Calls, Trial, explorer_steps
+from cmab.ticket import Ticket
 
 _BUDGET_REQUESTS = 20_000
 
@@ -200,7 +202,7 @@ def check_clock(subject: Subject) -> None:
 
 
 def check_global_randomness(subject: Subject) -> None:
-    """Check that the explorer neither uses nor seeds the global generators."""
+    """Check that the explorer draws from `rng`, not from global generators or its own with fixed seeds."""
     asked = []
     with kept_generators():
         for seed in (1, 2):
@@ -211,6 +213,21 @@ def check_global_randomness(subject: Subject) -> None:
             require(before == repr(global_state()), "global randomness", text)
     for first, second in zip(*asked, strict=False):
         require_same(first, second, "global randomness", "another seed of the global generators")
+    require_no_own_streams(subject.explorer, partial(_own_run, subject), "global randomness")
+
+
+def _own_run(subject: Subject, seed: int) -> list[Any]:
+    """Return the requests of a run whose first state depends on no seed."""
+    explorer, rng, coins = subject.explorer, np.random.default_rng(seed), np.random.default_rng((seed, 1))
+    state, asked = explorer.initial_state(np.random.default_rng(seed)), list[Any]()
+    for number in range(40):
+        if explorer.is_done(state):
+            break
+        arms, pulls = np.array(explorer.select(state, rng)), explorer.pulls(state)
+        asked.append(arms.tolist())
+        told = subject.environment.sample(arms.copy(), pulls, coins)
+        explorer.update(state, told, Ticket(number, arms, pulls), rng)
+    return asked
 
 
 def check_budget(subject: Subject) -> Finding | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.testing._policy_subject import Subject, World
+from cmab.ticket import Ticket
 
 _LEADS = 50
 
@@ -40,3 +42,20 @@ def share_of(subject: Subject, world: World, state: object, best: IntArray) -> f
         chosen = subject.select(subject.policy, copy.deepcopy(state), np.random.default_rng(seed))
         hits.append(len(chosen) > 0 and world.value(chosen) >= goal - 1e-9 * (1 + abs(goal)))
     return float(np.mean(hits))
+
+
+def taught(subject: Subject, world: World, super_arms: list[IntArray], each: int) -> Any:
+    """Return a state that learned `each` rounds of every super arm, or None if the policy rejects them."""
+    policy, rng = subject.policy, np.random.default_rng((71, subject.rng))
+    state: Any = policy.initial_state(rng)
+    coins = np.random.default_rng((72, subject.rng))
+    for number in range(each * len(super_arms)):
+        super_arm = super_arms[number % len(super_arms)]
+        told = world.play(super_arm.copy(), coins)
+        try:
+            policy.update(state, told, Ticket(number, super_arm.copy()), rng)
+        except (ValueError, TypeError, IndexError, KeyError, NotImplementedError):
+            return None
+        if policy.is_done(state):
+            return None
+    return state

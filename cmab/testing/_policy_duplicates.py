@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._policy_states import indices_of, tells_arms_apart, written
 from cmab.testing._policy_subject import Subject
+from cmab.testing._policy_written import indices_of, tells_arms_apart, written
 
 _STATES = 12
 _COUNTS = (1, 2, 5, 30, 200, 10_000)

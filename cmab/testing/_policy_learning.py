@@ -15,6 +15,7 @@ from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._policy_subject import Subject, World
+from cmab.testing._policy_written import can_write, written
 
 # Numbers of rounds of three attempts and of the check of credit, and the minimal share gained.
 _SOON = 180
@@ -210,9 +211,9 @@ def check_optimism(subject: Subject) -> Finding:
         return _BASELINE
     if subject.needs_context:
         return _CONTEXTUAL
-    state = policy.initial_state()
-    if not isinstance(state, ArmStatistics) or subject.worlds is None:
-        return Finding("not tried: the state is not an ArmStatistics, or one super arm is best in all worlds")
+    is_known = isinstance(policy.initial_state(), ArmStatistics) or can_write(subject)
+    if not is_known or subject.worlds is None:
+        return Finding("not tried: the state is not known, or one super arm is best in all worlds")
     answers = [
         np.array(oracle.solve(world.means.copy(), np.random.default_rng(7))) for world in subject.worlds
     ]
@@ -221,11 +222,14 @@ def check_optimism(subject: Subject) -> Finding:
     if not len(only[0]) or not len(only[1]):
         return Finding("not tried: all arms of one super arm are triggered by the other too")
     shared = np.intersect1d(first, second)
-    passed_over = [
-        _preference(subject, rare, often, shared, mean) < -0.95
-        for rare, often in (only, only[::-1])
-        for mean in (0.1, 0.3, 0.5, 0.7, 0.9)
-    ]
+    try:
+        passed_over = [
+            _preference(subject, rare, often, shared, mean) < -0.95
+            for rare, often in (only, only[::-1])
+            for mean in (0.1, 0.3, 0.5, 0.7, 0.9)
+        ]
+    except OverflowError:
+        return Finding("not tried: the state has small integers")
     text = "arms with 1000 observations are always preferred to arms with 2 observations and the same mean"
     require(not all(passed_over), "optimism", text)
     return Finding("10 comparisons of arms with 2 and with 1000 observations")
@@ -239,13 +243,20 @@ def _preference(subject: Subject, rare: IntArray, often: IntArray, shared: IntAr
     fractions = np.full(oracle.n_arms, 0.0 if oracle.sense == "max" else 1.0)
     fractions[shared] = 1.0 - fractions[shared]
     fractions[rare] = fractions[often] = mean
+    counts = np.full(oracle.n_arms, 1000)
+    counts[rare] = 2
+    if not isinstance(state, ArmStatistics):
+        return _mean_sign(subject, written(subject, counts, fractions), rare, often)
     state.means[:] = low + (high - low) * fractions
-    state.counters[:] = 1000
-    state.counters[rare] = 2
+    state.counters[:] = counts
     # The sums of squares that outcomes at the two ends of the support have.
     state.deviations[:] = state.counters * fractions * (1 - fractions) * (high - low) ** 2
     state.rounds = int(state.counters.sum())
-    signs = []
+    return _mean_sign(subject, state, rare, often)
+
+
+def _mean_sign(subject: Subject, state: Any, rare: IntArray, often: IntArray) -> float:
+    policy, oracle, signs = subject.policy, subject.policy.oracle, []
     for draw in range(10):
         arms = oracle.triggered_arms(
             np.array(policy.select(copy.deepcopy(state), np.random.default_rng(draw)))

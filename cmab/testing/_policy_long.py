@@ -8,9 +8,9 @@ from cmab.arrays import IntArray
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_choices import clear_world, leads, share_of
-from cmab.testing._policy_states import is_plain
 from cmab.testing._policy_subject import Subject, World
 from cmab.testing._policy_wraps import check_wraps
+from cmab.testing._policy_written import is_plain
 from cmab.testing._process_copies import THOROUGH
 from cmab.ticket import Ticket
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,18 @@ def of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Itera
             if (numbers := _numbers(value)).size:
                 yield f"{name}[{key}]", numbers
     elif depth < _DEPTH:
-        within = part if isinstance(part, dict) else getattr(part, "__dict__", {})
-        for key, value in within.items():
+        for key, value in within(part).items():
             yield from of_each_arm(value, n_arms, f"{name}.{key}" if name else str(key), depth + 1)
+
+
+def within(part: Any) -> dict[Any, Any]:
+    """Return the parts of a dictionary or of an object, also of one with slots, by name."""
+    if isinstance(part, dict):
+        return part
+    named = dict(getattr(part, "__dict__", {}))
+    if is_dataclass(part) and not isinstance(part, type):
+        named |= {one.name: getattr(part, one.name) for one in fields(part) if hasattr(part, one.name)}
+    return named
 
 
 def _numbers(part: Any) -> FloatArray:

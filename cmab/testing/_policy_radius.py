@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from cmab.policy import IndexPolicy
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._policy_states import indices_of, tells_arms_apart, written
+from cmab.testing._policy_gap import check_gaps
 from cmab.testing._policy_subject import Subject
+from cmab.testing._policy_written import indices_of, tells_arms_apart, written
 
 #: Outcomes of an arm, rounds, and again: the distance of the index from the mean must be between these.
 _FEW, _MANY, _EARLY, _LATE = 1000, 10_000, 10**5, 10**8
@@ -18,6 +20,10 @@ _FEW, _MANY, _EARLY, _LATE = 1000, 10_000, 10**5, 10**8
 _PLACES = ((10, 10**4), (100, 10**4), (1000, 10**6), (10**6, 10**12))
 #: The index is below the mean with probability .2 if its distance is 0.84 standard errors.
 _ERRORS = 0.84
+#: Numbers of outcomes and of draws for which the spread of random indices is compared. From the first number
+#: to the last it falls by 10 if it is in proportion to the standard error, and by 100 if to its square.
+_FEWER, _SPREAD_DRAWS = (10, 100, 1000), 100
+_FALL, _WIDE, _NARROW = 45.0, 0.1, 0.3
 #: Outcomes of arms whose indices are near their limits, the means as fractions, and the draws of each.
 _PROVEN, _FRACTIONS, _DRAWS = 10**6, (0.2, 0.5, 0.8), 20
 #: The largest ratio of two steps of the limits, and the least step relative to them.
@@ -26,6 +32,8 @@ _UNEVEN, _LEAST_STEP = 1.2, 1e-3
 
 def check_radius(subject: Subject) -> Finding:
     """Check that an index that grows with the rounds and falls with the outcomes exceeds the true mean."""
+    if not isinstance(subject.policy, IndexPolicy):
+        return Finding(check_gaps(subject) if subject.policy.learns else "not tried: learns=False")
     if reason := tells_arms_apart(subject):
         return Finding(reason)
     low, high = subject.policy.support or subject.environment.support
@@ -33,7 +41,7 @@ def check_radius(subject: Subject) -> Finding:
         return Finding("not tried: the outcomes have no bounds, so that their largest variance is not known")
     claimed = [_distance(subject, *place) for place in ((_FEW, _EARLY), (_FEW, _LATE), (_MANY, _LATE))]
     if any(one is None for one in claimed):
-        return Finding("not tried: the indices are random or infinite")
+        return Finding(_check_spread(subject))
     early, late, narrow = (one or 0.0 for one in claimed)
     if not (0.0 < 1.01 * early < late and narrow < late):
         return Finding(
@@ -52,6 +60,31 @@ def check_radius(subject: Subject) -> Finding:
             told = (rounds, count, (low + high) / 2, distance, far, 0.5 * math.erfc(far / math.sqrt(2)))
             require(far >= _ERRORS, "radius", text, *told)
     return Finding(f"{len(_PLACES)} states")
+
+
+def _check_spread(subject: Subject) -> str:
+    """Check that the spread of random indices of an arm does not fall faster than the standard error."""
+    spreads = []
+    for count in _FEWER:
+        n = subject.policy.oracle.n_arms
+        counts = [count] + [_EARLY // max(n - 1, 1)] * (n - 1)
+        state = written(subject, counts, [0.5] * n)
+        draws = [indices_of(subject.policy, state, seed)[0] for seed in range(_SPREAD_DRAWS)]
+        spreads.append(float(np.std(draws)))
+    if not np.isfinite(spreads).all() or min(spreads) <= 0.0:
+        return "not tried: the indices are infinite or do not vary"
+    low, high = subject.support
+    errors = [
+        spread * math.sqrt(count) * 2 / (high - low) for spread, count in zip(spreads, _FEWER, strict=True)
+    ]
+    text = (
+        "the random index of an arm with {} outcomes has the standard deviations {}, which are {} standard"
+        " errors of outcomes at the ends of the support; they must not fall faster than the standard error,"
+        " because a good arm is then lost after bad luck"
+    )
+    fast = spreads[0] / spreads[-1] > _FALL and errors[0] > _WIDE and errors[-1] < _NARROW
+    require(not fast, "radius", text, _FEWER, np.array(spreads), np.array(errors))
+    return f"{len(_FEWER)} laws of a random index"
 
 
 def check_limit(subject: Subject) -> Finding:

@@ -15,6 +15,7 @@ from cmab.saving._digest import content
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
+from cmab.testing._policy_credit import check_parts
 from cmab.testing._policy_parts import parting
 from cmab.testing._policy_subject import Subject
 from cmab.testing._trials import alike
@@ -52,17 +53,17 @@ def _some_of(subject: Subject, super_arm: IntArray, number: int, rng: np.random.
     arms = rng.permutation(shown.arms)
     if number % 3 == 2:
         arms = arms[: max(1, len(arms) // 2)]
-    low, high = subject.support
-    outcomes = low + (high - low) * rng.choice(np.array([0.0, 0.03, 0.37, 0.62, 0.999, 1.0]), len(arms))
+    outcomes = rng.choice(subject.levels, len(arms))
     return Feedback(arms, outcomes, reward=float(outcomes.sum()))
 
 
 def check_conservation(subject: Subject) -> Finding:
     """Check that the statistics contain every reported outcome once: counts, and sums of outcomes."""
-    tried = 0
-    for one in reports(subject):
+    tried, rounds = 0, list(reports(subject))
+    known = check_parts(subject, rounds)
+    for one in rounds:
         if not isinstance(one.state, ArmStatistics):
-            return _check_own_state(subject)
+            return _check_own_state(subject, rounds, known)
         after = _learned(subject, one.state, one, one.feedback)
         arms, outcomes = one.feedback.arms, one.feedback.outcomes
         if not len(arms) or after.counters.sum() <= one.state.counters.sum():
@@ -91,11 +92,11 @@ def check_conservation(subject: Subject) -> Finding:
     return Finding(f"{tried} reports, some of them incomplete, with outcomes inside the support")
 
 
-def _check_own_state(subject: Subject) -> Finding:
+def _check_own_state(subject: Subject, rounds: list[Reported], known: str) -> Finding:
     """Check that a state of another class depends on the outcomes, also on those between the ends."""
     tried, rounded, ended = 0, 0, 0
     low, high = subject.support
-    for one in reports(subject):
+    for one in rounds:
         arms = one.feedback.arms
         if len(arms) < 2 or not np.isin(arms, one.super_arm).all():
             continue
@@ -113,7 +114,8 @@ def _check_own_state(subject: Subject) -> Finding:
         tried += 1
     text = "in {} of {} reports, different outcomes have the same effect on the state; learn each as it is"
     require(ended > 0 or rounded < 0.8 * tried or not tried, "conservation", text, rounded, tried)
-    return Finding(f"{tried} reports to a state of another class than ArmStatistics")
+    told = f", in which {known}" if known else ""
+    return Finding(f"{tried} reports to a state of another class than ArmStatistics{told}")
 
 
 def check_report_order(subject: Subject) -> Finding:

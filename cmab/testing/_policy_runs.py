@@ -21,11 +21,15 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
+from cmab.testing._own_generators import require_no_own_streams
 from cmab.testing._policy_late import check_own_credit
 from cmab.testing._policy_learning import loss_of_learning
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 from cmab.testing._trials import prepared
+
+#: Rounds in which generators of the policy itself are looked for.
+_OWN = 60
 
 
 def _play(subject: Subject) -> list[IntArray]:
@@ -49,6 +53,11 @@ def _require_same_games(first: list[IntArray], second: list[IntArray], fault: st
 def check_determinism(subject: Subject) -> Finding:
     """Check that the same seed gives the same run, whatever was played before."""
     assert subject.untouched  # pickles the policy before its first round
+    first, second = (subject.policy.initial_state() for _ in range(2))
+    strange = set(differing(parts(first), parts(first)))
+    drawn = [name for name in differing(parts(first), parts(second)) if name not in strange]
+    text = "initial_state() without rng must draw nothing, but {} differ between two calls"
+    require(not drawn, "determinism", text, ", ".join(f"state{name}" for name in drawn))
     for first, second in zip(_play(subject), _play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
     game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
@@ -187,7 +196,7 @@ def check_clock(subject: Subject) -> Finding:
 
 
 def check_global_randomness(subject: Subject) -> Finding:
-    """Check that the policy neither uses nor seeds the global generators."""
+    """Check that the policy draws from `rng`, not from global generators or its own with fixed seeds."""
     games: list[list[IntArray]] = []
     with kept_generators():
         for seed in (1, 2):
@@ -199,7 +208,15 @@ def check_global_randomness(subject: Subject) -> Finding:
             text = "run {} used or seeded a global generator instead of rng"
             require(not touched, "global randomness", text, games_before + 1)
     _require_same_games(games[0], games[1], "global randomness", "another seed of the global generators")
-    return Finding("2 runs of 100 rounds")
+    seeds = require_no_own_streams(subject.policy, partial(_own_game, subject), "global randomness")
+    return Finding(f"2 runs of 100 rounds, and {seeds} seeds of own generators")
+
+
+def _own_game(subject: Subject, seed: int) -> list[Any]:
+    """Return the super arms of a run whose first state depends on no seed."""
+    state = subject.policy.initial_state(np.random.default_rng(seed))
+    game = subject.game(subject.policy, subject.environment, seed, state, _OWN)
+    return [arm.tolist() for arm, _, _ in game]
 
 
 def check_feedback(subject: Subject) -> None:

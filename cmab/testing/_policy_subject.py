@@ -65,6 +65,7 @@ class Subject:
     rounds: int = 50
     seconds: float = 2.0
     rng: int = 0
+    kept: dict[str, Any] = field(init=False, default_factory=dict)
 
     def is_super_arm(self, super_arm: IntArray) -> bool:
         """Return whether a super arm is feasible, or is empty and the policy has `may_rest`."""
@@ -125,6 +126,15 @@ class Subject:
         """The two outcomes of artificial worlds: the ends of the support, or 0 and 1 if it is unbounded."""
         low, high = self.policy.support or self.environment.support
         return (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 1.0)
+
+    @cached_property
+    def levels(self) -> FloatArray:
+        """Outcomes that reports contain: ends, numbers between them, 0, and far ones if there are no ends."""
+        (low, high), (left, right) = self.support, self.policy.support or self.environment.support
+        inside = low + (high - low) * np.array([0.0, 0.03, 0.37, 0.62, 0.999, 1.0])
+        others = [number for number in (0.0,) if low < number < high]
+        others += [number for number, end in ((-1.3, left), (4.2, right)) if not np.isfinite(end)]
+        return np.append(inside, others)
 
     def world(self, means: FloatArray) -> World:
         """Return the world with means `means`, given as fractions of the support."""

@@ -136,6 +136,12 @@ POLICY = (
         EXACT,
         "select: refuse_parts, best_within",
     ),
+    (
+        "worth",
+        "The best super arm depends on the context of its round.",
+        EXACT,
+        "select: context.available, context.worth",
+    ),
     ("tickets", "Tickets belong to the session.", EXACT, "update: copies"),
     ("credit", "An outcome belongs to its arm.", EXACT, "update"),
     ("unobserved", "Unseen outcomes are not failures.", EXACT, "update: ticket.super_arm"),

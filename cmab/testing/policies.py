@@ -9,16 +9,19 @@ from cmab.environment import Environment
 from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
+from cmab.testing import _policy_compiled as compiled
 from cmab.testing import _policy_duplicates as duplicates
 from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
 from cmab.testing import _policy_long as long
+from cmab.testing import _policy_propensity as propensity
 from cmab.testing import _policy_radius as radius
 from cmab.testing import _policy_reports as reports
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing import _policy_states as states
 from cmab.testing import _policy_unobserved as unobserved
+from cmab.testing import _policy_worth as worth
 from cmab.testing import _process_checks as process
 from cmab.testing import _process_copies as copies
 from cmab.testing import _process_history as history
@@ -49,6 +52,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_empty_feedback,
     differing.check_availability,
     differing.check_context,
+    worth.check_worth,
     differing.check_tickets,
     learning.check_credit,
     learning.check_learning,
@@ -68,8 +72,8 @@ _CHECKS: tuple[CheckFunction, ...] = (
     states.check_relabelling,
     duplicates.check_duplication,
     states.check_aliasing,
-    states.check_propensity,
-    forms.check_compiled,
+    propensity.check_propensity,
+    compiled.check_compiled,
     forms.check_reservations,
     runs.check_growth,
     history.check_history,  # before checks that use the other process
@@ -146,7 +150,7 @@ def check_policy(
     >>> oracle = TopK(3, k=2)
     >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
     >>> len(report.results)
-    44
+    45
     """
     settings: dict[str, Any] = {"rounds": rounds, "level": level, "progress": progress, "seconds": seconds}
     return POLICIES.check(policy, environment, **settings, expected_failures=expected_failures, rng=rng)

@@ -1,14 +1,19 @@
 """Each planted fault is found, with default effort, by the check that is meant to; sound ones pass."""
 
+import planted_contexts
 import planted_environments
 import planted_explorers
 import planted_growth
 import planted_history
+import planted_kernels
 import planted_laws
 import planted_methods
 import planted_oracles
+import planted_own_states
 import planted_policies
 import planted_process
+import planted_sheets
+import planted_streams
 import planted_tails
 import pytest
 
@@ -37,14 +42,21 @@ def everywhere(kind):
     return [*planted_process.faults(kind), *planted_history.FAULTS[kind]]
 
 
+def planted(*modules):
+    """Return the faults of these modules."""
+    return [fault for module in modules for fault in module.FAULTS]
+
+
 _OF_ENVIRONMENTS = planted_environments, planted_tails, planted_growth, planted_laws
-ENVIRONMENT_FAULTS = [fault for module in _OF_ENVIRONMENTS for fault in module.FAULTS]
-SOUND_ENVIRONMENTS = [make for module in _OF_ENVIRONMENTS for make in module.SOUND]
+_OF_POLICIES = planted_policies, planted_contexts, planted_own_states, planted_kernels, planted_streams
 KINDS = {
-    "oracle": ([*planted_oracles.FAULTS, *planted_methods.FAULTS, *everywhere("oracle")], of_oracle),
-    "policy": ([*planted_policies.FAULTS, *everywhere("policy")], of_policy),
-    "environment": ([*ENVIRONMENT_FAULTS, *everywhere("environment")], of_environment),
-    "explorer": ([*planted_explorers.FAULTS, *everywhere("explorer")], of_explorer),
+    "oracle": (planted(planted_oracles, planted_methods) + everywhere("oracle"), of_oracle),
+    "policy": (planted(*_OF_POLICIES) + everywhere("policy"), of_policy),
+    "environment": (planted(*_OF_ENVIRONMENTS) + everywhere("environment"), of_environment),
+    "explorer": (
+        [*planted(planted_explorers, planted_sheets), *planted_streams.OF_EXPLORERS, *everywhere("explorer")],
+        of_explorer,
+    ),
 }
 #: Those that take more than half a second.
 SLOW = {
@@ -134,11 +146,15 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
+SOUND_POLICIES = [make for module in _OF_POLICIES for make in module.SOUND]
+SOUND_ENVIRONMENTS = [make for module in _OF_ENVIRONMENTS for make in module.SOUND]
+
+
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
-    sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in planted_policies.SOUND]
+    sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in SOUND_POLICIES]
     sound += [of_environment(make(), rng=3) for make in SOUND_ENVIRONMENTS]
-    sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
+    sound += [of_explorer(make(), rng=3) for make in (*planted_explorers.SOUND, *planted_sheets.SOUND)]
     for checks_of_one in sound:
         for check in checks_of_one:
             check.run()
