@@ -23,7 +23,8 @@ class Environment(ABC):
 
     Arguments are validated before these methods run. Base arms arrive as an int64 array of entries of
     ``range(n_arms)``. If `n_choices` is set, super arms arrive as distinct entries of ``range(n_choices)``.
-    Other values raise ``ValueError``. For `rng`, a caller may pass a seed.
+    Other values raise ``ValueError``. For `rng`, a caller may pass a seed. The methods leave the settings of
+    the process as they are.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class Environment(ABC):
         """Play `super_arm` for one round and return the feedback.
 
         The feedback depends only on `super_arm` and the state of `rng`, and the method does not change this
-        object.
+        object, apart from cached values. If the feedback contains a reward, its mean is `expected_reward`.
 
         The feedback leaves out arms that were not observed. Whether an arm is observed must not depend on its
         own outcome, because the observed outcomes would then have another mean.

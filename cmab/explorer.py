@@ -119,11 +119,17 @@ class Explorer(Policy[State]):
         """Return whether the stopping rule holds. If it does, `recommend` returns the answer."""
 
     def is_certified(self, state: State) -> bool:
-        """Return whether the recommended arms have a guarantee: the stopping rule holds and is proven."""
+        """Return whether the recommended arms have a guarantee: the stopping rule holds and is proven.
+
+        Override it if an explorer with a proof may also stop for another reason, such as a budget.
+        """
         return self.is_proven and self.is_done(state)
 
     def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:  # noqa: ARG002
-        """Return the lower and upper bounds that the stopping rule compares, or None (default)."""
+        """Return the lower and upper bounds that the stopping rule compares, or None (default).
+
+        The bounds of an arm without outcomes are infinite, or the ends of the support.
+        """
         return None
 
     def witness(self, state: State, named: IntArray) -> tuple[int, int] | None:

@@ -123,8 +123,8 @@ class Feedback:
     def unchecked(cls, arms: IntArray, outcomes: FloatArray, reward: float) -> Feedback:
         """Return feedback with the given arrays, without copies and checks.
 
-        It is for environments that make the arrays themselves: `arms`, an int64 array of distinct arms, and
-        `outcomes`, a float array.
+        It is for environments that make new arrays in each round and do not change them later: `arms`, an
+        int64 array of distinct arms, and `outcomes`, a float array.
         """
         feedback = object.__new__(cls)
         feedback.__dict__.update(arms=arms, outcomes=outcomes, reward=reward, pulls=None, squares=None)

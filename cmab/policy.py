@@ -39,11 +39,13 @@ State = TypeVar("State")
 class Policy(OldVerbs, Declared, ABC, Generic[State]):
     """A rule that chooses a super arm in each round from the feedback of earlier rounds.
 
-    A policy object holds only parameters. The learned statistics are in a separate state, a plain dataclass
+    A policy object holds only parameters, and perhaps cached values that these determine. Its methods leave
+    the settings of the process as they are. The learned statistics are in a separate state, a plain dataclass
     of arrays and numbers. `initial_state` creates the state, and only `update` changes it. A state may define
     ``check(fresh)``, which raises ``ValueError`` if no feedback leads from the initial state `fresh` to this
     state. `Session.load` makes the state from its fields, without ``__init__``, and calls ``check``. All
-    attributes of a state must therefore be fields, except caches (named with an underscore).
+    attributes of a state must therefore be fields, except caches (named with an underscore), which a loaded
+    state computes again.
 
     A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
     does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`
@@ -178,7 +180,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The state to update.
         feedback : Feedback
             The feedback of the round. Do not change its arrays, and copy the parts that the state keeps. Its
-            arms may be in any order, and can be fewer than the super arm triggers, or none.
+            arms may be in any order, and can be fewer than the super arm triggers, or none. If its `pulls`
+            are set, outcomes are sums: a policy that needs single outcomes then raises ``ValueError``.
         ticket : Ticket, optional
             The ticket of the round with its `super_arm` and `context`. Both are read-only.
         rng : numpy.random.Generator, optional
@@ -214,7 +217,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
     ) -> float | None:
         """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
-        The probability of a super arm that `select` never chooses is 0.
+        The probability of a super arm that `select` never chooses is 0. If the order of the entries has a
+        meaning, it is that of this order, otherwise that of the set.
         `Campaign` stores it with each ask. The rewards of other policies can be estimated from it.
         """
         return None

@@ -53,6 +53,7 @@ class AdaptiveTopK(PhasedExplorer):
         Tolerance of the average, in (0, 1). Pass either `epsilon` or `budget`.
     budget : int, optional
         Maximum number of samples, at least `n_arms`.
+        Samples of open tickets are not counted.
     pulls_factor : float
         Factor of the number of samples in each round. Below 1, no answer is certified.
 
@@ -181,6 +182,7 @@ class OptMAI(BudgetExplorer):
         Number of arms to return, in ``[1, n_arms - 1]``. The analysis needs ``k <= n_arms / 2``.
     budget : int
         Maximum number of samples, at least `n_arms`.
+        Samples of open tickets are not counted.
 
     Examples
     --------

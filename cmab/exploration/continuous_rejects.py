@@ -84,8 +84,8 @@ class ContinuousRejects(FixedBudgetRule):
     support : tuple of float
         Interval that contains the outcomes. Gaps are divided by its length.
     budget : int
-        Maximum number of samples, greater than the number of arms. A session with several open tickets may
-        exceed it.
+        Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
     variant : {"A", "C"}
         The gap of an arm: the distance of its mean to the average of the other active means ("A", the CR-A of
         the paper), or to the closest of them ("C", the conservative CR-C).

@@ -58,6 +58,7 @@ class GapE(FixedBudgetRule):
         Interval that contains the outcomes. Its length is b.
     budget : int
         Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
     a : float
         Exploration parameter, positive.
 
@@ -110,6 +111,7 @@ class UCBE(FixedBudgetRule):
         Number of arms, at least 2.
     budget : int
         Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
     a : float, optional
         Exploration parameter, positive. The analysis allows values up to ``25 (budget - n_arms) / (36 H)``.
         If it is omitted, the adaptive version estimates the complexity H2 in the phases of Successive

@@ -100,6 +100,7 @@ class SequentialHalving(BudgetExplorer):
         Number of arms, at least 2.
     budget : int
         Maximum number of samples, at least ``n_arms ceil(log2 n_arms)``.
+        Samples of open tickets are not counted.
 
     Examples
     --------
@@ -149,6 +150,7 @@ class UniformAllocation(BudgetExplorer):
         Number of arms to return, in ``[1, n_arms]``.
     budget : int
         Maximum number of samples, at least `n_arms`.
+        Samples of open tickets are not counted.
 
     Examples
     --------

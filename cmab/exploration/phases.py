@@ -59,7 +59,8 @@ class Phases:
 class PhasedExplorer(Explorer[Phases]):
     """Base class of explorers that take one batch of samples per phase and then decide about arms.
 
-    A subclass sets `n_arms` and `k` and defines `pulls_per_arm` and `decide`.
+    A subclass sets `n_arms` and `k` and defines `pulls_per_arm` and `decide`. If its phases may go on without
+    end, it also sets ``is_bounded = False``.
 
     Examples
     --------

@@ -84,6 +84,7 @@ class SAR(_BestK):
         Number of arms to return, in ``[1, n_arms - 1]``.
     budget : int
         Maximum number of samples, greater than `n_arms`.
+        Samples of open tickets are not counted.
 
     Examples
     --------
@@ -120,6 +121,7 @@ class SuccessiveRejects(_BestK):
         Number of arms, at least 2.
     budget : int
         Maximum number of samples, greater than `n_arms`.
+        Samples of open tickets are not counted.
 
     Examples
     --------
@@ -164,6 +166,7 @@ class CSAR(_OneAPhase):
         path in a graph with a cycle does not qualify.
     budget : int
         Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
 
     Raises
     ------

@@ -220,6 +220,7 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
         Interval that contains the outcomes. Its length is b.
     budget : int
         Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
     a : float, optional
         Exploration parameter, positive. The paper uses ``(budget - n_arms) / (4 H)`` with H of
         `cmab.theory.hardness.ugape_hardness`. If `a` is omitted, each step estimates H from the empirical

@@ -12,9 +12,13 @@ from cmab.guards import Takes, generator
 from cmab.validation import arm_indices, check_vector, real_array
 
 
+def _as_floats(means: FloatArray) -> FloatArray:
+    return means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
+
+
 def finite_means(oracle: Any, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
     """Return `means` as `n_arms` finite floats within bounds, or raise ``ValueError``."""
-    array = means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
+    array = _as_floats(means)
     check_vector("means", array, oracle.n_arms, low, high)
     return array
 
@@ -69,7 +73,7 @@ _TAKES: Takes = {
 
 def _numbers(oracle: Any, means: FloatArray, _: object) -> FloatArray:
     """Return `means`, which may be infinite: a class may exclude arms by such means in its own calls."""
-    array = means if type(means) is np.ndarray and means.dtype == np.float64 else real_array("means", means)
+    array = _as_floats(means)
     if array.shape != (oracle.n_arms,) or np.isnan(array).any():
         check_vector("means", array, oracle.n_arms)
     return array

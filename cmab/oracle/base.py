@@ -41,9 +41,10 @@ class Oracle(ABC):
 
     All methods validate their arguments. A method that takes a super arm receives it as an int64 array of
     distinct entries of ``range(n_choices)``. A method that takes means receives an array of `n_arms` finite
-    floats; `solve` and similar methods of your class may also receive infinite means. Any other value raises
-    ``ValueError`` before the method runs. The methods do not check whether the super arm belongs to the
-    family (`is_feasible`).
+    floats. Your own code may also pass infinite means to `solve` and similar methods of your class. Any other
+    value raises ``ValueError`` before the method runs. The methods do not check whether the super arm belongs
+    to the family (`is_feasible`). They leave the settings of the process as they are: global generators,
+    filters of warnings, NumPy's error state, the environment and the working directory.
 
     Some policies pass indices outside the range of the outcomes. An oracle that needs probabilities clips
     them or raises ``ValueError``. Threads may share an oracle, unless its methods raise ``RuntimeError``.
@@ -241,7 +242,8 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            A super arm in the form of `solve`, with the same guarantee relative to the available super arms.
+            A super arm as from `solve` (or a list, tuple or set), with the same guarantee relative to the
+            available super arms.
 
         Raises
         ------

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
-from cmab.policies._kernels_hybrid import systematic_draw
+from cmab.policies._kernels_hybrid import next_in_bracket, systematic_draw
 
 #: Positions in `reals`: the size of a super arm, 1 or -1, the ends of the support, the logarithm of the
 #: horizon (0: that of the round), the step of the predictions (0: means).
@@ -69,12 +69,7 @@ def barrier_marginals(losses, predicted, squares, k, gamma, multiplier, out):
             high = multiplier
         else:
             low = multiplier
-        following = multiplier - (total - k) / change
-        if not low < following < high:
-            # Double the step until both ends of the bracket are known.
-            following = multiplier - math.copysign(2.0**step, total - k)
-            if low > -np.inf and high < np.inf:
-                following = 0.5 * (low + high)
+        following = next_in_bracket(multiplier, (k - total) / change, low, high, step)
         if following == multiplier:
             break
         multiplier = following

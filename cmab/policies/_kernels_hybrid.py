@@ -39,6 +39,17 @@ def share(slope, gamma, start):
 
 
 @lean_kernel
+def next_in_bracket(x, newton, low, high, step):
+    """Return ``x + newton`` if that lies between `low` and `high`, otherwise a point that narrows these."""
+    if low < x + newton < high:
+        return x + newton
+    if low > -np.inf and high < np.inf:
+        return 0.5 * (low + high)
+    # Double the step until both ends of the bracket are known.
+    return x + math.copysign(2.0**step, newton)
+
+
+@lean_kernel
 def marginals(losses, k, gamma, t, multiplier, out):
     """Replace the earlier marginals in `out` by those of round t; return the multiplier of their sum.
 
@@ -66,12 +77,7 @@ def marginals(losses, k, gamma, t, multiplier, out):
             low = multiplier
         else:
             high = multiplier
-        following = multiplier + (total - k) / change
-        if not low < following < high:
-            # Double the step until both ends of the bracket are known.
-            following = multiplier + math.copysign(2.0**step, total - k)
-            if low > -np.inf and high < np.inf:
-                following = 0.5 * (low + high)
+        following = next_in_bracket(multiplier, (total - k) / change, low, high, step)
         if following == multiplier:
             break
         multiplier = following
