@@ -3,6 +3,7 @@
 import planted_contexts
 import planted_environments
 import planted_explorers
+import planted_late
 import planted_oracles
 import planted_own_states
 import planted_policies
@@ -34,12 +35,16 @@ KINDS = {
     "policy": (
         [
             *(*planted_policies.FAULTS, *planted_contexts.FAULTS, *planted_own_states.FAULTS),
+            *planted_late.POLICIES,
             *planted_process.faults("policy"),
         ],
         of_policy,
     ),
     "environment": ([*planted_environments.FAULTS, *planted_process.faults("environment")], of_environment),
-    "explorer": ([*planted_explorers.FAULTS, *planted_process.faults("explorer")], of_explorer),
+    "explorer": (
+        [*planted_explorers.FAULTS, *planted_late.EXPLORERS, *planted_process.faults("explorer")],
+        of_explorer,
+    ),
 }
 #: Those that take more than half a second.
 SLOW = {
@@ -122,14 +127,19 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
-SOUND_POLICIES = [*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND]
+SOUND_POLICIES = [
+    *(*planted_policies.SOUND, *planted_contexts.SOUND, *planted_own_states.SOUND),
+    *planted_late.SOUND_POLICIES,
+]
 
 
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in SOUND_POLICIES]
     sound += [of_environment(make(), rng=3) for make in planted_environments.SOUND]
-    sound += [of_explorer(make(), rng=3) for make in planted_explorers.SOUND]
+    sound += [
+        of_explorer(make(), rng=3) for make in (*planted_explorers.SOUND, *planted_late.SOUND_EXPLORERS)
+    ]
     for checks_of_one in sound:
         for check in checks_of_one:
             check.run()
