@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.goals import BestSuperArm
 from cmab.session import Session
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._explorer_late import (
     Moment,
     Run,
@@ -35,22 +35,27 @@ _READ = {"is_done": False, "select": True, "step": True, "pulls": False}
 _ANSWERS = {"recommend": False, "intervals": False, "is_certified": False}
 #: Requests before the end at which a run is saved, and the most requests that are repeated after loading.
 _SAVED, _LONGEST = (1, 2, 5, 13, 48), 600
+#: The share of the seconds of a subject for these checks of a run, after the least number of states.
+_SHARE, _AT_LEAST = 0.05, 3
 #: The runs beyond the first two and the certified stops that refute intervals, and the tolerance of rounding.
 _FURTHER, _STOPS, _TOLERANCE = 4, 3, 1e-7
 
 
 def check_late_states(subject: Subject) -> Finding:
     """Check that late in a run only `update` and `undo` change the state, and repeated calls agree."""
-    tried = 0
-    for run in (*late_runs(subject), *tied_runs(subject)):
+    tried, runs = 0, late_runs(subject)
+    for run in (*runs, *tied_runs(subject)):
         text = "before request {} of a run in {}, select, is_done or pulls changed the state"
         require(run.meddled is None, "late states", text, run.meddled, run.name)
         if run.has_stopped:
             _require_read_only(
                 subject, dumped(run.end), len(run.asked), f"at the stop of a run in {run.name}"
             )
-    for run in late_runs(subject):
-        for moment in run.moments():
+    for run in runs:
+        watch = Stopwatch()
+        for number, moment in enumerate(run.moments()[::-1]):
+            if number >= _AT_LEAST and watch.seconds() > _SHARE * subject.seconds:
+                break
             where = f"{len(run.asked) - moment.number} requests before the end of a run in {run.name}"
             _require_read_only(subject, moment.state, moment.number, where)
             _require_any_order(subject, run, moment, where)
@@ -121,10 +126,13 @@ def check_late_resuming(subject: Subject) -> Finding:
     """Check that a run that is saved or copied shortly before its stop ends like the run without this."""
     tried = 0
     for run in late_runs(subject):
-        for before in _SAVED:
+        watch = Stopwatch()
+        for number, before in enumerate(_SAVED):
             moment = run.latest(before)
             if moment is None or len(run.asked) - moment.number > _LONGEST:
                 continue
+            if number >= _AT_LEAST and watch.seconds() > _SHARE * subject.seconds:
+                break
             for way, (state, rng) in _returned(subject, moment):
                 _require_same_end(subject, run, moment.number, state, rng, way)
                 tried += 1

@@ -24,10 +24,10 @@ from cmab.testing._policy_parts import within
 from cmab.testing._policy_subject import Subject
 from cmab.ticket import Ticket
 
-_ROUNDS, _DEPTH, _SHARE = 36, 5, 0.05
+_ROUNDS, _AT_LEAST, _DEPTH, _SHARE = 36, 16, 5, 0.05
 #: Rounds that are reported before a late report, in turn, and the least number of compared late reports.
 _DELAYS, _LEAST = (1, 2, 3), 6
-_LARGEST = 4096
+_LARGEST, _TWICE = 4096, 2
 Name = tuple[str, ...]
 #: The entries of each part of a state.
 Entries = dict[Name, frozenset[int]]
@@ -84,11 +84,11 @@ def _own_entries(seen: Seen) -> dict[bytes, Entries]:
             key: {entries[name] for entries in each if name in entries} for key, each in seen.prompt.items()
         }
         sets = [entries for each in found.values() for entries in each]
-        # One set for each super arm, and no set twice.
+        # One set for each super arm, and no set twice. A super arm that was reported once proves nothing.
         is_steady = all(len(each) <= 1 for each in found.values()) and len(set(sets)) == len(sets) > 1
         if is_steady and 2 * sum(name in entries for entries in told) >= len(told):
             for key, each in found.items():
-                if each:
+                if sum(name in entries for entries in seen.prompt[key]) >= _TWICE and each:
                     own[key][name] = each.pop()
     return own
 
@@ -99,7 +99,9 @@ def _reports(subject: Subject) -> Seen:
     rng, coins = np.random.default_rng((28, subject.rng)), np.random.default_rng((29, subject.rng))
     state = policy.initial_state(rng)
     for number in range(_ROUNDS):
-        if policy.is_done(state) or (number % 8 == 7 and watch.seconds() > _SHARE * subject.seconds):
+        if policy.is_done(state) or (
+            number >= _AT_LEAST and number % 4 == 0 and watch.seconds() > _SHARE * subject.seconds
+        ):
             break
         later, drawn = copy.deepcopy((state, rng))
         report = _asked(subject, policy, state, number, (rng, coins))
