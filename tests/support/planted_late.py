@@ -238,8 +238,9 @@ class Listed(Policy):
         return PAIRS[self.turn(state)].copy()
 
     def credit(self, state, place, reward):
-        state.sums[place] += reward
-        state.counts[place] += 1
+        if place is not None and not np.isnan(reward):
+            state.sums[place] += reward
+            state.counts[place] += 1
         state.rounds += 1
 
     def update(self, state, feedback, ticket):
@@ -247,8 +248,9 @@ class Listed(Policy):
 
 
 def place_of(super_arm):
-    """Return the place of a super arm in the list."""
-    return next(place for place, pair in enumerate(PAIRS) if set(pair.tolist()) == set(super_arm.tolist()))
+    """Return the place of a super arm in the list, or None if it is not in the list."""
+    found = (place for place, pair in enumerate(PAIRS) if set(pair.tolist()) == set(super_arm.tolist()))
+    return next(found, None)
 
 
 class Recent(Listed):
@@ -256,7 +258,8 @@ class Recent(Listed):
 
     def update(self, state, feedback, ticket):
         super().update(state, feedback, ticket)
-        state.queue = [*state.queue[-9:], [place_of(ticket.super_arm), feedback.reward]]
+        if (place := place_of(ticket.super_arm)) is not None and not np.isnan(feedback.reward):
+            state.queue = [*state.queue[-9:], [place, feedback.reward]]
 
 
 class PresentTurn(Listed):
