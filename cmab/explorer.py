@@ -128,7 +128,9 @@ class Explorer(Policy[State]):
     def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:  # noqa: ARG002
         """Return the lower and upper bounds that the stopping rule compares, or None (default).
 
-        The bounds of an arm without outcomes are infinite, or the ends of the support.
+        The bounds of an arm without outcomes are infinite, or the ends of the support. At a certified stop,
+        the answer is correct for all means within the bounds. If an explorer drops arms, as a race does, it
+        compares earlier bounds, so that this may rarely fail.
         """
         return None
 

@@ -128,6 +128,7 @@ ORACLE = (
 
 POLICY = (
     ("late feedback", "Feedback arrives late and in any order.", EXACT, "ticket numbers, reserve"),
+    ("delays", "A reward belongs to its super arm.", EXACT, "update: ticket.super_arm, the present turn"),
     ("reservations", "Sessions reserve tickets, other runs do not.", EXACT, "reserve, update"),
     ("empty feedback", "Some rounds show nothing.", EXACT, "reductions of empty arrays"),
     (
@@ -201,8 +202,27 @@ EXPLORER = (
     ("steps", "Runs call step, and sessions is_done and select.", EXACT, "step"),
     ("ending", "Runs of bounded explorers have no limit.", EXACT, "is_bounded, is_done"),
     ("undo", "An undone report must leave no trace.", EXACT, "undo"),
+    (
+        "late states",
+        "Some code runs only late, such as that which drops arms.",
+        EXACT,
+        "select, is_done, undo",
+    ),
+    (
+        "late resuming",
+        "Campaigns may be saved at any time.",
+        EXACT,
+        "attributes that are no fields of the state",
+    ),
+    (
+        "answers",
+        "Callers rely on the size of the answer.",
+        EXACT,
+        "recommend: comparisons with the k-th mean",
+    ),
     ("certificates", "A certificate is a proof at level delta.", RATE, "is_done, is_certified, the radius"),
     ("intervals", "Intervals must contain the means.", RATE, "intervals, the radius"),
+    ("comparisons", "Certificates and reports show the intervals.", EXACT, "intervals: sigma, delta"),
     ("errors", "The error rate is at most delta.", RATE, "is_done, the radius"),
     ("places", "Answers must follow the outcomes.", RATE, "recommend"),
 )

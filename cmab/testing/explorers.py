@@ -9,6 +9,7 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.testing import _explorer_answers as answers
 from cmab.testing import _explorer_claims as claims
+from cmab.testing import _explorer_ends as ends
 from cmab.testing import _explorer_forms as forms
 from cmab.testing import _explorer_reports as reports
 from cmab.testing import _explorer_runs as runs_
@@ -49,8 +50,12 @@ _CHECKS: tuple[CheckFunction, ...] = (
     reports.check_aliasing,
     reports.check_feedback,
     reports.check_undo,
+    ends.check_late_states,
+    ends.check_late_resuming,
+    ends.check_answers,
     claims.check_certificates,
     claims.check_intervals,
+    ends.check_comparisons,
     answers.check_errors,
     answers.check_places,
     history.check_history,  # before checks that use the other process

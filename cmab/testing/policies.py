@@ -10,6 +10,7 @@ from cmab.policy import AnyPolicy, Policy
 from cmab.testing import _generated as generated
 from cmab.testing import _generators as generators
 from cmab.testing import _policy_compiled as compiled
+from cmab.testing import _policy_delays as delays
 from cmab.testing import _policy_duplicates as duplicates
 from cmab.testing import _policy_forms as forms
 from cmab.testing import _policy_learning as learning
@@ -44,6 +45,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_state,
     runs.check_resuming,
     runs.check_late_feedback,
+    delays.check_delays,
     generated.check_sequences,
     runs.check_memory,
     runs.check_clock,

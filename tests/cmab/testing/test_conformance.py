@@ -11,6 +11,8 @@ from instances import BernoulliArms, SemiBandit
 SECONDS = 0.2
 #: They start processes or compare the state of this one. By default, they run for every tenth row.
 ISOLATION = {"process", "surroundings", "worker", "generator", "global_randomness", "hashing"}
+#: They play a run up to its stop, or with late reports. By default, they run for every tenth row as well.
+LONG = {"late_states", "late_resuming", "answers", "comparisons", "delays"}
 
 
 def _of_oracles():
@@ -56,7 +58,7 @@ def _items():
         for number, (case, checks) in enumerate(rows):
             is_second_sense = id(case) in seen
             seen.add(id(case))
-            slow = case.slow.split() + sorted(ISOLATION if number % 10 else [])
+            slow = case.slow.split() + sorted(ISOLATION | LONG if number % 10 else [])
             for check in checks:
                 is_slow = is_second_sense or check.name.rpartition("-")[2] in slow
                 yield pytest.param(check, id=check.name, marks=[pytest.mark.slow] if is_slow else [])

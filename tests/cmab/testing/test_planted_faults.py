@@ -6,6 +6,7 @@ import planted_explorers
 import planted_growth
 import planted_history
 import planted_kernels
+import planted_late
 import planted_laws
 import planted_methods
 import planted_oracles
@@ -51,10 +52,13 @@ _OF_ENVIRONMENTS = planted_environments, planted_tails, planted_growth, planted_
 _OF_POLICIES = planted_policies, planted_contexts, planted_own_states, planted_kernels, planted_streams
 KINDS = {
     "oracle": (planted(planted_oracles, planted_methods) + everywhere("oracle"), of_oracle),
-    "policy": (planted(*_OF_POLICIES) + everywhere("policy"), of_policy),
+    "policy": (planted(*_OF_POLICIES) + planted_late.POLICIES + everywhere("policy"), of_policy),
     "environment": (planted(*_OF_ENVIRONMENTS) + everywhere("environment"), of_environment),
     "explorer": (
-        [*planted(planted_explorers, planted_sheets), *planted_streams.OF_EXPLORERS, *everywhere("explorer")],
+        [
+            *(*planted(planted_explorers, planted_sheets), *planted_streams.OF_EXPLORERS),
+            *(*planted_late.EXPLORERS, *everywhere("explorer")),
+        ],
         of_explorer,
     ),
 }
@@ -146,15 +150,16 @@ def test_sound_oracles_pass_with_any_seed(make, seed):
         check.run()
 
 
-SOUND_POLICIES = [make for module in _OF_POLICIES for make in module.SOUND]
+SOUND_POLICIES = [make for module in _OF_POLICIES for make in module.SOUND] + planted_late.SOUND_POLICIES
 SOUND_ENVIRONMENTS = [make for module in _OF_ENVIRONMENTS for make in module.SOUND]
+SOUND_EXPLORERS = [*planted_explorers.SOUND, *planted_sheets.SOUND, *planted_late.SOUND_EXPLORERS]
 
 
 @pytest.mark.slow
 def test_sound_policies_environments_and_explorers_pass():
     sound = [of_policy(make(planted_policies.ORACLE), rng=3) for make in SOUND_POLICIES]
     sound += [of_environment(make(), rng=3) for make in SOUND_ENVIRONMENTS]
-    sound += [of_explorer(make(), rng=3) for make in (*planted_explorers.SOUND, *planted_sheets.SOUND)]
+    sound += [of_explorer(make(), rng=3) for make in SOUND_EXPLORERS]
     for checks_of_one in sound:
         for check in checks_of_one:
             check.run()
