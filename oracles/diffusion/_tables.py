@@ -114,17 +114,21 @@ def with_skips(
 def early_arcs(graph: DirectedGraph, chances: FloatArray, nodes: IntArray) -> dict[str, AnyArray]:
     """Return the arcs out of `nodes` that can be live, by their heads, as the early arcs of a `World`."""
     offsets, arms = graph.out_arcs
-    some = np.concatenate([arms[offsets[v] : offsets[v + 1]] for v in nodes])
-    some = some[chances[some] > 0.0]
-    heads = graph.heads[some]
-    some = some[np.argsort(heads, kind="stable")]
+    parts = [slice(offsets[v], offsets[v + 1]) for v in nodes]
+    some = np.concatenate([arms[part] for part in parts])
+    # Entries of a mapped array that are far apart would bring most of it into memory. A part is contiguous.
+    has_heads = "out_heads" in vars(graph)
+    heads = np.concatenate([graph.out_heads[part] for part in parts]) if has_heads else graph.heads[some]
+    tails = np.repeat(np.asarray(nodes, np.int32), [part.stop - part.start for part in parts])
+    kept = np.flatnonzero(chances[some] > 0.0)
+    kept = kept[np.argsort(heads[kept], kind="stable")]
     early_offsets, is_early = np.zeros(graph.n_nodes + 1, np.int32), np.zeros(graph.n_nodes, np.bool_)
-    np.cumsum(np.bincount(heads, minlength=graph.n_nodes), out=early_offsets[1:])
+    np.cumsum(np.bincount(heads[kept], minlength=graph.n_nodes), out=early_offsets[1:])
     is_early[nodes] = True
     return {
         "early_offsets": early_offsets,
-        "early_tails": np.asarray(graph.tails[some], np.int32),
-        "early_chances": chances[some],
+        "early_tails": tails[kept],
+        "early_chances": chances[some[kept]],
         "is_early": is_early,
     }
 

@@ -283,7 +283,12 @@ def test_early_arcs_that_are_tried_twice_are_caught():
 def with_early_arcs(way, early):
     graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
     reverse = ReverseGraph.of(graph, MEANS, sampler="coins", contract=False)
-    reverse = (skipping(reverse) if way == "skips" else reverse).with_early(np.array(early))
+    base, nodes = skipping(reverse) if way == "skips" else reverse, np.array(early)
+    reverse = base.with_early(nodes)
+    assert graph.out_heads is vars(graph)["out_heads"]
+    # Now the heads are read in the order of the tails, as from a store.
+    for name, values in base.with_early(nodes).world._asdict().items():
+        assert np.array_equal(values, getattr(reverse.world, name))
     assert reverse.world.early_offsets[-1] == np.isin(TAILS[MEANS > 0.0], early).sum()
     return reverse
 
