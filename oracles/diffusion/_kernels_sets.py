@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.kernels import GOLDEN, kernel, lean_kernel, mix, to_unit
 from oracles.diffusion._kernels_graph import SCALE
 
@@ -34,6 +34,10 @@ class World(NamedTuple):
     skips several failures. If it is CLASSED, the arcs into v are sorted by their classes, and one draw skips
     several failures at the largest probability of a class. If `gammas` is not empty, sets of one node are
     omitted, and ``gammas[v]`` is the probability that v has a live arc.
+
+    If `is_early` is not empty, the arcs out of the nodes that it marks are tried as soon as their heads are
+    in a set, before all other arcs. The early arcs into node v are ``early_offsets[v]:early_offsets[v + 1]``
+    of `early_tails` and `early_chances`.
     """
 
     roots: AnyArray
@@ -47,6 +51,10 @@ class World(NamedTuple):
     rates: FloatArray
     tops: FloatArray
     gammas: FloatArray
+    early_offsets: AnyArray
+    early_tails: AnyArray
+    early_chances: FloatArray
+    is_early: BoolArray
 
 
 @lean_kernel
@@ -164,6 +172,13 @@ def _next_by_classes(i, stop, limits, arms, chances, state):
     return i, state
 
 
+@lean_kernel
+def _is_live(word, chance):
+    """Return whether a 64-bit number is below ``2^64 * chance``, by the comparison of `_next_by_coins`."""
+    first_bits, limit = np.float64(word >> S33), math.floor(chance * SCALE)
+    return first_bits < limit or (first_bits == limit and is_below(word, chance))
+
+
 @kernel
 def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
@@ -179,7 +194,10 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     offsets, tails, limits = world.offsets, world.tails, world.limits
     arms, chances = world.arms, world.chances
     rates, tops, gammas = world.rates, world.tops, world.gammas
+    early_offsets, early_tails = world.early_offsets, world.early_tails
+    early_chances, is_early = world.early_chances, world.is_early
     base, n, keep, pairs = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0, gammas.shape[0] > 0
+    has_early = is_early.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
     for j in range(last - first):
         # A set has at most n nodes, so this room is enough to draw it without further checks.
@@ -189,11 +207,30 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         pool[start] = v
         stamps[v] = stamp
-        at, end, owner = start, start + 1, owners[v]
+        at, end, owner, tried = start, start + 1, owners[v], start
         while at < end and owner < 0:
+            # Try the early arcs into all new nodes, also into those that join by early arcs.
+            while has_early and tried < end and owner < 0:
+                v = pool[tried]
+                tried += 1
+                examined += early_offsets[v + 1] - early_offsets[v]
+                for i in range(early_offsets[v], early_offsets[v + 1]):
+                    state += GOLDEN
+                    u = early_tails[i]
+                    if stamps[u] != stamp and _is_live(mix(state), early_chances[i]):
+                        stamps[u] = stamp
+                        pool[end] = u
+                        end += 1
+                        owner = owners[u]
+                        if owner >= 0:
+                            break
+            if owner >= 0:
+                break
             v = pool[at]
             i, stop, rate = offsets[v], offsets[v + 1], rates[v]
             examined += stop - i
+            if has_early:
+                examined -= early_offsets[v + 1] - early_offsets[v]
             granted = pairs and at == start  # the root has a live arc
             at += 1
             while True:
@@ -214,7 +251,7 @@ def draw_sets(world, key, first, last, owners, ends, pool, stamps):
                     break
                 u = tails[i]
                 i += 1
-                if stamps[u] != stamp:
+                if stamps[u] != stamp and not (has_early and is_early[u]):
                     stamps[u] = stamp
                     pool[end] = u
                     end += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
 from oracles.diffusion._threads import in_parts
+
+if TYPE_CHECKING:
+    from oracles.diffusion.directed_graph import DirectedGraph
 
 # Sums are computed in blocks of this many nodes, so that their rounding does not depend on the threads.
 _BLOCK = 2**18
@@ -106,6 +109,28 @@ def with_skips(
     new = np.empty_like(tails), np.empty_like(limits), np.empty_like(arms)
     in_parts(parts, 0, n, lambda a, b: write_classes(offsets, rates, old, a, b, new))
     return (offsets, *new), rates, tops
+
+
+def early_arcs(graph: DirectedGraph, chances: FloatArray, nodes: IntArray) -> dict[str, AnyArray]:
+    """Return the arcs out of `nodes` that can be live, by their heads, as the early arcs of a `World`."""
+    offsets, arms = graph.out_arcs
+    parts = [slice(offsets[v], offsets[v + 1]) for v in nodes]
+    some = np.concatenate([arms[part] for part in parts])
+    # Entries of a mapped array that are far apart would bring most of it into memory. A part is contiguous.
+    has_heads = "out_heads" in vars(graph)
+    heads = np.concatenate([graph.out_heads[part] for part in parts]) if has_heads else graph.heads[some]
+    tails = np.repeat(np.asarray(nodes, np.int32), [part.stop - part.start for part in parts])
+    kept = np.flatnonzero(chances[some] > 0.0)
+    kept = kept[np.argsort(heads[kept], kind="stable")]
+    early_offsets, is_early = np.zeros(graph.n_nodes + 1, np.int32), np.zeros(graph.n_nodes, np.bool_)
+    np.cumsum(np.bincount(heads[kept], minlength=graph.n_nodes), out=early_offsets[1:])
+    is_early[nodes] = True
+    return {
+        "early_offsets": early_offsets,
+        "early_tails": tails[kept],
+        "early_chances": chances[some[kept]],
+        "is_early": is_early,
+    }
 
 
 def inverted(ends: IntArray, pool: AnyArray, n: int, threads: int) -> tuple[IntArray, AnyArray]:

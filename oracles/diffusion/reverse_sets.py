@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from oracles.diffusion._memory import require_memory
-from oracles.diffusion._tables import inverted, limits_of, live_chances, plain, with_skips
+from oracles.diffusion._tables import early_arcs, inverted, limits_of, live_chances, plain, with_skips
 from oracles.diffusion._threads import in_parts, short_of
 from oracles.diffusion.directed_graph import DirectedGraph
 
@@ -155,10 +155,12 @@ class ReverseGraph:
         """Return for each component one of the `chosen` that certainly reaches it, or -1.
 
         Every set that contains the component also contains its owner, so the set need not be drawn further.
+        If few arcs are certain, each component owns itself only, because finding others reads the arcs out of
+        all chosen components, and sets reach their owners soon.
         """
         from oracles.diffusion._kernels_graph import certain_owners
 
-        if self.n_certain == 0:
+        if self.n_certain <= _WORTH_CONTRACTING * self.graph.n_nodes:
             owners = np.full(self.n_components, -1, np.int32)
             owners[chosen] = chosen
             return owners
@@ -176,6 +178,20 @@ class ReverseGraph:
         roots = np.arange(len(masses), dtype=np.int32)
         world = self.world._replace(roots=roots, cuts=cuts, aliases=aliases, gammas=np.empty(0))
         return replace(self, world=world, total_weight=float(masses.sum()), certain=np.zeros(len(masses)))
+
+    def with_early(self, nodes: IntArray) -> ReverseGraph:
+        """Return this graph, but the arcs out of `nodes` are tried as soon as their heads are in a set.
+
+        The distribution of the sets stays the same. A set that ends at these nodes then ends sooner, because
+        it does not wait until its nodes are processed in turn. If components have several nodes, or are not
+        sampled by `draw_sets`, return this graph unchanged.
+        """
+        n, world = self.n_components, self.world
+        is_drawn = self.model == "ic" and type(self).draw is ReverseGraph.draw and len(world.gammas) == 0
+        has_nodes = n == self.graph.n_nodes and np.array_equal(self.component, np.arange(n))
+        if not (is_drawn and has_nodes and len(nodes)):
+            return self
+        return replace(self, world=world._replace(**early_arcs(self.graph, world.chances, nodes)))
 
     @property
     def n_components(self) -> int:
@@ -229,7 +245,8 @@ def _with_sampler(
         roots = np.arange(n, dtype=np.int32)
         cuts, aliases = call_kernel(alias_table, masses * gammas if len(gammas) else masses)
     certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
-    world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas)
+    none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
+    world = World(roots, cuts, aliases, *arcs, probabilities, rates, tops, gammas, *none)
     return world, total_weight, certain
 
 
@@ -252,7 +269,8 @@ class SetCollection:
         self.graph, self.key, self.threads = graph, key, threads
         self.ends, self.pool = np.zeros(1, np.int64), np.empty(0, np.int32)
         self.sentinels, self._owners = np.empty(0, np.int64), np.full(graph.n_components, -1, np.int32)
-        self._alike_from = 0
+        # The sets before the sentinels, and the first set after them.
+        self._n_whole = self._alike_from = 0
         self.edges_examined = 0
 
     @property
@@ -261,16 +279,29 @@ class SetCollection:
         return len(self.ends) - 1
 
     def stop_at(self, sentinels: IntArray) -> None:
-        """End each set drawn from now on as soon as it certainly contains one of these components."""
+        """End each set drawn from now on as soon as it certainly contains one of these components.
+
+        The sentinels are chosen once for all sets of the collection.
+        """
         self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
-        self._alike_from = self.n_sets
+        self.graph = self.graph.with_early(sentinels)
+        self._n_whole = self._alike_from = self.n_sets
 
     def complete(self) -> None:
-        """Draw all sets again without sentinels. After a ``MemoryError`` the collection is unchanged."""
-        whole = SetCollection(self.graph, self.key, threads=self.threads)
+        """Draw the sets after the choice of sentinels again, completely.
+
+        A set that ended at a sentinel is then a part of the same set, so the two samples share their bounds.
+        After a ``MemoryError`` the collection is unchanged.
+        """
+        whole, first = self.without_sentinels(), self._n_whole
+        whole.ends, whole.pool = self.ends[: first + 1], self.pool[: self.ends[first]]
         whole.grow(self.n_sets)
         whole.edges_examined += self.edges_examined
         vars(self).update(vars(whole))
+
+    def without_sentinels(self) -> SetCollection:
+        """Return an empty collection of the same sets, without the sentinels."""
+        return SetCollection(self.graph, self.key, threads=self.threads)
 
     def grow(self, n_sets: int, most_entries: int | None = None) -> None:
         """Draw sets until there are `n_sets`, or until the sets contain `most_entries` nodes in total.

@@ -151,6 +151,8 @@ class RemoteSets(SetCollection):
         super().__init__(graph, key)
         self.call, self.shards, self._n_remote = call, list[Any](), 0
         self.is_local = False
+        # The nodes whose arcs are tried early: the sentinels, also after the sets are complete.
+        self._early = self.sentinels
 
     @property
     def n_sets(self) -> int:
@@ -166,19 +168,23 @@ class RemoteSets(SetCollection):
         if n_sets <= done:
             return
         fresh = [
-            self.call.submit(work.draw_shard, self.key, *ends, self.sentinels)
+            self.call.submit(work.draw_shard, self.key, *ends, self._early, len(self.sentinels) > 0)
             for ends in self.call.ranges(done, n_sets)
         ]
         counts = self.call.client.gather([self.call.on(work.examined, shard) for shard in fresh])
         self.shards, self._n_remote = self.shards + fresh, self._n_remote + n_sets - done
         self.edges_examined += sum(counts)
 
-    def complete(self) -> None:
-        """Draw all sets again without sentinels."""
-        whole = RemoteSets(self.graph, self.key, self.call)
-        whole.grow(self.n_sets)
-        whole.edges_examined += self.edges_examined
-        vars(self).update(vars(whole))
+    def stop_at(self, sentinels: IntArray) -> None:
+        """End each set drawn from now on as soon as it certainly contains one of these components."""
+        super().stop_at(sentinels)
+        self._early = sentinels
+
+    def without_sentinels(self) -> RemoteSets:
+        """Return an empty collection of the same sets, without the sentinels."""
+        empty = RemoteSets(self.graph, self.key, self.call)
+        empty._early = self._early
+        return empty
 
     def placed(self, place: Callable[[SetCollection, int], None], n_sets: int) -> None:
         """Choose sentinels from the first sets, which are drawn and stay on this machine."""

@@ -62,11 +62,14 @@ def draw_shard(
     first: int,
     last: int,
     sentinels: IntArray,
+    ends_early: bool,
 ) -> Shard:
-    """Return the sets ``first..last - 1`` of a key, which end at the sentinels."""
+    """Return the sets ``first..last - 1`` of a key, which end at the sentinels unless they were dropped."""
     sets = SetCollection(reverse_graph(recipe, graph, means), key)
     if len(sentinels):
         sets.stop_at(sentinels)
+    if not ends_early:
+        sets = sets.without_sentinels()
     ends, pool, edges = sets.draw_range(first, last)
     return Shard(ends, pool[: ends[-1]].copy(), edges)
 

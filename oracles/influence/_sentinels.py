@@ -4,7 +4,9 @@ If influence is high, most sets contain the same large part of the graph, and dr
 takes most of the time (HIST: Guo et al., Influence Maximization Revisited, SIGMOD 2020). A set that ends at a
 sentinel is a partly known set: it counts as covered once the sentinels are chosen. A set without a sentinel
 is complete. So the bound on the optimum (of the greedy steps after the sentinels) and the validation are the
-same as for a complete sample, and the confidence of certificates does not change.
+same as for a complete sample, and the confidence of certificates does not change. The arcs out of sentinels
+are tried as soon as their heads are in a set (`ReverseGraph.with_early`), also in sets that are completed
+later.
 
 Sentinels are seeds of every later choice, so `hold_back` tests them on each sample before the choice is used.
 If it returns true, all sets are drawn completely from then on.

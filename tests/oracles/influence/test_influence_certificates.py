@@ -1,5 +1,6 @@
 """Certificates of influence on small random instances, against optima found by enumeration."""
 
+import copy
 import math
 from itertools import combinations
 
@@ -205,11 +206,13 @@ def test_the_bound_is_above_that_of_every_choice(sampler):
         reverse = ReverseGraph.of(graph, means, node_weights=None, sampler=sampler, contract=False)
         sets = SetCollection(reverse, trial)
         sets.grow(40)
-        whole = SetCollection(reverse, trial)
-        whole.grow(int(rng.choice([50, 200, 2000])))
+        n_sets = int(rng.choice([50, 200, 2000]))
         if sampler == "sentinels":
-            place_sentinels(sets, whole.n_sets, 2, np.ones(8, np.bool_), always=True)
-        sets.grow(whole.n_sets)
+            place_sentinels(sets, n_sets, 2, np.ones(8, np.bool_), always=True)
+        sets.grow(n_sets)
+        whole = copy.copy(sets)
+        if sampler == "sentinels":
+            whole.complete()
         found = drawn_members(whole, 8)
         chosen, covered, optimum = choose_some(sets, 2, np.ones(8, np.bool_), 1.5)
         counts = {s: int(found[:, s].any(axis=1).sum()) for s in combinations(range(8), 2)}

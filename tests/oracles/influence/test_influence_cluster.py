@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.influence import Search, _cluster, _remote_choice, _remote_work
+from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
+from oracles.influence import Search, _cluster, _remote_choice, _remote_work, _sentinels
 from oracles.influence._choosing import choose_some
 from oracles.influence._cluster import Call, Cluster, RemoteSets
 
@@ -84,6 +84,48 @@ def test_tasks_in_one_process_give_the_local_answer(case, candidates, monkeypatc
     wanted = InfluenceMaximization(graph, **arguments).solve_certified(means, np.random.default_rng(case))
     oracle = placed_here(InfluenceMaximization(graph, **arguments))
     assert values(oracle.solve_certified(means, np.random.default_rng(case))) == values(wanted)
+
+
+def crowd(n=900, core=150):
+    """Return a graph whose large sets share a dense core, and probabilities; most sets have one node."""
+    rng = np.random.default_rng(2)
+    tails, heads = rng.integers(core, size=(2, 40 * core))
+    tails = np.concatenate((tails, rng.integers(core, size=n - core)))
+    heads = np.concatenate((heads, np.arange(core, n)))
+    kept = tails != heads
+    graph = DirectedGraph(tails[kept], heads[kept], n_nodes=n)
+    return graph, np.where(graph.heads < core, 0.05, 0.01)
+
+
+@pytest.mark.parametrize("are_dropped", [False, True])
+def test_calls_that_switch_from_pairs_to_sentinels_give_the_local_answer(are_dropped, monkeypatch):
+    """Also if a sample drops the sentinels, and the workers draw their sets again."""
+    graph, means = crowd()
+    events = []
+    # This graph is small, so sentinels would not be worth their risk.
+    monkeypatch.setattr(_sentinels, "_WORTH_ARCS", 4000)
+    if not are_dropped:
+        monkeypatch.setattr(_sentinels, "_MOST_COST", 10.0)
+    for kind in (SetCollection, RemoteSets):
+        monkeypatch.setattr(kind, "stop_at", noted(events, kind.stop_at))
+    monkeypatch.setattr(SetCollection, "complete", noted(events, SetCollection.complete))
+    wanted = InfluenceMaximization(graph, 3).solve_certified(means, np.random.default_rng(1))
+    here, events[:] = list(events), []
+    assert len(ReverseGraph.of(graph, means).world.gammas) > 0
+    assert here == (["stop_at", "complete"] if are_dropped else ["stop_at"])
+    oracle = placed_here(InfluenceMaximization(graph, 3))
+    assert values(oracle.solve_certified(means, np.random.default_rng(1))) == values(wanted)
+    # Each shard ends its sets at the sentinels by itself.
+    assert events.count("stop_at") > 2
+    assert ("complete" in events) == are_dropped
+
+
+def noted(events, method):
+    def found(*arguments):
+        events.append(method.__name__)
+        return method(*arguments)
+
+    return found
 
 
 @pytest.mark.slow

@@ -233,12 +233,18 @@ def test_leaving_a_set_early_counts_the_same_hits(way):
 
 
 @pytest.mark.parametrize("way", ["coins", "skips", "lt"])
-def test_sets_left_at_sentinels_are_the_same_sets(way):
+@pytest.mark.parametrize("contract", [False, True])
+def test_sets_left_at_sentinels_are_parts_of_the_complete_sets(way, contract):
     """Exactly, set by set: without a sentinel the whole set, otherwise a part of it that shows one."""
     for case, sentinels in itertools.product(("few", "certain"), ([0], [2, 5], [1])):
         model = "lt" if way == "lt" else "ic"
-        graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
-        reverse = ReverseGraph.of(graph, means_of(case, model), sampler="coins", contract=True, model=model)
+        reverse = ReverseGraph.of(
+            DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N),
+            means_of(case, model),
+            sampler="coins",
+            contract=contract,
+            model=model,
+        )
         if way == "skips":
             reverse = skipping(reverse)
         stops = np.unique(reverse.component[sentinels])
@@ -247,18 +253,44 @@ def test_sets_left_at_sentinels_are_the_same_sets(way):
         sets.stop_at(stops)
         sets.grow(3000)
         shown = int(BITS[np.isin(reverse.component, stops)].sum())
-        whole, part = drawn(reverse, n_sets=3000), bits_of(sets)
+        part, examined = bits_of(sets), sets.edges_examined
+        sets.complete()
+        whole = bits_of(sets)
+        assert examined < sets.edges_examined - examined
+        assert len(sets.sentinels) == 0
+        assert np.array_equal(drawn(reverse, n_sets=100), part[:100])
         assert np.array_equal(whole[:100], part[:100])
         assert np.array_equal(whole[whole & shown == 0], part[whole & shown == 0])
         assert not (part & ~whole).any()
         assert (part[whole & shown > 0] & shown > 0).all()
-        assert sets.edges_examined < whole_edges(reverse)
 
 
-def whole_edges(reverse):
-    sets = SetCollection(reverse, 17)
-    sets.grow(3000)
-    return sets.edges_examined
+@pytest.mark.parametrize("way", ["coins", "skips"])
+@pytest.mark.parametrize("early", [[0], [2, 4], [0, 1, 2, 3, 4, 5]])
+def test_sets_with_early_arcs_have_the_exact_distribution(way, early):
+    """6 comparisons of all outcomes: a false alarm in any of them has probability 6e-7."""
+    chances, _ = exact("few", "ic", False, False)
+    assert least_p(drawn(with_early_arcs(way, early)), chances) > LEVEL
+
+
+def test_early_arcs_that_are_tried_twice_are_caught():
+    reverse = with_early_arcs("coins", [2, 4])
+    twice = with_world(reverse, is_early=np.zeros(N, np.bool_))
+    chances, _ = exact("few", "ic", False, False)
+    assert least_p(drawn(twice), chances) < LEVEL
+
+
+def with_early_arcs(way, early):
+    graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
+    reverse = ReverseGraph.of(graph, MEANS, sampler="coins", contract=False)
+    base, nodes = skipping(reverse) if way == "skips" else reverse, np.array(early)
+    reverse = base.with_early(nodes)
+    assert graph.out_heads is vars(graph)["out_heads"]
+    # Now the heads are read in the order of the tails, as from a store.
+    for name, values in base.with_early(nodes).world._asdict().items():
+        assert np.array_equal(values, getattr(reverse.world, name))
+    assert reverse.world.early_offsets[-1] == np.isin(TAILS[MEANS > 0.0], early).sum()
+    return reverse
 
 
 def test_owners_are_those_who_reach_over_certain_arcs():
@@ -266,7 +298,7 @@ def test_owners_are_those_who_reach_over_certain_arcs():
     for trial in range(100):
         tails = rng.integers(0, 12, 24)
         heads = (tails + rng.integers(1, 12, 24)) % 12
-        means = rng.choice([0.5, 1.0], 24)
+        means = rng.choice([0.5, 1.0], 24, p=[0.6, 0.4])
         graph = DirectedGraph.from_edges(tails, heads, n_nodes=12)
         reverse = ReverseGraph.of(graph, means, contract=bool(trial % 2))
         certain = nx.DiGraph()
@@ -275,7 +307,9 @@ def test_owners_are_those_who_reach_over_certain_arcs():
         chosen = np.unique(reverse.component[rng.choice(12, 2, replace=False)])
         owners = reverse.owners(chosen)
         for v in range(12):
-            above = {int(reverse.component[u]) for u in (nx.ancestors(certain, v) | {v})}
+            # With up to six certain arcs, each component owns itself only.
+            nodes = nx.ancestors(certain, v) | {v} if reverse.n_certain > 6 else {v}
+            above = {int(reverse.component[u]) for u in nodes}
             owner = int(owners[reverse.component[v]])
             assert owner in above & set(chosen.tolist()) if above & set(chosen.tolist()) else owner == -1
 
