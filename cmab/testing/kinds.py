@@ -51,7 +51,7 @@ def check(
     >>> from cmab.testing import check
     >>> from oracles import TopK
     >>> len(check(TopK(5, k=2), seconds=0.1).results)
-    47
+    51
     """
     return _kind_of(thing).check(thing, *arguments, expected_failures=expected_failures, **settings)
 
