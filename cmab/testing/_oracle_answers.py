@@ -15,7 +15,7 @@ from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
-from cmab.testing._oracle_subject import Subject, key, on_each_means
+from cmab.testing._oracle_subject import Subject, entries, key, on_each_means
 from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 
 # Number of calls after which an oracle that fills a buffer or counts calls is detected, and their share of
@@ -148,7 +148,7 @@ def check_membership(subject: Subject) -> None:
 def check_input(subject: Subject, means: FloatArray) -> None:
     """Check that `solve` and `expected_reward` do not modify their arguments."""
     given = means.copy()
-    answer = np.asarray(subject.oracle.solve(given, np.random.default_rng(7)))
+    answer = entries(subject.oracle.solve(given, np.random.default_rng(7)))
     same = np.array_equal(given, means)
     require(same, "input", "solve must not modify its means, but changed {} to {}", means, given)
     kept = answer.copy()
@@ -216,7 +216,7 @@ def check_compiled(subject: Subject) -> Finding:
     # Indices leave the range of the means, and the first of them may be all negative.
     for rows in (1e3 * few, 1e-3 * few, few + 2.0 * width, few - 2.0 * width):
         try:
-            expected = [np.array(subject.solve(means)) for means in rows]
+            expected = [entries(subject.solve(means)) for means in rows]
         except Exception:  # the oracle rejects such means
             continue
         answers = solve_rows(kernel, subject.oracle.n_choices, rows)

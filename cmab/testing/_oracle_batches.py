@@ -11,7 +11,7 @@ from cmab.arrays import FloatArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
-from cmab.testing._oracle_subject import Subject
+from cmab.testing._oracle_subject import Subject, entries
 
 _ROWS = 1000
 _SINGLE_ROWS, _DISTINCT_ROWS = 8, 60
@@ -23,7 +23,7 @@ def check_batch(subject: Subject) -> Finding:
     rng, alone, rows = np.random.default_rng(7), [], []
     drawn = islice(subject.random_means(stream=1), _ROWS)
     for means in subject.timed(chain(subject.problems, drawn)):
-        alone.append(np.array(subject.oracle.solve(means.copy(), rng)))
+        alone.append(entries(subject.oracle.solve(means.copy(), rng)))
         rows.append(means)
     problems = np.array(rows)
     answers = subject.oracle.solve_batch(problems.copy(), np.random.default_rng(7))
@@ -58,7 +58,7 @@ def _of_distinct_rows(subject: Subject, problems: FloatArray) -> int:
     """Check a batch of distinct rows in random order, for which a sort of the rows changes their places."""
     rows = np.random.default_rng((subject.rng, 64)).permutation(np.unique(problems, axis=0))[:_DISTINCT_ROWS]
     rng = np.random.default_rng(7)
-    alone = [np.array(subject.oracle.solve(means.copy(), rng)) for means in rows]
+    alone = [entries(subject.oracle.solve(means.copy(), rng)) for means in rows]
     answers = subject.oracle.solve_batch(rows.copy(), np.random.default_rng(7))
     text = "solve_batch of {} rows returned {} answers"
     require(len(answers) == len(rows), "batch", text, len(rows), len(answers))
@@ -71,7 +71,7 @@ def _of_distinct_rows(subject: Subject, problems: FloatArray) -> int:
 def _of_other_arrays(subject: Subject, problems: FloatArray) -> None:
     """Check batches in other layouts, the rows given, and answers that are kept or overwritten."""
     oracle = subject.oracle
-    usual = [np.array(answer) for answer in oracle.solve_batch(problems.copy(), np.random.default_rng(7))]
+    usual = [entries(answer) for answer in oracle.solve_batch(problems.copy(), np.random.default_rng(7))]
     frozen = problems.copy()
     frozen.flags.writeable = False
     wide = np.repeat(problems, 2, axis=1)[:, ::2]
@@ -113,7 +113,7 @@ def _of_other_sizes(subject: Subject, problems: FloatArray) -> None:
     for rows in (1e3 * problems, problems + 2.0 * width, problems - 2.0 * width):
         rng = np.random.default_rng(7)
         try:
-            alone = [np.array(oracle.solve(means.copy(), rng)) for means in rows]
+            alone = [entries(oracle.solve(means.copy(), rng)) for means in rows]
         except Exception:  # the oracle rejects such means
             continue
         answers = oracle.solve_batch(rows.copy(), np.random.default_rng(7))

@@ -12,7 +12,7 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
+from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, entries, key
 from cmab.testing._statistics import binomial_tail, log_evidence, refused_rate, seen_rate
 
 # Factor by which many failures prolong the count, maximal number of new problems, and the size of a block.
@@ -164,7 +164,7 @@ def _check_many(subject: Subject) -> int:
     """Check the answers to many new problems with one generator, and return the number of answers."""
     oracle, rng, calls = subject.oracle, np.random.default_rng((subject.rng, 1)), 0
     for means, best in subject.timed(islice(_new_problems(subject), _MANY), 0.2):
-        answer = np.asarray(oracle.solve(means.copy(), rng))
+        answer = entries(oracle.solve(means.copy(), rng))
         value = oracle.expected_reward(answer, means)
         calls += 1
         if _missed(oracle, value, best) > TOLERANCE:

@@ -11,7 +11,7 @@ from cmab.arrays import AnyArray, FloatArray
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._oracle_calls import calls, result
-from cmab.testing._oracle_subject import Subject
+from cmab.testing._oracle_subject import Subject, entries
 from cmab.testing._surroundings import kept_generators, later, seed_generators
 from cmab.testing._trials import alike
 
@@ -42,7 +42,7 @@ def check_methods(subject: Subject) -> Finding:
 
 def _solve(subject: Subject, means: FloatArray) -> None:
     """Raise ``AssertionError`` if `solve` gives another answer after the calls of other methods."""
-    one, two = subject.answer(means), np.array(subject.solve(means))
+    one, two = subject.answer(means), entries(subject.solve(means))
     text = "after calls of other methods, solve for means {} gave {} instead of {}"
     require(np.array_equal(one, two), "methods", text, means, two, one)
 

@@ -12,7 +12,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, key
+from cmab.testing._oracle_subject import TOLERANCE, Subject, entries, key
 from cmab.testing._statistics import binomial_tail
 
 _SHARE = 0.1
@@ -75,7 +75,7 @@ def _reported(subject: Subject, means: FloatArray, state: int) -> str:
     """Return the fault of the ratio that `solve` reports, or ''."""
     oracle = subject.oracle
     with metered(oracle) as meter:
-        chosen = np.asarray(oracle.solve(means.copy(), np.random.default_rng(state)))
+        chosen = entries(oracle.solve(means.copy(), np.random.default_rng(state)))
     ratio = meter.take_ratio()
     value = float(oracle.expected_reward(chosen, means))
     best, top = _best(subject, means, chosen, value)

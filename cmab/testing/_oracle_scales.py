@@ -10,7 +10,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._oracle_subject import TOLERANCE, Subject
+from cmab.testing._oracle_subject import TOLERANCE, Subject, entries
 
 #: Exceptions that come from slips in the code rather than from a refusal.
 _SLIPS = (IndexError, KeyError, TypeError, AttributeError, NameError)
@@ -143,7 +143,7 @@ def _check_forced(
     require(fits, "constraints", text, answer, len(left), *told)
     if answer is None:
         return
-    answer = np.asarray(answer)
+    answer = entries(answer)
     text = "the answer {} is not one of the remaining super arms " + _FORCED
     chosen = frozenset(answer.tolist())
     good = chosen.issuperset(include) and chosen.isdisjoint(exclude) and len(chosen) == len(answer)

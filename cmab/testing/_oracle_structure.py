@@ -13,7 +13,7 @@ from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._oracle_calls import defines
-from cmab.testing._oracle_subject import Subject
+from cmab.testing._oracle_subject import Subject, entries
 from cmab.testing._statistics import same_rate
 
 _MOST, _SETS = 400, 100
@@ -106,7 +106,7 @@ def _check_uniform_family(subject: Subject, rng: np.random.Generator) -> int:
         for _ in subject.timed(range(draws), 0.05):
             means = rng.uniform(subject.low, subject.high, oracle.n_arms)
             try:
-                answer = np.asarray(oracle.solve_within(means, available.copy(), rng))
+                answer = entries(oracle.solve_within(means, available.copy(), rng))
             except (TypeError, ValueError):  # the oracle supports no constraints, or no super arm is left
                 break
             seen[tuple(answer.tolist())] += 1

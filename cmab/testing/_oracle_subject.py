@@ -156,14 +156,14 @@ class Subject:
 
     def solve(self, means: FloatArray, state: int = 7) -> IntArray:
         """Return the answer of the oracle for a generator with seed `state`, a list or tuple as an array."""
-        return np.asarray(self.oracle.solve(means.copy(), np.random.default_rng(state)))
+        return entries(self.oracle.solve(means.copy(), np.random.default_rng(state)))
 
     def answer(self, means: FloatArray) -> IntArray:
         """Return a copy of the first answer of `solve` for these means, which most checks use."""
         # The key is the content, because checks pass the same means in different arrays.
         known = self._answers.get(means.tobytes())
         if known is None:
-            known = np.array(self.solve(means))
+            known = entries(self.solve(means))
             self._answers[means.tobytes()] = known
         return known.copy()
 
@@ -240,6 +240,12 @@ def _fails(
     except AssertionError as error:
         return str(error).startswith(fault)
     return False
+
+
+def entries(answer: Any) -> IntArray:
+    """Return a copy of an answer as an array. An empty list becomes an array of integers, too."""
+    array = np.array(answer)
+    return array if array.size else np.empty(0, np.int64)
 
 
 def key(super_arm: IntArray) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require, require_same
 from cmab.testing._memory import creeps, growth, resident
 from cmab.testing._oracle_process import THREADS, in_another_process, share
-from cmab.testing._oracle_subject import Subject
+from cmab.testing._oracle_subject import Subject, entries
 from cmab.testing._process_copies import needs_another_process
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 
@@ -84,7 +84,7 @@ def _under_seed(subject: Subject, means: FloatArray, seed: int) -> IntArray:
     """Seed the global generators, return the answer, and check that `solve` does not change their states."""
     seed_generators(seed)
     before = pickle.dumps(global_state())
-    answer = np.array(subject.solve(means))
+    answer = entries(subject.solve(means))
     drew = before != pickle.dumps(global_state())
     require(not drew, "global randomness", "solve used or seeded a global generator instead of rng")
     return answer
