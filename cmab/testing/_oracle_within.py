@@ -7,7 +7,7 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
-from cmab.testing._oracle_subject import Subject, key
+from cmab.testing._oracle_subject import Subject, entries, key
 
 # Share of the entries that are available, minimal number of problems, and share of the seconds.
 _ENTRIES = 0.75
@@ -35,9 +35,9 @@ def check_availability(subject: Subject) -> Finding:
             available[rng.choice(usual)] = False
         # Without the family, answers to other means are among the super arms.
         left = [member for member in subject.rivals if available[member].all()]
-        numbers, entries = means.copy(), available.copy()
+        numbers, mask = means.copy(), available.copy()
         try:
-            given = oracle.solve_within(numbers, entries, np.random.default_rng(7))
+            given = oracle.solve_within(numbers, mask, np.random.default_rng(7))
             chosen = entries(given)
         except TypeError:
             return Finding("not tried: solve_within raised TypeError, so that it is not supported")
@@ -47,9 +47,9 @@ def check_availability(subject: Subject) -> Finding:
             empty += 1
             continue
         gone = np.flatnonzero(~available)
-        kept = np.array_equal(numbers, means) and np.array_equal(entries, available)
+        kept = np.array_equal(numbers, means) and np.array_equal(mask, available)
         text = "solve_within must not modify its arguments, but changed {} and {} to {} and {}"
-        require(kept, "availability", text, means, available, numbers, entries)
+        require(kept, "availability", text, means, available, numbers, mask)
         text = "the answer {} to means {} has entries that are not available ({})"
         require(not np.isin(chosen, gone).any(), "availability", text, chosen, means, gone)
         is_one = subject.family is None or key(chosen) in {key(member) for member in left}
