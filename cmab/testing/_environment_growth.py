@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cmab.testing._checks import Finding
@@ -24,7 +26,7 @@ def check_growth(subject: Subject) -> Finding:
     def play(number: int) -> None:
         place.play(arms[number % len(arms)], rng)
 
-    calls = [("round", play, subject.cost_of_play)]
+    calls: list[tuple[str, Callable[[int], object], float]] = [("round", play, subject.cost_of_play)]
     if subject.first_pulls:
         calls.append(("call of pull", lambda _: place.pull(few, rng), len(few) * subject.cost_of_pull))
     for name, call, cost in calls:

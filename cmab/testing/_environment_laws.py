@@ -42,7 +42,7 @@ def check_laws(subject: Subject) -> Finding:
 
 
 def _check_sums(subject: Subject) -> int:
-    """Compare sums of pulls with added single pulls, for each arm and for all arms together."""
+    """Compare sums of pulls of each arm, and of all arms together, with added single pulls."""
     arms, pulled = subject.pulled
     means = np.array(subject.environment.means, np.float64)[arms]
     whole = pulled.shape[1] // TIMES * TIMES

@@ -140,7 +140,13 @@ def check_membership(subject: Subject) -> None:
     drawn += [0, oracle.n_choices, *rng.integers(oracle.n_choices + 1, size=_ANY_SIZE).tolist()]
     for size in drawn:
         arm = np.sort(rng.choice(oracle.n_choices, size, replace=False))
-        wrong = key(arm) not in members and oracle.is_feasible(arm)
+        wrong = key(arm) not in members
+        try:
+            wrong = wrong and oracle.is_feasible(arm)
+        except Exception:
+            if size in sizes:
+                raise
+            continue  # the method is meant for sets of about the size of super arms
         require(not wrong, "membership", "is_feasible accepts {}, which is not a super arm", arm)
 
 

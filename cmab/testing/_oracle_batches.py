@@ -107,7 +107,7 @@ def _of_other_arrays(subject: Subject, problems: FloatArray) -> None:
 
 
 def _of_other_sizes(subject: Subject, problems: FloatArray) -> None:
-    """Check batches of numbers outside the range, for which a loop and whole arrays may differ."""
+    """Check batches of numbers outside the range. A loop and whole arrays may differ there."""
     oracle = subject.oracle
     width = subject.high - subject.low
     for rows in (1e3 * problems, problems + 2.0 * width, problems - 2.0 * width):

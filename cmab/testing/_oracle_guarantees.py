@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -273,7 +273,7 @@ def check_root(subject: Subject) -> Finding | None:
         )
         tolerance = float(rng.choice((0.0, 0.3)))
         given = (means.copy(), squares.copy())
-        rows, named = membership, {}
+        rows, named = membership, cast(dict[str, Any], {})
         if tried % 2:
             available = rng.random(oracle.n_arms) < _AVAILABLE
             rows = membership[~membership[:, ~available].any(axis=1)]

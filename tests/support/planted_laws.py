@@ -223,13 +223,23 @@ class KeptChances(Links):
 
     def __init__(self):
         super().__init__()
+        self.chances = np.empty(N)
+
+    def triggering_probabilities(self, super_arm):
+        self.chances[:] = np.isin(np.arange(N), super_arm)
+        return self.chances
+
+
+class OwnChances(Links):
+    """Sound: returns arrays of its own, which it does not change."""
+
+    def __init__(self):
+        super().__init__()
         self.chances = {}
 
     def triggering_probabilities(self, super_arm):
         key = tuple(super_arm.tolist())
-        if key not in self.chances:
-            self.chances[key] = np.isin(np.arange(N), super_arm).astype(float)
-        return self.chances[key]
+        return self.chances.setdefault(key, np.isin(np.arange(N), super_arm).astype(float))
 
 
 # Memory -----------------------------------------------------------------------------------------------------
@@ -425,4 +435,4 @@ FAULTS = [
     Fault(PaysLate, "played rounds"),
     Fault(LateMeans, "rounds"),
 ]
-SOUND = [Continuous, Waiting, Base, AnyOfThree]
+SOUND = [Continuous, Waiting, Base, AnyOfThree, OwnChances]

@@ -414,4 +414,13 @@ FAULTS = [
     Fault(Wraps, "outside"),
     Fault(TableOfChances, "outside"),
 ]
-SOUND = [Whole, Rich, InFull, Chance, Rejects]
+
+
+class NeedsMembers(Whole):
+    """Sound: its test of membership reads the smallest and the largest entry, which the empty set lacks."""
+
+    def is_feasible(self, super_arm):
+        return super_arm.min() < super_arm.max() and len(super_arm) == K
+
+
+SOUND = [Whole, NeedsMembers, Rich, InFull, Chance, Rejects]
