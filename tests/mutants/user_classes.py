@@ -1,7 +1,7 @@
 """Run the quick checks on mutants of correct user classes: ``user_classes.py [NUMBER] [SEED] [CLASS...]``.
 
 The classes are those of `tests/support` that all checks accept. Each mutant changes one line of one class. A
-mutant is killed by the first check that fails. The survivors are listed with the reason in `user_classes.txt`.
+mutant is killed by the first check that fails. `user_classes.txt` lists survivors with the reasons.
 """
 
 import ast
