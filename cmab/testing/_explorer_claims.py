@@ -15,6 +15,7 @@ from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, Stopwatch, require
 from cmab.testing._explorer_runs import Subject
+from cmab.testing._explorer_widths import check_widths
 from cmab.testing._statistics import log_evidence
 from cmab.testing._trials import prepared
 
@@ -263,4 +264,5 @@ def check_intervals(subject: Subject) -> Finding:
     if subject.explorer.is_proven:
         what = "had an interval without the mean of its arm"
         _require_rate(subject, "intervals", what, found.outside, found.runs, delta)
+        check_widths(subject, delta)
     return Finding(f"{found.runs.sum()} runs, {found.outside.sum()} of them with a mean outside", LEVEL)

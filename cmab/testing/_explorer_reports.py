@@ -20,7 +20,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._explorer_credit import check_parts
 from cmab.testing._explorer_runs import Subject, require_answer
-from cmab.testing._policy_parts import parting
+from cmab.testing._policy_parts import numbers_of, parting
 from cmab.ticket import Ticket
 
 _REQUESTS, _LONG = 40, 250
@@ -282,17 +282,13 @@ def check_undo(subject: Subject) -> Finding:
         state = one.learned(subject, one.feedback)
         changed = undo(state, one.feedback)
         state = state if changed is None else changed
-        for name, part in vars(one.state).items():
-            now = getattr(state, name)
-            if isinstance(part, np.ndarray | int | float):
-                same = np.allclose(
-                    np.asarray(now, np.float64),
-                    np.asarray(part, np.float64),
-                    rtol=1e-9,
-                    atol=1e-9,
-                    equal_nan=True,
-                )
-                text = "after update and undo of a report of arms {}, {} of the state is {} instead of {}"
-                require(same, "undo", text, one.feedback.arms, name, now, part)
+        now = dict(numbers_of(state))
+        for name, part in numbers_of(one.state):
+            other = now.get(name, np.empty(0))
+            same = part.shape == other.shape and np.allclose(
+                other, part, rtol=1e-9, atol=1e-9, equal_nan=True
+            )
+            text = "after update and undo of a report of arms {}, {} of the state is {} instead of {}"
+            require(same, "undo", text, one.feedback.arms, name, other, part)
         tried += 1
     return Finding(f"{tried} reports undone")

@@ -16,6 +16,8 @@ _EARLY, _LATE, _MORE = (1000, 10**5), (1000, 10**8), (10_000, 10**8)
 #: Outcomes and rounds for which the gap is compared with the standard error.
 _PLACES = ((10, 10**4), (100, 10**4), (1000, 10**6), (10**5, 10**10))
 _ERRORS, _STEPS, _LARGEST = 0.84, 14, 0.45
+#: The mean of well known arms, as a fraction of the support, which an arm without outcomes may exceed.
+_KNOWN_MEAN = 0.9
 
 
 def check_gaps(subject: Subject) -> str:
@@ -57,6 +59,15 @@ def _compared(subject: Subject, rare: IntArray, often: IntArray, shared: IntArra
         if gap is not None:
             far = gap * (high - low) / error
             require(far >= _ERRORS, "radius", text, rounds, rare, count, gap * (high - low), far)
+    text = (
+        "arms {} without outcomes are not selected instead of arms {} with {} outcomes of mean {:.4g}; an arm"
+        " that was never observed may be better, and is then never selected"
+    )
+    sign = subject.policy.oracle.sign
+    fraction = 0.5 + sign * (_KNOWN_MEAN - 0.5)
+    is_selected = _prefers(subject, rare, often, shared, 0, 10**6, 0.0, fraction)
+    mean = low + (high - low) * fraction
+    require(is_selected is not False, "radius", text, rare, often, 10**6 // (2 * len(often)), mean)
     return f"{len(_PLACES)} gaps"
 
 
@@ -79,7 +90,14 @@ def _gap(
 
 
 def _prefers(
-    subject: Subject, rare: IntArray, often: IntArray, shared: IntArray, count: int, rounds: int, gap: float
+    subject: Subject,
+    rare: IntArray,
+    often: IntArray,
+    shared: IntArray,
+    count: int,
+    rounds: int,
+    gap: float,
+    usual: float = 0.5,
 ) -> bool | None:
     """Return whether the rare arms are selected, or None if the selection is random or of other arms."""
     oracle = subject.policy.oracle
@@ -90,8 +108,8 @@ def _prefers(
     counts[others] = max(count, rounds // (2 * max(len(others), 1)))
     fractions = np.full(oracle.n_arms, 0.5 - 0.5 * sign)
     fractions[shared] = 0.5 + 0.5 * sign
-    fractions[often] = 0.5
-    fractions[rare] = 0.5 - sign * gap
+    fractions[often] = usual
+    fractions[rare] = usual - sign * gap
     state = written(subject, counts, fractions)
     chosen = [
         set(subject.select(subject.policy, state, np.random.default_rng(seed)).tolist()) for seed in range(2)

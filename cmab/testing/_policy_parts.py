@@ -41,6 +41,16 @@ def of_each_arm(part: Any, n_arms: int, name: str = "", depth: int = 0) -> Itera
             yield from of_each_arm(value, n_arms, f"{name}.{key}" if name else str(key), depth + 1)
 
 
+def numbers_of(part: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, FloatArray]]:
+    """Yield all numbers, arrays and lists of numbers in a part of a state, with their names."""
+    if isinstance(part, np.ndarray | list | tuple | int | float | np.number):
+        if (numbers := _numbers(part)).size and numbers.dtype.kind == "f":
+            yield name, numbers
+    elif depth < _DEPTH:
+        for key, value in within(part).items():
+            yield from numbers_of(value, f"{name}.{key}" if name else str(key), depth + 1)
+
+
 def within(part: Any) -> dict[Any, Any]:
     """Return the parts of a dictionary or of an object, also of one with slots, by name."""
     if isinstance(part, dict):

@@ -26,6 +26,8 @@ _FEWER, _SPREAD_DRAWS = (10, 100, 1000), 100
 _FALL, _WIDE, _NARROW = 45.0, 0.1, 0.3
 #: Outcomes of arms whose indices are near their limits, the means as fractions, and the draws of each.
 _PROVEN, _FRACTIONS, _DRAWS = 10**6, (0.2, 0.5, 0.8), 20
+#: The mean of well known arms, as a fraction of the support, which an arm without outcomes may exceed.
+_KNOWN_MEAN = 0.9
 #: The largest ratio of two steps of the limits, and the least step relative to them.
 _UNEVEN, _LEAST_STEP = 1.2, 1e-3
 
@@ -59,7 +61,23 @@ def check_radius(subject: Subject) -> Finding:
             far = distance / error
             told = (rounds, count, (low + high) / 2, distance, far, 0.5 * math.erfc(far / math.sqrt(2)))
             require(far >= _ERRORS, "radius", text, *told)
+    _check_unseen(subject)
     return Finding(f"{len(_PLACES)} states")
+
+
+def _check_unseen(subject: Subject) -> None:
+    """Check that an arm without outcomes has an index above that of arms whose mean is well known."""
+    policy: Any = subject.policy
+    n, sign = policy.oracle.n_arms, policy.oracle.sign
+    fraction = 0.5 + sign * (_KNOWN_MEAN - 0.5)
+    state = written(subject, [0] + [_PROVEN] * (n - 1), [fraction] * n)
+    indices = indices_of(policy, state, 0)
+    text = (
+        "an arm without outcomes has the index {:.4g}, and arms with {} outcomes of mean {:.4g} have {:.4g};"
+        " an arm that was never observed may be better, and is then never selected"
+    )
+    good = sign * (indices[0] - indices[1]) >= -1e-9 * (1 + abs(indices[1]))
+    require(good, "radius", text, indices[0], _PROVEN, state.means[1], indices[1])
 
 
 def _check_spread(subject: Subject) -> str:

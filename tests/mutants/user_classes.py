@@ -1,7 +1,7 @@
 """Run the quick checks on mutants of correct user classes: ``user_classes.py [NUMBER] [SEED] [CLASS...]``.
 
 The classes are those of `tests/support` that all checks accept. Each mutant changes one line of a class. The
-first check that fails kills it. The survivors are listed with the reason in `user_classes.txt`.
+first check that fails kills it. `user_classes.txt` lists survivors with the reasons.
 """
 
 import ast

@@ -167,6 +167,26 @@ class NoRoot(LedgerUCB):
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
 
 
+class HalfForUnseen(UCB):
+    """Gives arms without outcomes the index 0.5, so that good arms may never be seen."""
+
+    support = (0.0, 1.0)
+
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 0.5, super().indices(stats, rng))
+
+
+class UnseenLast(LedgerUCB):
+    """Adds the radius to the mean 0 of an arm without outcomes, as if there had been a thousand."""
+
+    support = (0.0, 1.0)
+
+    def select(self, state, rng):
+        n = np.where(state.counts == 0, 1000, state.counts)
+        index = state.totals / n + np.sqrt(1.5 * math.log(state.rounds + 1) / n)
+        return self.oracle.solve(np.minimum(index, 1.0), rng)
+
+
 class WrongClock(RunningMeans):
     """Has a radius that is ten times too small."""
 
@@ -353,6 +373,8 @@ FAULTS = [
     Fault(Pessimist, "optimism"),
     Fault(NoRoot, "radius"),
     Fault(WrongClock, "radius"),
+    Fault(HalfForUnseen, "radius"),
+    Fault(UnseenLast, "radius"),
     Fault(PlainStatistics, "radius"),
     Fault(NarrowPosterior, "radius"),
     Fault(NarrowBeta, "radius"),

@@ -6,7 +6,7 @@ import numpy as np
 from planted_explorers import DELTA
 from planted_oracles import Fault
 
-from cmab import Explorer
+from cmab import ArmStatistics, Explorer
 from cmab.goals import ExploreM
 
 
@@ -95,6 +95,29 @@ class CertifiesLeaders(SheetRace):
         return self.is_done(state) or bool(state.counts.min() >= 10 and np.ptp(self.means(state)) > 0.3)
 
 
+class PlainRace(SheetRace):
+    """Sound: the same race with statistics of the library."""
+
+    def initial_state(self):
+        return ArmStatistics.empty(4)
+
+    def update(self, state, feedback):
+        state.update(feedback)
+
+    def means(self, state):
+        return state.means
+
+
+class FallingLevel(PlainRace):
+    """Its intervals fall with the count, not with the root of the count, once there are 500 outcomes."""
+
+    def intervals(self, state):
+        lower, upper = super().intervals(state)
+        n = np.maximum(state.counts, 1)
+        half = np.where(n > 500, 50 / n, (upper - lower) / 2)
+        return state.means - half, state.means + half
+
+
 class SheetBatches(SheetRace):
     """Sound: asks for more outcomes in each request."""
 
@@ -108,6 +131,7 @@ FAULTS = [
     Fault(OneForAll, "conservation"),
     Fault(SquareOfTheSum, "conservation"),
     Fault(CertifiesLeaders, "certificates"),
+    Fault(FallingLevel, "intervals"),
 ]
 
-SOUND = [SheetRace, SheetBatches]
+SOUND = [SheetRace, PlainRace, SheetBatches]
