@@ -26,6 +26,9 @@ from oracles.diffusion.reverse_sets import Model, ReverseGraph, Sampler, SetColl
 # Measured on the graphs of the benchmark: smaller sets are drawn as fast as sentinels are found in them.
 _LEAST_SIZE = 12
 _FIRST_SETS, _FEW_SETS, _ENOUGH_ARCS = 32, 8, 200_000
+# With four large sets, the first sentinel can be a node with few arcs out, which further sets reach late. So
+# large sets are added up to this number, unless they have so many arcs that they take tens of milliseconds.
+_MANY_LARGE, _MANY_ARCS = 12, 2**23
 # The key of the sets that show whether sets are large.
 _PROBING = 0x5E7
 # The number of arcs, which take one or two milliseconds to examine in a complete first sample, from which
@@ -77,7 +80,8 @@ def place_sentinels(
     while size < n_sets:
         sets.grow(size)
         n_large = np.count_nonzero(np.diff(sets.ends) >= _LEAST_SIZE)
-        if sets.edges_examined >= _ENOUGH_ARCS and n_large > _LEAST_GAIN:
+        is_clear = n_large >= _MANY_LARGE or sets.edges_examined >= _MANY_ARCS
+        if sets.edges_examined >= _ENOUGH_ARCS and n_large > _LEAST_GAIN and is_clear:
             break
         # A further large set may take a second, so few are drawn at once.
         size = 2 * size if sets.edges_examined < _ENOUGH_ARCS else size + _FEW_SETS

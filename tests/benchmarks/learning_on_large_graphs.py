@@ -6,7 +6,8 @@ STORE is a folder that `cmab graph convert` or `large_graphs.py` wrote. The trut
 policy is a process of its own. Seconds are those of the processor. `oracle` is the time of the certified call
 within `ask`, `outside` that of a call of the oracle alone with the same means, and `ratio` the multiple of
 the latter that the round takes. `nodes` is the mean number of nodes of the stored sets, which end at
-sentinels, and `whole` that of complete sets, from the first WHOLE sets.
+sentinels, and `whole` that of complete sets, from the first WHOLE sets. `mean` is the mean index of all arcs,
+and `hub` that of the arcs out of the node with most of them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,10 @@ def learn(store: Path, name: str, rounds: int) -> None:
 
     outside(truth)
     alone = min(outside(truth) for _ in range(2))
-    say("oracle with the true means", seconds=alone, nodes=calls.nodes, whole=whole_sets(graph, truth))
+    node, (offsets, arms) = int(graph.out_degrees.argmax()), graph.out_arcs
+    of_hub = arms[offsets[node] : offsets[node + 1]]
+    sizes = {"nodes": calls.nodes, "whole": whole_sets(graph, truth)}
+    say("the true means", seconds=alone, **sizes, mean=truth.mean(), hub=truth[of_hub].mean())
     environment, before = IndependentCascade(graph, truth), memory("VmRSS")
     session = cmab.Session(getattr(cmab, name)(oracle), 0)
     # The first round compiles the rules, so an equal session plays it before.
@@ -110,6 +114,7 @@ def learn(store: Path, name: str, rounds: int) -> None:
             nodes=nodes,
             whole=whole_sets(graph, means),
             mean=float(means.mean()),
+            hub=float(means[of_hub].mean()),
             outside=again,
             ratio=(asked + told) / again,
             against_truth=(asked + told) / alone,
