@@ -80,7 +80,7 @@ def require_pulls(
     used = {
         name: role
         for name, (role, known) in roles.items()
-        if known.is_steady and all(right.all() for right in known.right)
+        if known.is_exact
         if role != SQUARE or "squares" in read
     }
     if all(agree(role, average, name, support).all() for name, role in used.items()):

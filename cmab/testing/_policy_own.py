@@ -48,9 +48,7 @@ def _found(subject: Subject) -> OwnParts | None:
     if not changes or not named or not all(change.is_change for change in changes):
         return None
     exact = {
-        name: role
-        for name, (role, known) in roles_of(changes, subject.support).items()
-        if known.is_steady and all(right.all() for right in known.right)
+        name: role for name, (role, known) in roles_of(changes, subject.support).items() if known.is_exact
     }
     numbers: dict[str, str] = {}
     for name, part in named.items():

@@ -68,9 +68,11 @@ def _disjoint(subject: Subject, super_arms: list[IntArray]) -> Iterator[tuple[In
         available = ~np.isin(np.arange(oracle.n_arms), first)
         means = subject.world(rng.random(oracle.n_arms)).means
         try:
-            yield first, np.array(oracle.solve_within(means, available, np.random.default_rng(7)))
+            second = np.array(oracle.solve_within(means, available, np.random.default_rng(7)))
         except (ValueError, TypeError, NotImplementedError):  # none, or the oracle cannot exclude entries
             continue
+        if len(first) and len(second):
+            yield first, second
 
 
 def _spread(pairs: list[Any]) -> list[Any]:
@@ -147,6 +149,8 @@ def _of_the_context(subject: Subject, part: str, super_arms: list[IntArray]) -> 
         (first, second), (here, there) = pair, worth
         most = _of(subject, here, first) - _of(subject, here, second)
         most += _of(subject, there, second) - _of(subject, there, first)
+        if most <= 0.0:
+            continue  # super arms of different sizes
         gain = (sums[0][0] - sums[0][1] + sums[1][1] - sums[1][0]) / most
         text = (
             "after {} rounds of each super arm in which all arms have the mean {:g}, context.{} of {} and {}"

@@ -51,6 +51,11 @@ class Entries:
     is_steady: bool = True
 
     @property
+    def is_exact(self) -> bool:
+        """Whether every change is the predicted one, and no other arm changed."""
+        return self.is_steady and all(right.all() for right in self.right)
+
+    @property
     def share(self) -> float:
         """The share of the observed outcomes whose change is the predicted one."""
         every = np.concatenate(self.right) if self.right else np.empty(0, bool)
@@ -108,7 +113,11 @@ def roles_of(changes: list[Change], support: tuple[float, float]) -> dict[str, t
         best = max(((role, entries(role, changes, name, support)) for role in _ROLES), key=_share)
         if best[1].share >= _MAJORITY:
             found[name] = best
-    return found
+    # If one part is an exact count, a part that is nearly one counts something else, such as successes.
+    exact = {role for role, known in found.values() if known.is_exact}
+    return {
+        name: (role, known) for name, (role, known) in found.items() if known.is_exact or role not in exact
+    }
 
 
 def _share(pair: tuple[str, Entries]) -> float:

@@ -16,7 +16,7 @@ ORACLE = (
 POLICY = (
     "Regret bounds. A policy must learn in two simple worlds and, if it claims optimism, keep its claim.",
     "Policies that declare `learns=False`, and learning from contexts of real data.",
-    "Confidence radii of policies that are not index policies of plain statistics.",
+    "Confidence radii, and late and rare states, if a state has other parts than counts, sums and means.",
     "Sums of several outcomes that a policy accepts without reading `feedback.pulls`.",
 )
 ENVIRONMENT = (

@@ -8,6 +8,7 @@ from planted_oracles import Fault
 from planted_policies import ORACLE, UCB, N
 
 from cmab import ArmStatistics, Feedback, Policy
+from cmab.policy import refuse_parts
 
 
 @dataclass
@@ -273,6 +274,24 @@ class Windows:
     last: list
 
 
+@dataclass
+class Hurdles(Ledger):
+    """Also the number of outcomes that were not 0."""
+
+    others: np.ndarray = field(default_factory=lambda: np.zeros(N, np.int64))
+
+
+class CountsOthers(LedgerUCB):
+    """Sound: also counts the outcomes that are not 0."""
+
+    def initial_state(self):
+        return Hurdles(np.zeros(N, np.int64), np.zeros(N))
+
+    def credit(self, state, arm, outcome, pulls):
+        super().credit(state, arm, outcome, pulls)
+        state.others[arm] += outcome != 0.0
+
+
 class Discounts(LedgerUCB):
     """Sound: discounts all counts and sums in each round."""
 
@@ -345,6 +364,21 @@ class Posterior(UCB):
         return rng.beta(1 + won, 1 + np.maximum(lost, 0))
 
 
+class UnseenFirst(UCB):
+    """Sound: selects arms without outcomes first, so that their index is never used."""
+
+    support = (0.0, 1.0)
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        if not state.counts.all():
+            return self.oracle.solve((state.counts == 0).astype(float), rng)
+        return self.oracle.solve(self.indices(state, rng), rng)
+
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 0.0, super().indices(stats, rng))
+
+
 class FadingJitter(UCB):
     """Sound: greedy with noise that fades with the rounds."""
 
@@ -383,6 +417,6 @@ FAULTS = [
 ]
 
 SOUND = [
-    *(LedgerUCB, RunningMeans, OwnWindows, Discounts, Doubling, LearnsWhileExploring, Batches),
-    *(WeighsReports, Posterior, FadingJitter),
+    *(LedgerUCB, CountsOthers, RunningMeans, OwnWindows, Discounts, Doubling, LearnsWhileExploring, Batches),
+    *(WeighsReports, Posterior, UnseenFirst, FadingJitter),
 ]
