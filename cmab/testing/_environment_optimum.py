@@ -47,7 +47,10 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
         for super_arm, reward in zip(subject.super_arms, rewards, strict=True)
         if available is None or available[super_arm].all()
     ]
-    if left and (subject.exhaustive or (available is not None and _is_whole(subject))):
+    is_whole = subject.exhaustive or (available is not None and _is_whole(subject))
+    text = "no super arm is available in {}, so that none has the optimum {:.9g}"
+    require(left or not subject.exhaustive, fault, text, where, optimum)
+    if left and is_whole:
         highest = sign * max(left)
         text = "the best of all available super arms has reward {:.9g} in {}, but the optimum is {:.9g}"
         require(abs(highest - optimum) <= slack, fault, text, highest, where, optimum)

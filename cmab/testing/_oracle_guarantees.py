@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, cast
 
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, entries, key
@@ -19,7 +18,6 @@ from cmab.testing._statistics import binomial_tail, log_evidence, refused_rate, 
 _LONGER = 20
 _MANY = 50_000
 _CHUNK = 256
-_AVAILABLE = 0.8
 # The hardest problems of an oracle that may fail, and the number of answers after which one is believed.
 _HARDEST, _FEW = 3, 20
 
@@ -196,7 +194,7 @@ def _new_problems(subject: Subject) -> Iterator[tuple[FloatArray, float]]:
                 float(_best(oracle, np.array([oracle.expected_reward(arm, means) for arm in rivals]))),
             )
         return
-    membership = _membership(oracle.n_arms, rivals)
+    membership = membership_of(oracle.n_arms, rivals)
     while True:
         rows = np.array(list(islice(drawn, _CHUNK)))
         # The sum of the means of a super arm is a product with its row of zeros and ones.
@@ -260,44 +258,7 @@ def _neighbours(
     yield np.sort(rng.choice(oracle.n_choices, len(answer), replace=False))
 
 
-def check_root(subject: Subject) -> Finding | None:
-    """Check that `solve_root` maximises a sum of means plus the root of a sum, up to the tolerance."""
-    if subject.family is None or not subject.oracle.can_solve_root:
-        return None
-    oracle, rng, tried = cast(LinearOracle, subject.oracle), np.random.default_rng(subject.rng), 0
-    membership = _membership(oracle.n_arms, subject.family)
-    for means in subject.timed(subject.problems):
-        # The roots dominate the sums or hardly matter, and about a tenth of the squares are 0.
-        squares = (
-            rng.choice((0.01, 1.0, 100.0)) * rng.random(oracle.n_arms) * (rng.random(oracle.n_arms) < 0.9)
-        )
-        tolerance = float(rng.choice((0.0, 0.3)))
-        given = (means.copy(), squares.copy())
-        rows, named = membership, cast(dict[str, Any], {})
-        if tried % 2:
-            available = rng.random(oracle.n_arms) < _AVAILABLE
-            rows = membership[~membership[:, ~available].any(axis=1)]
-            named = {"available": available}
-            if not len(rows):
-                tried += 1
-                continue
-        answer = oracle.solve_root(*given, np.random.default_rng(7), tolerance=tolerance, **named)
-        same = np.array_equal(given[0], means) and np.array_equal(given[1], squares)
-        require(same, "root", "solve_root must not modify means {} and squares {}", means, squares)
-        told = (answer, means, squares)
-        known = key(answer) in subject.members and (not named or named["available"][answer].all())
-        text = "the answer {} for means {} and squares {} is not one of the available super arms"
-        require(known, "root", text, *told)
-        values = oracle.sign * (rows @ means) + np.sqrt(rows @ squares)
-        value = oracle.sign * means[answer].sum() + np.sqrt(squares[answer].sum())
-        good = value >= values.max() - tolerance - TOLERANCE * (1 + abs(value))
-        text = "the answer {} for means {} and squares {} has value {:.12g}, the best {:.12g}; tolerance={:g}"
-        require(good, "root", text, *told, value, values.max(), tolerance)
-        tried += 1
-    return Finding(f"{tried} of {len(subject.problems)} problems")
-
-
-def _membership(n_arms: int, super_arms: list[IntArray]) -> FloatArray:
+def membership_of(n_arms: int, super_arms: list[IntArray]) -> FloatArray:
     """Return a matrix with one row of zeros and ones for each super arm."""
     membership = np.zeros((len(super_arms), n_arms))
     for row, arm in zip(membership, super_arms, strict=True):

@@ -98,11 +98,11 @@ def _check_uniform_family(subject: Subject, rng: np.random.Generator) -> int:
     masks += [rng.random(oracle.n_choices) < _ENTRIES for _ in range(_MASKS)]
     for available in masks:
         given = oracle.uniform_family(available.copy())
-        if given is None or not 1 <= given[0] <= _FEW:
+        if given is None:
             continue
         number, size = given
         seen: Counter[tuple[int, ...]] = Counter()
-        draws = _DRAWS * number
+        draws = _DRAWS * min(max(number, 1), _FEW)
         for _ in subject.timed(range(draws), 0.05):
             means = rng.uniform(subject.low, subject.high, oracle.n_arms)
             try:
@@ -114,7 +114,9 @@ def _check_uniform_family(subject: Subject, rng: np.random.Generator) -> int:
         gone = np.flatnonzero(~available)
         for arm in seen:
             require(len(arm) == size, "structure", text, given, gone, arm)
-        if seen.total() < draws:
+        text = "uniform_family is {} when {} are not available, but {} is an answer"
+        require(number > 0 or not seen, "structure", text, given, gone, next(iter(seen), None))
+        if seen.total() < draws or number > _FEW:
             continue
         sets: Counter[tuple[int, ...]] = Counter()
         for arm, count in seen.items():

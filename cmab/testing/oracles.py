@@ -25,6 +25,7 @@ from cmab.testing import _oracle_outside as outside
 from cmab.testing import _oracle_proofs as proofs
 from cmab.testing import _oracle_relations as relations
 from cmab.testing import _oracle_rewards as rewards
+from cmab.testing import _oracle_root as root
 from cmab.testing import _oracle_scales as scales
 from cmab.testing import _oracle_structure as structure
 from cmab.testing import _oracle_surroundings as surroundings
@@ -80,7 +81,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     bounds.check_gaps,
     bounds.check_optimum_bound,
     proofs.check_proofs,
-    guarantees.check_root,
+    root.check_root,
     within.check_availability,
     methods.check_methods,
     surroundings.check_growth,

@@ -86,6 +86,13 @@ class Unequal(Whole):
         return comb(N, K), K
 
 
+class NoSets(Whole):
+    """Counts the sets of a size that is too large."""
+
+    def uniform_family(self, available):
+        return comb(int(available.sum()), N + 1), K
+
+
 class WrongUniformSize(Whole):
     uniform_size = K + 1
 
@@ -383,6 +390,7 @@ FAULTS = [
     Fault(GapInClusters, "structure"),
     Fault(ShortGroups, "structure"),
     Fault(Unequal, "structure"),
+    Fault(NoSets, "structure"),
     Fault(WrongUniformSize, "structure"),
     Fault(StrayArcs, "structure"),
     Fault(ReportsMore, "proofs"),
