@@ -1,4 +1,4 @@
-"""Graphs of 10^4 to 10^8 arcs: conversion to a store, certified seeds, memory per arc, and parallel shares.
+"""Graphs of 10^4 to 10^8 arcs: conversion to a store, certified seeds, a round, memory, and parallel shares.
 
 Run: python tests/benchmarks/large_graphs.py FOLDER MILLIONS_OF_ARCS [rmat|power] [QUALITY]
 
@@ -146,6 +146,32 @@ def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[
     }
 
 
+def play(store: Path, quality: str = "fast") -> dict[str, float]:
+    """Play a round of `CUCB` whose truth is weighted cascade, and return what its parts take."""
+    from cmab import CUCB, Session
+    from instances import IndependentCascade
+    from oracles import InfluenceMaximization
+    from oracles.influence import Search
+    from oracles.stores import open_graph
+
+    started = time.process_time()
+    graph = open_graph(store)
+    before = memory("VmRSS")
+    environment = IndependentCascade(graph, 1.0 / graph.in_degrees[graph.heads])
+    oracle = InfluenceMaximization(graph, SEEDS, epsilon=EPSILON, search=Search(quality=quality))
+    session = Session(CUCB(oracle), 0)
+    times = [started, time.process_time()]
+    ticket = session.ask()
+    times.append(time.process_time())
+    seen = environment.play(ticket.super_arm, np.random.default_rng(5))
+    times.append(time.process_time())
+    session.tell(seen)
+    times.append(time.process_time())
+    parts = dict(zip(("load", "ask", "play", "tell"), np.diff(times).tolist(), strict=True))
+    peak = (memory("VmHWM") - before) / graph.n_arcs
+    return {**parts, "observed": len(seen.arms), "reward": float(seen.reward or 0.0), "peak": peak}
+
+
 def step(name: str, *arguments: object) -> dict[str, float]:
     """Run a step in a process of its own, print its figures, and return them."""
     command = [sys.executable, __file__, "--step", name, *map(str, arguments)]
@@ -158,6 +184,7 @@ def step(name: str, *arguments: object) -> dict[str, float]:
 STEPS = {
     "generate": lambda file, arcs, kind: generate(Path(file), int(arcs), kind) or {},
     "convert": lambda file, store: convert(Path(file), Path(store)),
+    "play": lambda store, *quality: play(Path(store), *quality),
     "solve": lambda store, model, threads, *quality: solve(Path(store), model, int(threads), *quality),
 }
 
@@ -175,6 +202,7 @@ def main() -> None:
         step("generate", file, arcs, kind)
         step("convert", file, store)
         file.unlink()
+    step("play", store, *quality)
     for model in ("wc", "0.01", "0.1"):
         alone = step("solve", store, model, 1, *quality)
         share = alone["parallel"]

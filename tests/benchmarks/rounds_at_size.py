@@ -4,8 +4,9 @@ Run: python tests/benchmarks/rounds_at_size.py [SHARE]
 
 SHARE scales the sizes, 1 by default. Each row is a process of its own. Seconds are those of the processor,
 the median of the rounds after the first two. `session` is `ask` and `tell`, and `ratio` its multiple of the
-oracle alone. `simulate` is a round of the loop, which also plays. Memory is the peak beyond the oracle
-in bytes per arm.
+oracle alone. `simulate` is a round of the loop, which also plays. Memory is the peak beyond the oracle in
+bytes per arm. The row of draws gives nanoseconds per arm: indices of `CTS` with some priors and without
+outcomes, draws of NumPy, the oracle alone, and a uniform number.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from pathlib import Path
 import numpy as np
 
 ROUNDS = 7
-SIZES = {"TopK": 10_000_000, "ShortestPath": 10_000_000, "GraphicMatroid": 1_000_000, "Matching": 4_000_000}
+SIZES = {
+    "Draws": 10_000_000,
+    "TopK": 10_000_000,
+    "ShortestPath": 10_000_000,
+    "GraphicMatroid": 1_000_000,
+    "Matching": 4_000_000,
+}
 
 
 def memory(field: str) -> float:
@@ -108,9 +115,29 @@ def row(name: str, size: int) -> dict[str, float]:
     return found
 
 
+def draws(size: int) -> dict[str, float]:
+    """Return the nanoseconds per arm of the indices of `CTS` under some posteriors, and of `TopK`."""
+    from cmab import CTS
+    from oracles import TopK
+
+    oracle, rng, found = TopK(size, k=100), np.random.default_rng(0), {}
+    means = rng.random(size)
+    for a, b in ((1, 1), (1, 4), (5, 3), (20, 10)):
+        policy = CTS(oracle, prior_mean=a / (a + b), prior_weight=a + b)
+        state = policy.initial_state()
+        policy.indices(state, rng)
+        found[f"Beta({a}, {b})"] = min(seconds(policy.indices, state, rng) for _ in range(5))
+        found[f"NumPy({a}, {b})"] = min(seconds(rng.beta, a, b, size) for _ in range(2))
+    oracle.solve(means, rng)
+    found["TopK"] = min(seconds(oracle.solve, means, rng) for _ in range(5))
+    found["uniform"] = min(seconds(rng.random, out=means) for _ in range(5))
+    return {name: 1e9 * value / size for name, value in found.items()}
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--row"]:
-        print(json.dumps(row(sys.argv[2], int(sys.argv[3]))))
+        name, size = sys.argv[2], int(sys.argv[3])
+        print(json.dumps(draws(size) if name == "Draws" else row(name, size)))
         return
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     for name, size in SIZES.items():
