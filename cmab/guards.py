@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cmab import _metering
+from cmab.arrays import IntArray
 from cmab.seeding import root
 
 # Called with the object, the argument and all arguments, of which the ones before it are already checked.
@@ -25,6 +26,7 @@ Check = Callable[[Any, Any, tuple[Any, ...]], Any]
 Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
+_SETS = {set, frozenset}
 # The code object of the wrapper. It identifies methods that are already wrapped.
 _GUARDED: set[Any] = set()
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -46,6 +48,13 @@ class Verb(NamedTuple):
     names: tuple[str, ...]
     required: int
     dropped: Callable[[Any, Any], None] | None = None
+
+
+def listed(answer: Any) -> IntArray | None:
+    """Return a super arm as an array; the entries of a set are sorted."""
+    if answer is None:
+        return None
+    return np.array(sorted(answer) if type(answer) in _SETS else answer, np.int64)
 
 
 def unguarded(method: Method) -> Method:
@@ -136,11 +145,14 @@ def _guarded(
             if form.dropped is not None and takes < len(form.names) == len(args):
                 form.dropped(self, args[-1])
             args = args[:takes] if len(args) > takes else (*args, *(None,) * (takes - len(args)))
-        if is_metered:
-            meter = _metering.ACTIVE.meter
-            if meter is not None and meter.oracle is self:
-                return meter.measure(method, (self, *args), named)
-        return method(self, *args, **named)
+        if not is_metered:
+            return method(self, *args, **named)
+        meter = _metering.ACTIVE.meter
+        if meter is not None and meter.oracle is self:
+            answer = meter.measure(method, (self, *args), named)
+        else:
+            answer = method(self, *args, **named)
+        return listed(answer) if type(answer) in _SETS else answer
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
     guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]

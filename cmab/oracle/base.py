@@ -153,7 +153,7 @@ class Oracle(ABC):
         -------
         IntArray, shape (size,)
             Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
-            convert a list or tuple of integers to an array.
+            convert a list, tuple or set of integers to an array.
         """
 
     @abstractmethod
@@ -242,7 +242,7 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            A super arm as from `solve` (or a list or tuple), with the same guarantee relative to the
+            A super arm as from `solve` (or a list, tuple or set), with the same guarantee relative to the
             available super arms.
 
         Raises

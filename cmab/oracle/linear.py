@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.guards import unguarded
+from cmab.guards import listed, unguarded
 from cmab.oracle._root_of_sets import SetSearch
 from cmab.oracle._root_search import RootSearch
 from cmab.oracle.base import Oracle
@@ -214,8 +214,8 @@ class LinearOracle(Oracle):
 
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
             if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
-                return solve(sign * weights, rng)
-            return solve_constrained(sign * weights, include, exclude, rng)
+                return listed(solve(sign * weights, rng))
+            return listed(solve_constrained(sign * weights, include, exclude, rng))
 
         limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
         kind = RootSearch if self.uniform_size is None else SetSearch
@@ -236,8 +236,7 @@ class LinearOracle(Oracle):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        # The methods of a user's class may return lists.
-        return np.asarray(found, np.int64)
+        return found
 
     @property
     def least_mean(self) -> float:

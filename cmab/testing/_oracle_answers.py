@@ -75,7 +75,7 @@ def check_errors(subject: Subject, means: FloatArray) -> None:
 def check_form(subject: Subject, means: FloatArray) -> None:
     """Check that the answer is an array or list of distinct integers in the declared range, with labels."""
     oracle, given = subject.oracle, subject.oracle.solve(means.copy(), np.random.default_rng(7))
-    text = "solve must return an integer array, or a list or tuple of integers, got {}"
+    text = "solve must return an integer array, or a list, tuple or set of integers, got {}"
     require(isinstance(given, np.ndarray | list | tuple), "form", text, type(given).__name__)
     answer = np.asarray(given)
     require(answer.ndim == 1, "form", "a super arm must be 1-D, got shape {}", answer.shape)

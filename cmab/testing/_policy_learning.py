@@ -98,6 +98,8 @@ def check_learning(subject: Subject) -> Finding:
     if subject.worlds is None:
         return Finding("not tried: one super arm is best in all worlds")
     share, rounds = _gain(subject, subject.worlds)
+    if rounds < _FIRST and share <= _LEAST:
+        return Finding(f"not tried: the policy rests after {rounds} rounds")
     if share > _LEAST:
         return Finding(f"gain of {share:.0%} of the difference between two worlds after {rounds} rounds")
     text = (
@@ -145,10 +147,17 @@ def _gain(
         for arms, game in zip(played, games, strict=True):
             more = islice(game, rounds - len(arms))
             arms.extend(arm for arm, _, _ in subject.timed(more, seconds))
-        share = _learned(worlds, played)
+        chosen = [_before_rest(arms) for arms in played]
+        share = _learned(worlds, chosen) if all(chosen) else 0.0
         if share > enough:
             break
-    return share, len(played[0])
+    return share, min(map(len, chosen))
+
+
+def _before_rest(super_arms: list[IntArray]) -> list[IntArray]:
+    """Return the super arms without the empty ones at the end, of a policy that rests."""
+    last = next((i for i in range(len(super_arms), 0, -1) if len(super_arms[i - 1])), 0)
+    return super_arms[:last]
 
 
 def _learned(worlds: tuple[World, World], played: list[list[IntArray]]) -> float:

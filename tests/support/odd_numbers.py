@@ -1,4 +1,4 @@
-"""Correct classes that draw a number for each arm, return lists, or know listed super arms only."""
+"""Correct classes that draw a number for each arm, return lists or sets, learn in halves, or rest."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from odd_but_correct import MEANS, N
 
-from cmab import Environment, Feedback, LinearOracle, Policy
+from cmab import ArmStatistics, Environment, Feedback, LinearOracle, Policy
 from oracles import TopK
 
 
@@ -30,7 +30,18 @@ class BestPairs(LinearOracle):
         return [*map(int, include), *sorted(free, key=lambda arm: (-means[arm], arm))[:missing]]
 
 
-ORACLES = [BestPairs]
+class PairsAsSets(BestPairs):
+    """Answers are sets, and those with forced arms tuples."""
+
+    def solve(self, means, rng):
+        return set(super().solve(means, rng))
+
+    def solve_constrained(self, means, include, exclude, rng):
+        found = super().solve_constrained(means, include, exclude, rng)
+        return None if found is None else tuple(found)
+
+
+ORACLES = [BestPairs, PairsAsSets]
 
 
 @dataclass
@@ -65,7 +76,75 @@ class OfListedPairs(Policy):
         state.plays[place] += 1
 
 
-POLICIES = [OfListedPairs]
+@dataclass
+class Halves:
+    """The statistics of the even and of the odd reports."""
+
+    even: ArmStatistics
+    odd: ArmStatistics
+    turn: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class WorseHalf(Policy):
+    """Learns even and odd reports apart, and believes the smaller of two upper bounds."""
+
+    oracle: TopK = field(default_factory=lambda: TopK(N, 2))
+
+    def initial_state(self):
+        return Halves(ArmStatistics.empty(N), ArmStatistics.empty(N))
+
+    def select(self, state, rng):
+        bounds = []
+        for stats in (state.even, state.odd):
+            radius = np.sqrt(np.log(2.0 + state.turn) / np.maximum(stats.counts, 1))
+            bounds.append(np.where(stats.counts == 0, 1.0, np.minimum(stats.means + radius, 1.0)))
+        return self.oracle.solve(np.minimum(*bounds), rng)
+
+    def update(self, state, feedback):
+        (state.odd if state.turn % 2 else state.even).update(feedback)
+        state.turn += 1
+
+
+@dataclass
+class Plays:
+    """Statistics, and the numbers of reported and of open plays."""
+
+    stats: ArmStatistics
+    reported: int = 0
+    pending: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FiftyRounds(Policy):
+    """Plays fifty super arms, and rests afterwards."""
+
+    oracle: TopK = field(default_factory=lambda: TopK(N, 2))
+    may_rest = True
+
+    def initial_state(self):
+        return Plays(ArmStatistics.empty(N))
+
+    def is_done(self, state):
+        return state.reported + state.pending >= 50
+
+    def reserve(self, state, ticket):
+        state.pending += len(ticket.super_arm) > 0
+
+    def select(self, state, rng):
+        if self.is_done(state):
+            return []
+        noise = rng.standard_normal(N) / (2.0 * np.sqrt(1.0 + state.stats.counts))
+        return self.oracle.solve(np.where(state.stats.counts == 0, 0.5, state.stats.means) + noise, rng)
+
+    def update(self, state, feedback, ticket=None):
+        state.stats.update(feedback)
+        if ticket is None or len(ticket.super_arm):
+            state.reported += 1
+            state.pending = max(0, state.pending - 1)
+
+
+POLICIES = [OfListedPairs, WorseHalf]
 
 
 class OneByOneRounds(Environment):

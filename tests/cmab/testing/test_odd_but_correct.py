@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import odd_but_correct as odd
 import odd_numbers
 import odd_styles
 import pytest
 
 from cmab.testing import ConformanceError, check, checks
+from instances import BernoulliArms, ResourceSemiBandit
 
 CLASSES = [*odd.ORACLES, *odd.POLICIES, *odd.ENVIRONMENTS, *odd.EXPLORERS]
 
@@ -38,6 +40,15 @@ STYLES = [
 def test_classes_in_further_styles_pass(kind, make):
     thing, arguments, settings = odd.arguments(make, kind)
     assert check(thing, *arguments, **settings).false_alarm < 1e-6
+
+
+@pytest.mark.slow
+def test_a_policy_that_rests_after_fifty_rounds_passes():
+    policy = odd_numbers.FiftyRounds()
+    uses = [BernoulliArms(np.full(odd.N, 0.2))]
+    place = ResourceSemiBandit(BernoulliArms(odd.MEANS), policy.oracle, uses=uses)
+    report = check(policy, place)
+    assert "not tried: the policy rests after" in str(report)
 
 
 @pytest.mark.slow
