@@ -63,6 +63,10 @@ class Smoothed(IndexPolicy):
         return np.where(stats.counts == 0, 1.0, stats.memory + radius)
 
     def update(self, state, feedback):
+        if feedback.pulls is not None:
+            raise ValueError(
+                f"feedback.pulls must be None, because outcomes are smoothed, got {feedback.pulls}"
+            )
         state.update(feedback)
         state.memory[feedback.arms] += self.rate * (feedback.outcomes - state.memory[feedback.arms])
 

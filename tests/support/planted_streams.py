@@ -57,7 +57,7 @@ class Projected(UCB):
     seed: int = 31
 
     def indices(self, stats, rng):
-        return super().indices(stats, rng) + 1e-3 * np.random.default_rng(self.seed).random(N)
+        return super().indices(stats, rng) + 1e-8 * np.random.default_rng(self.seed).random(N)
 
 
 @dataclass
