@@ -10,7 +10,6 @@ import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
-from cmab.policies._kernels_thompson import beta_draw
 
 #: Positions in `reals`. From GRID on follow the successes of each point of the grid, its failures, the group
 #: of each arm, and the arms sorted by group.
@@ -93,7 +92,6 @@ def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
                 p = drawn_point(memory[group * n_points :], n_points, rng.random())
         out[arm] = p
     for i in range(m):
-        count, p = counts[i], int(out[i])
-        won = count * share_of(means[i], reals) if count > 0 else 0.0
-        theta = beta_draw(wins[p] + won, losses[p] + (count - won), rng)
+        mean, p = share_of(means[i], reals), int(out[i])
+        theta = rng.beta(wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean))
         out[i] = reals[LOW] + length * theta
