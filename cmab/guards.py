@@ -79,11 +79,13 @@ def guard(
     table: Takes,
     verbs: Mapping[str, Verb] | None = None,
     metered: tuple[str, ...] = (),
+    answers: tuple[str, ...] = (),
 ) -> None:
     """Wrap the methods of `cls` in the checks of `table`, one check (or None) for each argument.
 
     Methods that `cls` inherits from classes without guards are wrapped, too. Properties are left unchanged,
-    and so are methods that are assigned after the class definition.
+    and so are methods that are assigned after the class definition. `metered` methods are counted, and sets
+    that the methods `answers` return become arrays.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
@@ -91,7 +93,7 @@ def guard(
             method = _as_function(name, method)
         if method is not None and method.__code__ not in _GUARDED and not hasattr(method, "checks_itself"):
             form = None if verbs is None else verbs.get(name)
-            setattr(cls, name, _guarded(cls, method, checks, form, name in metered))
+            setattr(cls, name, _guarded(cls, method, checks, form, name in metered, name in answers))
 
 
 def _as_function(name: str, method: Any) -> Any:
@@ -120,6 +122,7 @@ def _guarded(
     checks: tuple[Check | None, ...],
     form: Verb | None,
     is_metered: bool,
+    is_answer: bool,
 ) -> Callable[..., Any]:
     parameters = _parameters(method)
     takes = len(parameters) if form is None else _taken(cls, method, form, parameters)
@@ -145,10 +148,10 @@ def _guarded(
             if form.dropped is not None and takes < len(form.names) == len(args):
                 form.dropped(self, args[-1])
             args = args[:takes] if len(args) > takes else (*args, *(None,) * (takes - len(args)))
-        if not is_metered:
+        if not is_answer:
             return method(self, *args, **named)
         meter = _metering.ACTIVE.meter
-        if meter is not None and meter.oracle is self:
+        if is_metered and meter is not None and meter.oracle is self:
             answer = meter.measure(method, (self, *args), named)
         else:
             answer = method(self, *args, **named)

@@ -180,8 +180,9 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The state to update.
         feedback : Feedback
             The feedback of the round. Do not change its arrays, and copy the parts that the state keeps. Its
-            arms may be in any order, and can be fewer than the super arm triggers, or none. If its `pulls`
-            are set, outcomes are sums: a policy that needs single outcomes then raises ``ValueError``.
+            arms may be in any order, which must not matter apart from rounding. They can be fewer than the
+            super arm triggers, or none. If its `pulls` are set, outcomes are sums: a policy that needs single
+            outcomes then raises ``ValueError``.
         ticket : Ticket, optional
             The ticket of the round with its `super_arm` and `context`. Both are read-only.
         rng : numpy.random.Generator, optional

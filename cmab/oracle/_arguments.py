@@ -96,3 +96,5 @@ def takes_of(cls: type) -> Takes:
 
 #: The methods whose calls and seconds are counted.
 METERED = ("solve", "solve_within", "solve_root")
+#: The methods that return a super arm. A set becomes an array.
+ANSWERS = (*METERED, "solve_constrained")

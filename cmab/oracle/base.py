@@ -15,7 +15,7 @@ from cmab.compiled.forms import Kernel, compiled_form, settle_forms, solve_rows
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.guards import guard, unguarded
-from cmab.oracle._arguments import METERED, entries_available, finite_means, takes_of
+from cmab.oracle._arguments import ANSWERS, METERED, entries_available, finite_means, takes_of
 from cmab.oracle.certificate import Certified, declared_certificate
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, check_name, check_vector, listed, real_array, shown
@@ -116,7 +116,7 @@ class Oracle(ABC):
         otherwise. For example, a wrapper passes on the declaration of the wrapped oracle.
         """
         super().__init_subclass__(**named)
-        guard(cls, takes_of(cls), metered=METERED)
+        guard(cls, takes_of(cls), metered=METERED, answers=ANSWERS)
         settle_forms(cls, _FORMS)
         for method, (capability, value) in _DECLARED_BY.items():
             # Check the class that defines the method, so that a subclass inherits the declaration and may
@@ -540,7 +540,7 @@ class Oracle(ABC):
         return rows
 
 
-guard(Oracle, takes_of(Oracle), metered=METERED)
+guard(Oracle, takes_of(Oracle), metered=METERED, answers=ANSWERS)
 settle_forms(Oracle, _FORMS)
 
 

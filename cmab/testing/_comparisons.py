@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 
-from cmab.arrays import AnyArray
+from cmab.arrays import AnyArray, IntArray
 
 LEVEL = 1e-7  # false-alarm probability of one statistical check
 POWER = 0.99
@@ -72,3 +73,9 @@ def _delay() -> float:
     with suppress(OSError, ValueError, IndexError), open("/proc/thread-self/schedstat", "rb") as file:  # noqa: PTH123
         return int(file.read().split()[1]) * 1e-9
     return 0.0
+
+
+def entries(answer: Any) -> IntArray:
+    """Return a copy of an answer as an array. An empty list becomes an array of integers, too."""
+    array = np.array(answer)
+    return array if array.size else np.empty(0, np.int64)

@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.goals import BestSuperArm
 from cmab.session import Session
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import Stopwatch, require
+from cmab.testing._comparisons import Stopwatch, entries, require
 from cmab.testing._explorer_late import (
     Moment,
     Run,
@@ -97,7 +97,7 @@ def _require_any_order(subject: Subject, run: Run, moment: Moment, where: str) -
         state, rng = moment.restored()
         explorer.update(state, report, ticket, rng)
         done = bool(explorer.is_done(state))
-        asked = [] if done else np.array(explorer.select(state, rng)).tolist()
+        asked = [] if done else entries(explorer.select(state, rng)).tolist()
         found.append((done, asked, np.array(explorer.recommend(state)).tolist()))
     text = "{}, a report of arms {} in reverse order led to the stop, request and answer {} instead of {}"
     require(found[0] == found[1], "late states", text, where, told.arms, found[1], found[0])
@@ -158,7 +158,7 @@ def _require_same_end(
         wanted = (run.asked[place][0].tolist(), run.asked[place][1])
         if explorer.is_done(state):
             require(False, "late resuming", text, way, number, len(run.asked), place, "a stop", wanted)
-        found = (np.array(explorer.select(state, rng)).tolist(), int(explorer.pulls(state)))
+        found = (entries(explorer.select(state, rng)).tolist(), int(explorer.pulls(state)))
         require(found == wanted, "late resuming", text, way, number, len(run.asked), place, found, wanted)
         explorer.update(state, run.told[place], Ticket(place, run.asked[place][0].copy(), wanted[1]), rng)
     ends = [

@@ -15,7 +15,7 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM, Goal, bandit_sizes
 from cmab.saving._digest import content, pickled
-from cmab.testing._comparisons import Stopwatch
+from cmab.testing._comparisons import Stopwatch, entries
 from cmab.testing._explorer_runs import Subject
 from cmab.ticket import Ticket
 
@@ -197,7 +197,7 @@ def _played(subject: Subject, place: Environment, name: str, limits: tuple[int, 
         run.has_stopped = bool(explorer.is_done(state))
         if run.has_stopped:
             break
-        arms, pulls = np.array(explorer.select(state, rng)), int(explorer.pulls(state))
+        arms, pulls = entries(explorer.select(state, rng)), int(explorer.pulls(state))
         drawn += len(arms) * pulls
         # Reading the time takes longer than many requests.
         is_read = number % 64 == 63 or number in (1, 2, 4, 8, 16, 32)

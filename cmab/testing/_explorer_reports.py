@@ -17,7 +17,7 @@ from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._explorer_credit import check_parts
 from cmab.testing._explorer_runs import Subject, require_answer
 from cmab.testing._policy_parts import numbers_of, parting
@@ -244,7 +244,7 @@ def check_aliasing(subject: Subject) -> Finding:
             same = np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
             require(same, "aliasing", text, answers[0], method, answers[1], answers[2])
             if method == "step":
-                usual = np.array(explorer.select(one.state, np.random.default_rng(5)))
+                usual = entries(explorer.select(one.state, np.random.default_rng(5)))
                 text = "step returned {}, but select {}; step must be empty if is_done, otherwise as select"
                 require(np.array_equal(answers[0], usual), "aliasing", text, answers[0], usual)
         tried += 1

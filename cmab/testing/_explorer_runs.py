@@ -15,7 +15,7 @@ from cmab.explorer import AnyExplorer
 from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
+from cmab.testing._comparisons import entries, require, require_same
 from cmab.testing._own_generators import require_no_own_streams
 from cmab.testing._policy_runs import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
@@ -223,7 +223,7 @@ def _own_run(subject: Subject, seed: int) -> list[Any]:
     for number in range(40):
         if explorer.is_done(state):
             break
-        arms, pulls = np.array(explorer.select(state, rng)), explorer.pulls(state)
+        arms, pulls = entries(explorer.select(state, rng)), explorer.pulls(state)
         asked.append(arms.tolist())
         told = subject.environment.sample(arms.copy(), pulls, coins)
         explorer.update(state, told, Ticket(number, arms, pulls), rng)

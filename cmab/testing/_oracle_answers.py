@@ -13,9 +13,9 @@ from cmab.compiled.forms import compiled_form, solve_rows
 from cmab.oracle import Oracle
 from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
+from cmab.testing._comparisons import entries, require, require_same
 from cmab.testing._oracle_process import in_another_process, solve_all
-from cmab.testing._oracle_subject import Subject, entries, key, on_each_means
+from cmab.testing._oracle_subject import Subject, key, on_each_means
 from cmab.testing._process_copies import SAME_ELSEWHERE, needs_another_process
 
 # Number of calls after which an oracle that fills a buffer or counts calls is detected, and their share of

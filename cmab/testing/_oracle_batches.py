@@ -10,8 +10,8 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
-from cmab.testing._oracle_subject import Subject, entries
+from cmab.testing._comparisons import entries, require, require_same
+from cmab.testing._oracle_subject import Subject
 
 _ROWS = 1000
 _SINGLE_ROWS, _DISTINCT_ROWS = 8, 60

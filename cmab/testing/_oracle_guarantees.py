@@ -10,8 +10,8 @@ import numpy as np
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import LEVEL, require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, entries, key
+from cmab.testing._comparisons import LEVEL, entries, require
+from cmab.testing._oracle_subject import TOLERANCE, Subject, best_end, key
 from cmab.testing._statistics import binomial_tail, log_evidence, refused_rate, seen_rate
 
 # Factor by which many failures prolong the count, maximal number of new problems, and the size of a block.

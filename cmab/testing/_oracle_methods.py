@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._oracle_calls import calls, result
-from cmab.testing._oracle_subject import Subject, entries
+from cmab.testing._oracle_subject import Subject
 from cmab.testing._surroundings import kept_generators, later, seed_generators
 from cmab.testing._trials import alike
 

@@ -11,8 +11,8 @@ from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import LEVEL, require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, entries, key
+from cmab.testing._comparisons import LEVEL, entries, require
+from cmab.testing._oracle_subject import TOLERANCE, Subject, key
 from cmab.testing._statistics import binomial_tail
 
 _SHARE = 0.1

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
-from cmab.testing._oracle_subject import TOLERANCE, Subject, entries
+from cmab.testing._comparisons import entries, require, require_same
+from cmab.testing._oracle_subject import TOLERANCE, Subject
 
 _TRIED = 40
 _LABELS = 2000

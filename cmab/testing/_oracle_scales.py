@@ -9,8 +9,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
-from cmab.testing._oracle_subject import TOLERANCE, Subject, entries
+from cmab.testing._comparisons import entries, require
+from cmab.testing._oracle_subject import TOLERANCE, Subject
 
 #: Exceptions that come from slips in the code rather than from a refusal.
 _SLIPS = (IndexError, KeyError, TypeError, AttributeError, NameError)

@@ -11,9 +11,9 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.oracle import LinearOracle, Oracle
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._oracle_calls import defines
-from cmab.testing._oracle_subject import Subject, entries
+from cmab.testing._oracle_subject import Subject
 from cmab.testing._statistics import same_rate
 
 _MOST, _SETS = 400, 100

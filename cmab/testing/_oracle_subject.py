@@ -15,7 +15,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.smoothness import Smoothness
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import Stopwatch
+from cmab.testing._comparisons import Stopwatch, entries
 from cmab.testing._trials import Calls, Trial, oracle_steps
 
 T = TypeVar("T")
@@ -240,12 +240,6 @@ def _fails(
     except AssertionError as error:
         return str(error).startswith(fault)
     return False
-
-
-def entries(answer: Any) -> IntArray:
-    """Return a copy of an answer as an array. An empty list becomes an array of integers, too."""
-    array = np.array(answer)
-    return array if array.size else np.empty(0, np.int64)
 
 
 def key(super_arm: IntArray) -> tuple[int, ...]:

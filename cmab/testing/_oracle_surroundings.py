@@ -12,10 +12,10 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.saving._digest import pickled
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
+from cmab.testing._comparisons import entries, require, require_same
 from cmab.testing._memory import creeps, growth, resident
 from cmab.testing._oracle_process import THREADS, in_another_process, share
-from cmab.testing._oracle_subject import Subject, entries
+from cmab.testing._oracle_subject import Subject
 from cmab.testing._process_copies import needs_another_process
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 

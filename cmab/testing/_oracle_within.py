@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import Stopwatch, require
-from cmab.testing._oracle_subject import Subject, entries, key
+from cmab.testing._comparisons import Stopwatch, entries, require
+from cmab.testing._oracle_subject import Subject, key
 
 # Share of the entries that are available, minimal number of problems, and share of the seconds.
 _ENTRIES = 0.75

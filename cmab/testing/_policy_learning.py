@@ -13,7 +13,7 @@ from cmab.arrays import IntArray
 from cmab.feedback import Feedback
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_subject import Subject, World
 from cmab.testing._policy_written import can_write, written
 
@@ -268,7 +268,7 @@ def _mean_sign(subject: Subject, state: Any, rare: IntArray, often: IntArray) ->
     policy, oracle, signs = subject.policy, subject.policy.oracle, []
     for draw in range(10):
         arms = oracle.triggered_arms(
-            np.array(policy.select(copy.deepcopy(state), np.random.default_rng(draw)))
+            entries(policy.select(copy.deepcopy(state), np.random.default_rng(draw)))
         )
         signs.append(np.sign(len(np.intersect1d(arms, rare)) - len(np.intersect1d(arms, often))))
     return float(np.mean(signs))

@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.context import Context
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import Stopwatch, require
+from cmab.testing._comparisons import Stopwatch, entries, require
 from cmab.testing._policy_subject import Subject
 from cmab.testing._statistics import same_rate
 
@@ -57,7 +57,7 @@ def _limited(subject: Subject, state: Any, rng: np.random.Generator) -> Context 
     available[chosen[:1]] = False
     context = replace(subject.place.context or Context(), available=available)
     try:
-        arms = np.array(policy.select(copy.deepcopy(state), np.random.default_rng(0), context))
+        arms = entries(policy.select(copy.deepcopy(state), np.random.default_rng(0), context))
         known = policy.propensity(state, arms, context)
     except (ValueError, TypeError, NotImplementedError):
         return None
@@ -91,7 +91,7 @@ def _check_total(subject: Subject, state: Any, number: int, context: Context | N
 
 def _drawn(subject: Subject, state: Any, seed: tuple[int, int], context: Context | None) -> tuple[int, ...]:
     rng = np.random.default_rng(seed)
-    return tuple(np.array(subject.policy.select(copy.deepcopy(state), rng, context)).tolist())
+    return tuple(entries(subject.policy.select(copy.deepcopy(state), rng, context)).tolist())
 
 
 def _check_frequencies(subject: Subject, state: Any, number: int, context: Context | None) -> int:

@@ -14,7 +14,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.saving._digest import content
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_subject import Subject
 from cmab.testing._watched import watched
 from cmab.ticket import Ticket
@@ -47,7 +47,7 @@ def _with_some(subject: Subject, place: Any, run: int) -> tuple[int, int]:
         context = replace(known, available=available)
         before = content(state)
         try:
-            super_arm = np.array(policy.select(state, np.random.default_rng(number), context))
+            super_arm = entries(policy.select(state, np.random.default_rng(number), context))
         except (ValueError, TypeError):  # from the policy, or from an oracle that cannot solve it
             refused += 1
         else:

@@ -18,7 +18,7 @@ from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require, require_same
+from cmab.testing._comparisons import entries, require, require_same
 from cmab.testing._contents import differing, parts
 from cmab.testing._memory import growth
 from cmab.testing._own_generators import require_no_own_streams
@@ -95,7 +95,7 @@ def check_state(subject: Subject) -> Finding:
     for _ in range(subject.rounds):
         # Compare the object with itself, because an equal copy may be pickled into other bytes.
         before = parts(session.state)
-        chosen = np.array(subject.policy.select(session.state, copy.deepcopy(session.rng), context))
+        chosen = entries(subject.policy.select(session.state, copy.deepcopy(session.rng), context))
         subject.policy.is_done(session.state)
         subject.policy.propensity(session.state, chosen, context)
         changed = [name for name in differing(before, parts(session.state)) if name not in strange]

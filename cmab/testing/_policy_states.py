@@ -12,7 +12,7 @@ import numpy as np
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_parts import within
 from cmab.testing._policy_subject import Subject
 from cmab.testing._policy_written import can_write, indices_of, rare, tells_arms_apart, written
@@ -178,10 +178,10 @@ def check_aliasing(subject: Subject) -> Finding:
         twin = pickle.loads(pickle.dumps(state))
         if isinstance(chosen, np.ndarray) and chosen.flags.writeable and chosen.size:
             chosen[...] = 0
-        again = np.array(policy.select(state, np.random.default_rng(number), context))
+        again = entries(policy.select(state, np.random.default_rng(number), context))
         text = "after the selected super arm {} was overwritten, the same call gave {}; return a copy"
         require(np.array_equal(kept, again), "aliasing", text, kept, again)
-        there = np.array(policy.select(twin, np.random.default_rng(number), context))
+        there = entries(policy.select(twin, np.random.default_rng(number), context))
         text = "a pickled copy of the state of round {} gave {} instead of {}"
         require(np.array_equal(kept, there), "aliasing", text, number, there, kept)
         subject.learn(state, kept, subject.place.play(kept.copy(), rng), rng)

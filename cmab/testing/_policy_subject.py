@@ -16,7 +16,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.saving._digest import pickled
-from cmab.testing._comparisons import Stopwatch
+from cmab.testing._comparisons import Stopwatch, entries
 from cmab.testing._trials import Calls, Trial, policy_steps
 from cmab.ticket import Ticket
 
@@ -115,7 +115,7 @@ class Subject:
 
     def select(self, policy: AnyPolicy, state: Any, rng: np.random.Generator) -> IntArray:
         """Return the super arm that a policy selects in round 1 of the environment."""
-        return np.array(policy.select(state, rng, self.place.context))
+        return entries(policy.select(state, rng, self.place.context))
 
     def learn(self, state: Any, super_arm: IntArray, feedback: Feedback, rng: np.random.Generator) -> None:
         """Update the state with the feedback of a super arm in round 1."""
@@ -173,7 +173,7 @@ class Subject:
         for t in range(1, rounds + 1):
             world = place.in_round(t, drawn) if isinstance(place, Environment) else place
             context = world.context if isinstance(place, Environment) else None
-            super_arm = np.array(policy.select(state, rng, context))
+            super_arm = entries(policy.select(state, rng, context))
             feedback = world.play(super_arm, coins)
             policy.update(state, feedback, Ticket(t - 1, super_arm.copy(), context=context), rng)
             yield super_arm, feedback, state

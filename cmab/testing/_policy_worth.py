@@ -12,7 +12,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.policy import IndexPolicy
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import require
+from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_choices import clear_world, leads, share_of, taught
 from cmab.testing._policy_subject import Subject, World
 from cmab.testing._watched import watched
@@ -115,7 +115,7 @@ def _of_the_rest(subject: Subject, first: IntArray, second: IntArray, super_arms
 def _selected(subject: Subject, state: Any, context: Context) -> Iterator[IntArray]:
     for seed in range(_DRAWS):
         rng = np.random.default_rng((73, seed))
-        yield np.array(subject.policy.select(copy.deepcopy(state), rng, context))
+        yield entries(subject.policy.select(copy.deepcopy(state), rng, context))
 
 
 def _of_the_context(subject: Subject, part: str, super_arms: list[IntArray]) -> bool:
