@@ -20,7 +20,7 @@ from cmab.testing._statistics import log_evidence
 from cmab.testing._trials import prepared
 
 _GAP = 0.04
-#: Runs, shapes of the means, and the number of the first shapes, whose means are close to each other.
+#: Runs, shapes of the means, and the number of the first shapes (with means close to each other).
 _RUNS, _SHAPES, _CLOSE = 200, 6, 3
 # The evidence that rejects a rate: the logarithm of the number of tests divided by their level.
 _DECISIVE = math.log(_SHAPES / LEVEL)

@@ -217,7 +217,7 @@ def check_global_randomness(subject: Subject) -> None:
 
 
 def _own_run(subject: Subject, seed: int) -> list[Any]:
-    """Return the requests of a run whose first state depends on no seed."""
+    """Return the requests of a run with a first state that depends on no seed."""
     explorer, rng, coins = subject.explorer, np.random.default_rng(seed), np.random.default_rng((seed, 1))
     state, asked = explorer.initial_state(np.random.default_rng(seed)), list[Any]()
     for number in range(40):

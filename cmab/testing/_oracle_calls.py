@@ -1,4 +1,4 @@
-"""Calls of the optional methods of an oracle, whose results are compared."""
+"""Calls of the optional methods of an oracle. Their results are compared."""
 
 from __future__ import annotations
 

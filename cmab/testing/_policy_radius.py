@@ -66,7 +66,7 @@ def check_radius(subject: Subject) -> Finding:
 
 
 def _check_unseen(subject: Subject) -> None:
-    """Check that an arm without outcomes has an index above that of arms whose mean is well known."""
+    """Check that an arm without outcomes has an index above that of arms with a well known mean."""
     policy: Any = subject.policy
     n, sign = policy.oracle.n_arms, policy.oracle.sign
     owner = next(cls for cls in type(policy).__mro__ if "select" in vars(cls))

@@ -213,7 +213,7 @@ def check_global_randomness(subject: Subject) -> Finding:
 
 
 def _own_game(subject: Subject, seed: int) -> list[Any]:
-    """Return the super arms of a run whose first state depends on no seed."""
+    """Return the super arms of a run with a first state that depends on no seed."""
     state = subject.policy.initial_state(np.random.default_rng(seed))
     game = subject.game(subject.policy, subject.environment, seed, state, _OWN)
     return [arm.tolist() for arm, _, _ in game]

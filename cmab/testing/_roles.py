@@ -57,7 +57,7 @@ class Entries:
 
     @property
     def share(self) -> float:
-        """The share of the observed outcomes whose change is the predicted one."""
+        """The share of the observed outcomes that have the predicted change."""
         every = np.concatenate(self.right) if self.right else np.empty(0, bool)
         return float(every.mean()) if len(every) else 0.0
 

@@ -82,7 +82,7 @@ class Trial:
 
     @staticmethod
     def require_equal(answers: list[Answer], other: list[Answer], fault: str, where: str) -> None:
-        """Raise ``AssertionError`` with the first call whose answers differ between two runs."""
+        """Raise ``AssertionError`` with the first call that has other answers in another run."""
         for (call, one), (_, two) in zip(answers, other, strict=False):
             require(alike(one, two), fault, "{}, {} gave {} instead of {}", where, call, two, one)
         text = "{}, the run had {} answers instead of {}"
