@@ -1,0 +1,60 @@
+"""An oracle may return its super arms as sets, frozen sets, lists or tuples; every method accepts them."""
+
+import numpy as np
+import pytest
+
+from cmab import CUCB, LinearOracle, Session, simulate
+from instances import BernoulliArms, SemiBandit
+
+MEANS = np.array([0.4, 0.9, 0.1, 0.7])
+ALL = np.ones(4, np.bool_)
+
+
+class Best(LinearOracle):
+    """The two best arms, in an order and a type of choice."""
+
+    n_arms, max_size = 4, 2
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def is_feasible(self, super_arm):
+        return len(super_arm) == 2
+
+    def solve(self, means, rng):
+        return self.solve_constrained(means, [], [], rng)
+
+    def solve_constrained(self, means, include, exclude, rng):
+        forced, gone = set(np.asarray(include).tolist()), set(np.asarray(exclude).tolist())
+        free = sorted(set(range(4)) - forced - gone, key=lambda arm: means[arm])
+        missing = 2 - len(forced)
+        if missing < 0 or len(free) < missing:
+            return None
+        return self.kind([*forced, *free[len(free) - missing :]])
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, list, tuple])
+def test_answers_of_any_type_are_super_arms(kind):
+    oracle, rng = Best(kind), np.random.default_rng(0)
+    answers = [
+        oracle.solve(MEANS, rng),
+        oracle.solve_within(MEANS, ALL, rng),
+        oracle.solve_constrained(MEANS, [], [], rng),
+        oracle.solve_root(MEANS, np.full(4, 0.01), rng),
+        oracle.solve_certified(MEANS, rng).super_arm,
+        *oracle.solve_batch(np.stack([MEANS, MEANS]), rng),
+    ]
+    assert all(sorted(int(arm) for arm in answer) == [1, 3] for answer in answers)
+    assert sorted(oracle.solve_constrained(MEANS, [2], [1], rng)) == [2, 3]
+    assert oracle.solve_constrained(MEANS, [], [0, 1, 2], rng) is None
+    best, gaps = oracle.gaps(MEANS, [], [], rng)
+    assert sorted(best) == [1, 3]
+    assert gaps == pytest.approx([0.3, 0.5, 0.6, 0.3])
+
+
+@pytest.mark.parametrize("kind", [set, tuple])
+def test_learners_play_such_answers(kind):
+    environment = SemiBandit(BernoulliArms(MEANS), Best(list))
+    expected = simulate(CUCB(Best(list)), environment, 200, rng=3).regret
+    assert np.array_equal(simulate(CUCB(Best(kind)), environment, 200, rng=3).regret, expected)
+    assert sorted(Session(CUCB(Best(kind)), rng=0).ask().super_arm.tolist()) == [2, 3]
