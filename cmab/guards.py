@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cmab import _metering
-from cmab.arrays import IntArray
 from cmab.seeding import root
 
 # Called with the object, the argument and all arguments, of which the ones before it are already checked.
@@ -50,8 +49,8 @@ class Verb(NamedTuple):
     dropped: Callable[[Any, Any], None] | None = None
 
 
-def listed(answer: Any) -> IntArray | None:
-    """Return a super arm as an array; the entries of a set are sorted."""
+def listed(answer: Any) -> Any:
+    """Return a super arm, or None, as an array; the entries of a set are sorted."""
     if answer is None:
         return None
     return np.array(sorted(answer) if type(answer) in _SETS else answer, np.int64)
