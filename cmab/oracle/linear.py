@@ -214,8 +214,10 @@ class LinearOracle(Oracle):
 
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
             if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
-                return listed(solve(sign * weights, rng))
-            return listed(solve_constrained(sign * weights, include, exclude, rng))
+                found: IntArray | None = listed(solve(sign * weights, rng))
+            else:
+                found = listed(solve_constrained(sign * weights, include, exclude, rng))
+            return found
 
         limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
         kind = RootSearch if self.uniform_size is None else SetSearch
