@@ -98,7 +98,7 @@ def check_learning(subject: Subject) -> Finding:
     if subject.worlds is None:
         return Finding("not tried: one super arm is best in all worlds")
     share, rounds = _gain(subject, subject.worlds)
-    if rounds < _FIRST and share <= _LEAST:
+    if share <= _LEAST and _rests(subject, rounds):
         return Finding(f"not tried: the policy rests after {rounds} rounds")
     if share > _LEAST:
         return Finding(f"gain of {share:.0%} of the difference between two worlds after {rounds} rounds")
@@ -118,7 +118,7 @@ def loss_of_learning(subject: Subject, feedback: Feedback, after: int) -> str:
     if not subject.policy.learns or subject.needs_context or subject.worlds is None:
         return ""
     share, rounds = _gain(subject, subject.worlds, feedback, after)
-    if share > _LEAST:
+    if share > _LEAST or _rests(subject, rounds):
         return ""
     without, _ = _gain(subject, subject.worlds)
     if without <= _CLEARLY:
@@ -152,6 +152,11 @@ def _gain(
         if share > enough:
             break
     return share, min(map(len, chosen))
+
+
+def _rests(subject: Subject, rounds: int) -> bool:
+    """Return whether a policy that may rest played too few rounds to learn."""
+    return subject.policy.may_rest and rounds < _FIRST
 
 
 def _before_rest(super_arms: list[IntArray]) -> list[IntArray]:
