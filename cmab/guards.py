@@ -18,6 +18,7 @@ import numpy as np
 
 from cmab import _metering
 from cmab.seeding import root
+from cmab.validation import entries
 
 # Called with the object, the argument and all arguments, of which the ones before it are already checked.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
@@ -49,11 +50,12 @@ class Verb(NamedTuple):
     dropped: Callable[[Any, Any], None] | None = None
 
 
-def listed(answer: Any) -> Any:
-    """Return a super arm, or None, as an array; the entries of a set are sorted."""
+def answered(answer: Any) -> Any:
+    """Return a super arm, or None, as an array. An empty list becomes an array of integers, too."""
     if answer is None:
         return None
-    return np.array(sorted(answer) if type(answer) in _SETS else answer, np.int64)
+    array = entries("super_arm", answer)
+    return array if array.size else np.empty(0, np.int64)
 
 
 def unguarded(method: Method) -> Method:
@@ -154,7 +156,7 @@ def _guarded(
             answer = meter.measure(method, (self, *args), named)
         else:
             answer = method(self, *args, **named)
-        return listed(answer) if type(answer) in _SETS else answer
+        return answered(answer) if type(answer) in _SETS else answer
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
     guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]

@@ -192,7 +192,7 @@ def arm_indices(
 ) -> IntArray:
     """Return `values` as a 1-D int64 array of (distinct) entries of ``range(n_choices)``. Sets are sorted."""
     # This runs in every round. An isinstance test with the abstract type Set takes 0.3 microseconds.
-    array = values if type(values) is np.ndarray else _listed(name, values)
+    array = values if type(values) is np.ndarray else entries(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-D integer array, got shape {array.shape}")
     if array.shape[0] == 0:
@@ -210,7 +210,7 @@ def arm_indices(
     return array.astype(np.int64, copy=False)
 
 
-def _listed(name: str, values: ArrayLike | Set[int]) -> AnyArray:
+def entries(name: str, values: ArrayLike | Set[int]) -> AnyArray:
     """Return a list, set or other array-like of entries as an array."""
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")

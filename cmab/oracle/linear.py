@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.guards import listed, unguarded
+from cmab.guards import answered, unguarded
 from cmab.oracle._root_of_sets import SetSearch
 from cmab.oracle._root_search import RootSearch
 from cmab.oracle.base import Oracle
@@ -214,9 +214,9 @@ class LinearOracle(Oracle):
 
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
             if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
-                found: IntArray | None = listed(solve(sign * weights, rng))
+                found: IntArray | None = answered(solve(sign * weights, rng))
             else:
-                found = listed(solve_constrained(sign * weights, include, exclude, rng))
+                found = answered(solve_constrained(sign * weights, include, exclude, rng))
             return found
 
         limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)

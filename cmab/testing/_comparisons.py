@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
+from cmab.guards import answered
 
 LEVEL = 1e-7  # false-alarm probability of one statistical check
 POWER = 0.99
@@ -76,6 +77,5 @@ def _delay() -> float:
 
 
 def entries(answer: Any) -> IntArray:
-    """Return a copy of an answer as an array. An empty list becomes an array of integers, too."""
-    array = np.array(answer)
-    return array if array.size else np.empty(0, np.int64)
+    """Return a copy of an answer as an array."""
+    return np.array(answered(answer))

@@ -12,7 +12,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
-from cmab.testing._environment_numbers import EACH, draws_each_arm
+from cmab.testing._environment_numbers import EACH
 from cmab.testing._environment_subject import Subject
 from cmab.testing._statistics import MEAN_LEVEL, mean_margin, require_mean
 
@@ -54,7 +54,7 @@ def orders(super_arm: IntArray) -> Iterator[IntArray]:
 def check_order(subject: Subject) -> Finding:
     """Check that outcomes and rewards do not depend on the order of the entries of a super arm."""
     place, tried = subject.environment, 0
-    each = draws_each_arm(place, subject.super_arms)
+    each = subject.draws_each_arm
     for super_arm in subject.super_arms:
         value = place.expected_reward(super_arm.copy())
         for order in orders(super_arm):
@@ -90,7 +90,7 @@ def _require_same_round(super_arm: IntArray, order: IntArray, one: Feedback, two
 def check_stream(subject: Subject) -> Finding:
     """Check that a round draws equally many numbers for all super arms, so that later rounds are the same."""
     arms = [order for arm in subject.super_arms for order in (arm, *orders(arm))]
-    if draws_each_arm(subject.environment, subject.super_arms):
+    if subject.draws_each_arm:
         return Finding(EACH)
     tried = 0
     for seed in subject.seeds(_SEEDS):

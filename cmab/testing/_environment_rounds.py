@@ -13,7 +13,7 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require
 from cmab.testing._contents import differing, kept
 from cmab.testing._environment_draws import ROUND_STATES, require_same_draws
-from cmab.testing._environment_numbers import EACH, draws_each_arm
+from cmab.testing._environment_numbers import EACH
 from cmab.testing._environment_subject import TIMES, Subject
 from cmab.testing._statistics import (
     MEAN_LEVEL,
@@ -43,7 +43,7 @@ def check_determinism(subject: Subject) -> None:
 
 def check_coins(subject: Subject) -> Finding:
     """Check that all super arms observe the same outcome of a base arm in the same round."""
-    if draws_each_arm(subject.environment, subject.super_arms):
+    if subject.draws_each_arm:
         return Finding(EACH)
     for seed in subject.seeds(20):
         # Common random numbers: the outcome depends on the round and the arm, not on the super arm.

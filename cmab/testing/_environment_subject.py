@@ -14,6 +14,7 @@ from cmab.environment import Environment
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import Stopwatch
 from cmab.testing._environment_draws import Draw, fixed_pulls, fixed_rounds
+from cmab.testing._environment_numbers import draws_each_arm
 from cmab.testing._trials import Calls, Trial, environment_steps
 
 T = TypeVar("T")
@@ -170,6 +171,11 @@ class Subject:
             row = self.environment.pull(np.repeat(arms, pulls), rng)
             rows.append(row.reshape(len(arms), pulls))
         return arms, np.concatenate(rows, axis=1)
+
+    @cached_property
+    def draws_each_arm(self) -> bool:
+        """Whether a round draws a number for each arm, so that super arms do not share outcomes."""
+        return draws_each_arm(self.environment, self.super_arms)
 
     @cached_property
     def cost_of_play(self) -> float:
