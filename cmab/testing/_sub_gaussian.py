@@ -29,15 +29,21 @@ class Sample(NamedTuple):
     values: FloatArray
 
 
-def require_light_tails(sample: Sample, sigma: float, level: float) -> None:
+def require_light_tails(
+    sample: Sample,
+    sigma: float,
+    level: float,
+    fault: str = "tails",
+    places: tuple[float, ...] = _PLACES,
+) -> None:
     """Raise ``AssertionError`` if more deviations are large than the scale permits.
 
     If X is sub-Gaussian with scale 1, then X > t has probability at most ``exp(-t**2 / 2)``, and so has
     X < -t. A correct sample fails with probability at most `level`.
     """
-    level /= _SIDES * len(_PLACES)
+    level /= _SIDES * len(places)
     ordered, n = np.sort(sample.values), len(sample.values)
-    for place in _PLACES:
+    for place in places:
         above = n - int(np.searchsorted(ordered, place, side="right"))
         below = int(np.searchsorted(ordered, -place, side="left"))
         bound = math.exp(-(place**2) / 2)
@@ -49,7 +55,7 @@ def require_light_tails(sample: Sample, sigma: float, level: float) -> None:
                     " a probability of {:.3g}"
                 )
                 is_light = binomial_tail(count, n, permitted) >= level
-                require(is_light, "tails", text, count, n, sample.name, place, side, sigma, permitted)
+                require(is_light, fault, text, count, n, sample.name, place, side, sigma, permitted)
 
 
 def require_moments(sample: Sample, sigma: float, level: float) -> None:
