@@ -30,7 +30,7 @@ def check_worth(subject: Subject) -> Finding:
     """Check that the policy selects the best super arms for the availability, values and costs of a context.
 
     Parts that the policy rejects are not tried. A policy that still explores is not tried either: without a
-    context, it must prefer clearly better arms.
+    context, it must prefer clearly better arms, and it must select entries that it has learned.
     """
     policy, oracle = subject.policy, subject.policy.oracle
     if not policy.learns or subject.place.context is not None or subject.worlds is None:
@@ -101,6 +101,8 @@ def _of_the_rest(subject: Subject, first: IntArray, second: IntArray, super_arms
         chosen = list(_selected(subject, state, Context(available)))
     except (ValueError, TypeError, NotImplementedError):
         return False
+    if _explores(subject, [*super_arms, first, second], chosen):
+        return False
     goal = world.value(best)
     share = np.mean([world.value(one) >= goal - 1e-9 * (1 + abs(goal)) for one in chosen])
     text = (
@@ -116,6 +118,12 @@ def _selected(subject: Subject, state: Any, context: Context) -> Iterator[IntArr
     for seed in range(_DRAWS):
         rng = np.random.default_rng((73, seed))
         yield entries(subject.policy.select(copy.deepcopy(state), rng, context))
+
+
+def _explores(subject: Subject, learned: list[IntArray], chosen: list[IntArray]) -> bool:
+    """Return whether the policy selects entries about which it has learned nothing, as it may."""
+    known = np.isin(np.arange(subject.policy.oracle.n_choices), np.concatenate(learned))
+    return not all(known[one].all() for one in chosen)
 
 
 def _of_the_context(subject: Subject, part: str, super_arms: list[IntArray]) -> bool:
@@ -144,6 +152,8 @@ def _of_the_context(subject: Subject, part: str, super_arms: list[IntArray]) -> 
             return False
         if not all(reads):
             return False  # used in update only
+        if _explores(subject, super_arms, [one for arms in chosen for one in arms]):
+            return False
         worth = [_worth(subject, world, part, given) for given in numbers]
         sums = [[_mean_of(subject, each, arms) for arms in chosen] for each in worth]
         (first, second), (here, there) = pair, worth
