@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,8 @@ class Check:
         try:
             return self.examine() or Finding()
         # The check found a fault. Any other exception comes from the object, and the check did not expect it.
+        except EndlessCall as error:
+            raise EndlessCall(f"{self.title}: {error}{self.hint}") from error.__cause__
         except AssertionError as error:
             raise AssertionError(f"{error}{self.hint}") from error.__cause__
         except Exception as error:
@@ -95,14 +98,22 @@ class UnfinishedCheck(AssertionError):
     """The object raised an unexpected exception during a check, perhaps because of another fault."""
 
 
+class EndlessCall(AssertionError):
+    """A call of the object did not return within the time that a check allows."""
+
+
 def named_checks(
     prefix: str,
     subject: Any,
     checks: Sequence[CheckFunction],
     expected_failures: Mapping[str, str] | None = None,
     hints: Mapping[str, str] | None = None,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> list[Check]:
-    """Return one `Check` of `subject` for each function, named ``prefix-function``."""
+    """Return one `Check` of `subject` for each function, named ``prefix-function``.
+
+    Each check runs in a new context `around`.
+    """
     names = [check.__name__.removeprefix("_").removeprefix("check_") for check in checks]
     reasons = dict(expected_failures or {})
     titles = [name.replace("_", " ") for name in names]
@@ -115,15 +126,23 @@ def named_checks(
         )
     return [
         Check(
-            f"{prefix}-{name}", _bound(check, subject), reasons.get(title, ""), (hints or {}).get(title, "")
+            f"{prefix}-{name}",
+            _bound(check, subject, around),
+            reasons.get(title, ""),
+            (hints or {}).get(title, ""),
         )
         for name, title, check in zip(names, titles, checks, strict=True)
     ]
 
 
-def _bound(check: CheckFunction, subject: Any) -> Callable[[], Finding | None]:
-    # A separate function, because a lambda in a loop would refer to the last check.
-    return lambda: check(subject)
+def _bound(
+    check: CheckFunction, subject: Any, around: Callable[[], AbstractContextManager[None]]
+) -> Callable[[], Finding | None]:
+    def examine() -> Finding | None:
+        with around():
+            return check(subject)
+
+    return examine
 
 
 def parametrize_with_checks(*checks: Iterable[Check]) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from cmab.running._bars import shown_bar
-from cmab.testing._checks import Check, CheckFunction, UnfinishedCheck, named_checks
+from cmab.testing._checks import Check, CheckFunction, EndlessCall, UnfinishedCheck, named_checks
+from cmab.testing._limits import limited_calls
 from cmab.testing._process_state import kept_settings
 from cmab.testing._property_rows import SHARED
 from cmab.testing._shared_state import note_state
@@ -216,7 +218,7 @@ def run_checks(
     unfinished: dict[str, str] = {}
     for check in _shown(subject, checks, progress):
         started = perf_counter()
-        text, false_alarm, expected = "", 0.0, check.expected_failure
+        text, false_alarm, expected, was_ended = "", 0.0, check.expected_failure, False
         try:
             with kept_settings():  # a fault of one check must not disturb the others
                 finding = check.find()
@@ -228,7 +230,7 @@ def run_checks(
         except AssertionError as error:
             if not expected:
                 faults[check.title] = str(error)
-            text = str(error)
+            text, was_ended = str(error), isinstance(error, EndlessCall)
         else:
             text, false_alarm = finding.text, finding.false_alarm
             if expected:
@@ -239,6 +241,9 @@ def run_checks(
         seconds = perf_counter() - started
         failed = check.title in faults or check.title in unfinished
         results.append(CheckResult(check.title, text, false_alarm, seconds, expected, failed))
+        if was_ended and check.title in faults:  # the other checks might take as long
+            faults[check.title] += f"\n  The other {len(checks) - len(results)} checks were not run."
+            break
     if faults:
         raise ConformanceError(subject, faults, unfinished, tuple(results), level)
     return tuple(results)
@@ -298,7 +303,12 @@ class Kind(NamedTuple):
             thing, *arguments, **{**(self.thorough if level == "thorough" else {}), **given}
         )
         return subject, named_checks(
-            name or type(thing).__name__, subject, self.checks, expected_failures, self.hints
+            name or type(thing).__name__,
+            subject,
+            self.checks,
+            expected_failures,
+            self.hints,
+            partial(limited_calls, type(thing)),
         )
 
     def check(

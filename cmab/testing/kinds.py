@@ -46,6 +46,11 @@ def check(
     ValueError
         If `expected_failures` names an unknown check or has an empty reason.
 
+    Notes
+    -----
+    In the main thread, a call of the object that uses the processor for a minute without returning is ended.
+    This is a fault, and the remaining checks do not run.
+
     Examples
     --------
     >>> from cmab.testing import check
