@@ -42,7 +42,8 @@ class Environment(ABC):
         declare another scale, define ``sigma = 0.3`` in the body of the class, or a property `sigma`. An
         assignment to ``self.sigma`` is possible only if the body of the class defines `sigma`.
     optimum : float
-        Expected reward of the best super arm; ``nan`` if it is unknown.
+        Expected reward of the best super arm; ``nan`` if it is unknown. If the rewards are costs, it is the
+        least expected cost. The oracle of the policy declares whether they are costs.
     context : Context or None
         Information on the round for the policy; None by default.
     allowance : FloatArray or None, shape (n_resources,)

@@ -34,20 +34,15 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
     if np.isnan(optimum):
         return False
     available = None if world.context is None else world.context.available
-    sign, slack = float(getattr(oracle, "sign", 1.0)), 1e-9 * (1 + abs(optimum))
-    for super_arm in subject.super_arms:
-        if available is None or available[super_arm].all():
-            value = world.expected_reward(super_arm)
-            better = sign * (value - optimum) > slack
-            text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
-            require(not better, fault, text, super_arm, value, where, optimum)
-    rewards = [world.expected_reward(super_arm) for super_arm in subject.super_arms]
-    left = [
-        sign * reward
-        for super_arm, reward in zip(subject.super_arms, rewards, strict=True)
-        if available is None or available[super_arm].all()
-    ]
-    is_whole = subject.exhaustive or (available is not None and _is_whole(subject))
+    arms = [arm for arm in subject.super_arms if available is None or available[arm].all()]
+    rewards = [float(world.expected_reward(arm)) for arm in arms]
+    sign, slack = _sign(oracle, rewards, optimum), 1e-9 * (1 + abs(optimum))
+    for super_arm, value in zip(arms, rewards, strict=True):
+        better = sign * (value - optimum) > slack
+        text = "super arm {} has reward {:.6g} in {}, but the optimum is {:.6g}"
+        require(not better, fault, text, super_arm, value, where, optimum)
+    left = [sign * reward for reward in rewards]
+    is_whole = subject.exhaustive or (available is not None and _is_whole(subject, sign))
     text = "no super arm is available in {}, so that none has the optimum {:.9g}"
     require(left or not subject.exhaustive, fault, text, where, optimum)
     if left and is_whole:
@@ -73,14 +68,25 @@ def has_optimum(fault: str, subject: Subject, world: Environment, where: str) ->
     return True
 
 
-def _is_whole(subject: Subject) -> bool:
+def _sign(oracle: object, rewards: list[float], optimum: float) -> float:
+    """Return -1 if the rewards are costs, otherwise 1.
+
+    Without an oracle, an environment does not declare that its rewards are costs. They then are if no cost is
+    below the optimum, and the least cost attains it.
+    """
+    if hasattr(oracle, "sign"):
+        return float(oracle.sign)
+    slack = 1e-9 * (1 + abs(optimum))
+    return -1.0 if rewards and abs(min(rewards) - optimum) <= slack < max(rewards) - optimum else 1.0
+
+
+def _is_whole(subject: Subject, sign: float) -> bool:
     """Return whether the super arms are all sets of one size, and the best of them attains the optimum."""
     environment = subject.environment
     sizes = {len(arm) for arm in subject.super_arms}
     sets = {tuple(sorted(arm.tolist())) for arm in subject.super_arms}
     if len(sizes) != 1 or len(sets) != math.comb(environment.n_arms, sizes.pop()):
         return False
-    sign = float(getattr(subject.oracle, "sign", 1.0))
     best = max(sign * environment.expected_reward(arm.copy()) for arm in subject.super_arms)
     optimum = float(environment.optimum)
     return abs(sign * best - optimum) <= 1e-9 * (1 + abs(optimum))

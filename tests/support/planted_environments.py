@@ -691,7 +691,16 @@ FAULTS = [
     Fault(NoContext, "rounds"),
 ]
 
-SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners]
+class Costs(Links):
+    """Sound: the rewards are costs, which only the oracle of the policy declares."""
+
+    def __init__(self):
+        super().__init__()
+        del self.oracle
+        self.optimum = min(self.expected_reward([*arms]) for arms in SUPER_ARMS)
+
+
+SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners, Costs]
 
 
 def super_arms_of(environment):
