@@ -17,7 +17,7 @@ from cmab.session import Session
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require, require_same
 from cmab.testing._own_generators import require_no_own_streams
-from cmab.testing._policy_runs import resumed
+from cmab.testing._policy_resuming import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 from cmab.testing._trials import Calls, Trial, explorer_steps
 from cmab.ticket import Ticket

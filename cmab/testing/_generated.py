@@ -25,7 +25,7 @@ from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._oracle_subject import TOLERANCE, key
-from cmab.testing._policy_runs import resumed
+from cmab.testing._policy_resuming import resumed
 from cmab.testing._process_copies import THOROUGH
 from cmab.testing._trials import alike
 

@@ -110,12 +110,14 @@ def _reports(subject: Subject) -> Seen:
         entries = _dependent(subject, policy, state, report)
         if entries:
             seen.prompt.setdefault(_key(report[0]), []).append(entries)
-        delay = _DELAYS[number % len(_DELAYS)]
+        delay, others = _DELAYS[number % len(_DELAYS)], set[bytes]()
         for turn in range(1, delay + 1):
             if not policy.is_done(later):
                 other = _asked(subject, policy, later, number + turn, (drawn, coins))
                 policy.update(later, other[1], other[0], drawn)
-        if entries := _dependent(subject, policy, later, report):
+                others.add(_key(other[0]))
+        # Only another super arm can be confused with that of the report.
+        if others - {_key(report[0])} and (entries := _dependent(subject, policy, later, report)):
             seen.late.append((report[0], delay, entries))
         policy.update(state, report[1], report[0], rng)
     return seen
@@ -128,18 +130,29 @@ def _asked(
     number: int,
     sources: tuple[np.random.Generator, np.random.Generator],
 ) -> Report:
-    """Return a ticket of the super arm that the policy selects, which is reserved, and its feedback."""
+    """Return a ticket of the super arm that the policy selects, which is reserved, and its feedback.
+
+    The outcomes are the worst ones where they can be changed. A policy then selects many super arms.
+    """
     super_arm = subject.select(policy, state, sources[0])
     ticket = Ticket(number, super_arm.copy(), context=subject.place.context)
     policy.reserve(state, ticket)
-    return ticket, subject.place.play(super_arm.copy(), sources[1])
+    told = subject.place.play(super_arm.copy(), sources[1])
+    if _is_free(subject, ticket, told):
+        worst = subject.support[0 if subject.policy.oracle.sense == "max" else 1]
+        told = Feedback(told.arms, np.full(len(told.arms), worst), reward=worst * len(told.arms))
+    return ticket, told
+
+
+def _is_free(subject: Subject, ticket: Ticket, told: Feedback) -> bool:
+    """Return whether outcomes can be changed alone. Those of other rounds have a meaning together."""
+    return subject.policy.oracle.is_linear and bool(np.isin(told.arms, ticket.super_arm).all())
 
 
 def _dependent(subject: Subject, policy: AnyPolicy, state: Any, report: Report) -> Entries:
     """Return the entries of a state that depend on the reward of a report, or on its outcomes."""
     (ticket, told), parts = report, []
-    # The outcomes of other rounds have a meaning together, and cannot be changed alone.
-    is_free = subject.policy.oracle.is_linear and bool(np.isin(told.arms, ticket.super_arm).all())
+    is_free = _is_free(subject, ticket, told)
     for end in subject.support:
         after, reward = copy.deepcopy(state), end * (len(told.arms) if is_free else 1)
         outcomes = np.full(len(told.arms), end) if is_free else told.outcomes.copy()

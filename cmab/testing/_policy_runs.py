@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,8 @@ from cmab.testing._trials import prepared
 _OWN = 60
 
 
-def _play(subject: Subject) -> list[IntArray]:
+def play(subject: Subject) -> list[IntArray]:
+    """Return the super arms of a session."""
     session = Session(subject.policy, rng=subject.rng)
     coins = np.random.default_rng(subject.rng)
     played = []
@@ -58,7 +57,7 @@ def check_determinism(subject: Subject) -> Finding:
     drawn = [name for name in differing(parts(first), parts(second)) if name not in strange]
     text = "initial_state() without rng must draw nothing, but {} differ between two calls"
     require(not drawn, "determinism", text, ", ".join(f"state{name}" for name in drawn))
-    for first, second in zip(_play(subject), _play(subject), strict=True):
+    for first, second in zip(play(subject), play(subject), strict=True):
         require_same(first, second, "determinism", "the same seed")
     game = subject.timed(subject.game(subject.policy, subject.environment, subject.rng))
     again = [arm for arm, _, _ in game]
@@ -107,25 +106,6 @@ def check_state(subject: Subject) -> Finding:
     skipped = ", ".join(f"state{name}" for name in sorted(strange))
     unsaid = f"; not compared, because every pickle differs: {skipped}" if skipped else ""
     return Finding(f"{subject.rounds} rounds{unsaid}")
-
-
-def check_resuming(subject: Subject) -> None:
-    """Check that a session that is saved and loaded in the middle selects the same super arms."""
-    session, coins = Session(subject.policy, rng=subject.rng), np.random.default_rng(subject.rng)
-    for step, expected in enumerate(_play(subject)):
-        if step == subject.rounds // 2:
-            session = resumed(session)
-        ticket = session.ask(subject.place.context)
-        require_same(expected, ticket.super_arm, "resuming", "a saved and loaded session")
-        session.tell(subject.place.play(ticket.super_arm, coins))
-
-
-def resumed(session: Session[Any]) -> Session[Any]:
-    """Save the session to a file, load it, and return it."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "session.npz"
-        session.save(file)
-        return Session.load(file, session.policy)
 
 
 def check_late_feedback(subject: Subject) -> Finding:

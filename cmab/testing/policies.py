@@ -18,6 +18,7 @@ from cmab.testing import _policy_long as long
 from cmab.testing import _policy_propensity as propensity
 from cmab.testing import _policy_radius as radius
 from cmab.testing import _policy_reports as reports
+from cmab.testing import _policy_resuming as resuming
 from cmab.testing import _policy_rounds as differing
 from cmab.testing import _policy_runs as runs
 from cmab.testing import _policy_states as states
@@ -43,7 +44,7 @@ _CHECKS: tuple[CheckFunction, ...] = (
     runs.check_determinism,
     runs.check_feasibility,
     runs.check_state,
-    runs.check_resuming,
+    resuming.check_resuming,
     runs.check_late_feedback,
     delays.check_delays,
     generated.check_sequences,

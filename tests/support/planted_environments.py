@@ -691,6 +691,7 @@ FAULTS = [
     Fault(NoContext, "rounds"),
 ]
 
+
 class Costs(Links):
     """Sound: the rewards are costs, which only the oracle of the policy declares."""
 

@@ -291,7 +291,15 @@ class LastReserved(Listed):
         self.credit(state, place, feedback.reward)
 
 
-POLICIES = [Fault(make, "delays") for make in (PresentTurn, FirstInFirstOut, LastReserved)]
+class SettlesEarly(LastReserved):
+    """Does the same, and soon selects one super arm only."""
+
+    def turn(self, state):
+        best = int(np.argmax(state.sums / np.maximum(state.counts, 1)))
+        return best if state.counts.min() > 1 else int(np.argmin(state.counts))
+
+
+POLICIES = [Fault(make, "delays") for make in (PresentTurn, FirstInFirstOut, LastReserved, SettlesEarly)]
 SOUND_POLICIES = [Listed, Recent]
 EXPLORERS = [
     *(Fault(make, "late states") for make in (DropsInSelect, CountsAnswers, UndoForgetsTheStreak)),

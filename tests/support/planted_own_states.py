@@ -395,6 +395,41 @@ class WeighsReports(LedgerUCB):
         super().credit(state, arm, outcome / pulls, 1)
 
 
+class HiddenDrops(LedgerUCB):
+    """Keeps the arms that it has dropped in an attribute of the state that is not saved."""
+
+    def left(self, state):
+        return np.setdiff1d(np.arange(N), list(getattr(state, "_gone", ())))
+
+    def select(self, state, rng):
+        left = self.left(state)
+        first = left[np.argsort(state.counts[left], kind="stable")]
+        return np.sort(np.concatenate([first, np.setdiff1d(np.arange(N), left)])[:2])
+
+    def update(self, state, feedback):
+        super().update(state, feedback)
+        n = np.maximum(state.counts, 1)
+        means, width = state.totals / n, np.sqrt(math.log(100.0 * N) / n)
+        left = self.left(state)
+        poor = means[left] + width[left] < np.sort((means - width)[left])[-2:].min()
+        state._gone = {*getattr(state, "_gone", ()), *left[poor].tolist()}
+        state.counts[list(state._gone)] = 0
+
+
+class CachedBonus(LedgerUCB):
+    """Sound: caches the largest count, which a loaded state computes again."""
+
+    def update(self, state, feedback):
+        super().update(state, feedback)
+        state._most = int(state.counts.max())
+
+    def select(self, state, rng):
+        if not hasattr(state, "_most"):
+            return super().select(state, rng)
+        assert state._most == state.counts.max()
+        return super().select(state, rng)
+
+
 FAULTS = [
     Fault(SkipsZeros, "conservation"),
     Fault(FirstOfReport, "conservation"),
@@ -414,9 +449,10 @@ FAULTS = [
     Fault(NarrowBeta, "radius"),
     Fault(ShortProducts, "late rounds"),
     Fault(NoVariance, "rare states"),
+    Fault(HiddenDrops, "resuming"),
 ]
 
 SOUND = [
     *(LedgerUCB, CountsOthers, RunningMeans, OwnWindows, Discounts, Doubling, LearnsWhileExploring, Batches),
-    *(WeighsReports, Posterior, UnseenFirst, FadingJitter),
+    *(WeighsReports, Posterior, UnseenFirst, FadingJitter, CachedBonus),
 ]
