@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cmab._watched import watched
 from cmab.testing._own_credit import require_own_credit, require_pulls, sums_of
 from cmab.testing._roles import Change, parts_of, roles_of
-from cmab.testing._watched import watched
 
 Request = Any  # a `Reported` of `_explorer_reports`, which imports this module
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from cmab._watched import watched
 from cmab.arrays import FloatArray
 from cmab.feedback import Feedback
 from cmab.testing._comparisons import require
 from cmab.testing._own_credit import require_own_credit, require_pulls, sums_of
 from cmab.testing._policy_subject import Subject
 from cmab.testing._roles import COUNT, Change, Entries, Parts, parts_of, roles_of
-from cmab.testing._watched import watched
 
 Roles = dict[str, tuple[str, Entries]]
 Round = Any  # a `Reported` of `_policy_reports`, which imports this module

@@ -61,16 +61,16 @@ def _late(subject: Subject, world: World) -> int:
     for later in range(_AFTER):
         if session.is_done:
             break
-        pair = [each.ask().super_arm for each in (session, loaded)]
+        here, there = (each.ask().super_arm for each in (session, loaded))
         text = (
             "a session that was saved and loaded after {} rounds gave {} instead of {} in round {}; the state"
             " was saved without {}, which must be fields unless they are caches that a loaded state computes"
             " again"
         )
-        told = (number, pair[1], pair[0], number + later + 1, _caches(session.state))
-        require(np.array_equal(*pair), "resuming", text, *told)
+        told = (number, there, here, number + later + 1, _caches(session.state))
+        require(np.array_equal(here, there), "resuming", text, *told)
         for each, source in ((session, coins), (loaded, others)):
-            each.tell(world.play(pair[0], source))
+            each.tell(world.play(here, source))
     return number
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab._watched import watched
 from cmab.arrays import BoolArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback
@@ -16,7 +17,6 @@ from cmab.saving._digest import content
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_subject import Subject
-from cmab.testing._watched import watched
 from cmab.ticket import Ticket
 
 _TRIED = 40

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab._watched import watched
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.policy import IndexPolicy
@@ -15,7 +16,6 @@ from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_choices import clear_world, leads, share_of, taught
 from cmab.testing._policy_subject import Subject, World
-from cmab.testing._watched import watched
 
 #: Rounds of each super arm before the selections, selections of each context, and the most super arms.
 _EACH, _DRAWS, _MOST = 60, 20, 12

@@ -17,7 +17,7 @@ POLICY = (
     "Regret bounds. A policy must learn in two simple worlds and, if it claims optimism, keep its claim.",
     "Policies that declare `learns=False`, and learning from contexts of real data.",
     "Confidence radii, and late and rare states, if a state has other parts than counts, sums and means.",
-    "Sums of several outcomes that a policy accepts without reading `feedback.pulls`.",
+    "Sums that `update` learns without reading `feedback.pulls`. A session rejects them.",
 )
 ENVIRONMENT = (
     "Errors of a mean or reward that are smaller than the report states.",

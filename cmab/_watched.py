@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 #: Attributes through which all others can be read.
@@ -25,3 +27,13 @@ def watched(thing: Any, names: tuple[str, ...]) -> tuple[Any, set[str]]:
     twin.__dict__.update(vars(thing))
     read.clear()
     return twin, read
+
+
+@contextmanager
+def watching(thing: Any, names: tuple[str, ...]) -> Iterator[tuple[Any, set[str]]]:
+    """Yield `watched`. After the block, the copy has the class of `thing`, so that it can be saved."""
+    twin, read = watched(thing, names)
+    try:
+        yield twin, read
+    finally:
+        object.__setattr__(twin, "__class__", type(thing))
