@@ -38,9 +38,10 @@ class Environment(ABC):
     support : tuple of float
         Interval that contains every outcome; infinite if outcomes are unbounded.
     sigma : float
-        Sub-Gaussian scale of the outcomes. The default is half the length of `support`. It is a property: to
-        declare another scale, define ``sigma = 0.3`` in the body of the class, or a property `sigma`. An
-        assignment to ``self.sigma`` is possible only if the body of the class defines `sigma`.
+        Sub-Gaussian scale of the outcomes, infinite if they have none. The default is half the length of
+        `support`. It is a property: to declare another scale, define ``sigma = 0.3`` in the body of the
+        class, or a property `sigma`. An assignment to ``self.sigma`` is possible only if the body of the
+        class defines `sigma`.
     optimum : float
         Expected reward of the best super arm; ``nan`` if it is unknown. If the rewards are costs, it is the
         least expected cost. The oracle of the policy declares whether they are costs.
@@ -106,8 +107,9 @@ class Environment(ABC):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm` for one round and return the feedback.
 
-        The feedback depends only on `super_arm` and the state of `rng`, and the method does not change this
-        object, apart from cached values. If the feedback contains a reward, its mean is `expected_reward`.
+        The feedback depends only on `super_arm` and the state of `rng`, in every process, and the method does
+        not change this object, apart from cached values. Outcomes of different arms may be dependent. If the
+        feedback contains a reward, its mean is `expected_reward`.
 
         The feedback leaves out arms that were not observed. Whether an arm is observed must not depend on its
         own outcome, because the observed outcomes would then have another mean.

@@ -25,8 +25,9 @@ class Explorer(Policy[State]):
     n_arms : int
         Number of base arms.
     delta : float, optional
-        The probability with which the certified answer may be wrong, if the explorer guarantees one.
-        Certificates and checks read it.
+        The probability with which the certified answer may be wrong. An explorer that proves its answers
+        declares it, because certificates and checks read it. An explorer with a budget and without a
+        guarantee sets `is_proven` to False.
     sigma : float or None
         Sub-Gaussian scale of the outcomes that the theory assumes; None if it assumes a support.
     support : tuple of float or None

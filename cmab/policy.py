@@ -184,7 +184,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             super arm triggers, or none. If its `pulls` are set, outcomes are sums: a policy that needs single
             outcomes then raises ``ValueError``.
         ticket : Ticket, optional
-            The ticket of the round with its `super_arm` and `context`. Both are read-only.
+            The ticket of the round with its `super_arm` and `context`. Both are read-only. A policy that
+            needs the ticket may raise ``ValueError`` if it is None.
         rng : numpy.random.Generator, optional
             The random stream of the policy.
         """
@@ -206,7 +207,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
 
         `Session` calls this method with each ticket, and `simulate` calls it if feedback is delayed. The
         default does nothing. Policies with budgets reserve the amounts that a ticket may use until its
-        feedback arrives.
+        feedback arrives. A ticket may be reported without a reservation, and a cancelled ticket is never
+        reported.
         """
         return
 
@@ -219,7 +221,8 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
         """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
         The probability of a super arm that `select` never chooses is 0. If the order of the entries has a
-        meaning, it is that of this order, otherwise that of the set.
+        meaning, it is that of this order, otherwise that of the set. If `select` rejects the context, this
+        method may raise the same error.
         `Campaign` stores it with each ask. The rewards of other policies can be estimated from it.
         """
         return None

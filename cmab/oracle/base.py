@@ -60,7 +60,7 @@ class Oracle(ABC):
     alpha : float
         The declared approximation ratio. With probability at least `beta`, the reward of the returned super
         arm is at least ``alpha`` times the optimum. If `sense` is ``"min"``, its cost is at most ``alpha``
-        times the optimum, where ``alpha >= 1``.
+        times the optimum, where ``alpha >= 1``. A ratio other than 1 needs an optimum that is not negative.
     beta : float
         The declared probability of this guarantee, in (0, 1].
     sense : {"max", "min"}
@@ -152,8 +152,9 @@ class Oracle(ABC):
         Returns
         -------
         IntArray, shape (size,)
-            Distinct entries of ``range(n_choices)``. The callers in this package validate the answer, and
-            convert a list, tuple or set of integers to an array.
+            Distinct entries of ``range(n_choices)``; none, if the empty super arm is feasible. Return a new
+            array from each call. The callers in this package validate the answer, and convert a list, tuple
+            or set of integers to an array.
         """
 
     @abstractmethod
