@@ -27,6 +27,8 @@ _TIMES = (1, 2, 3, 10, 57, 100, 350, 1000)
 # Rounds after which an environment may end.
 _LATE = (3000, 20_000)
 _IN_ORDER, _REPLICATED = 50, 20
+# Super arms that are played in each of the first rounds.
+_PLAYS = 8
 # Rounds of all super arms in one round, and of each of them at least and at most.
 _TOTAL, _LEAST, _MOST = 1200, 60, 400
 _PLAYED: tuple[CheckFunction, ...] = (
@@ -183,6 +185,8 @@ def check_played_rounds(subject: Subject) -> Finding:
                 apart.setdefault(arm, []).append(outcome - float(means[arm]))
         tried += 1
     low, high = subject.environment.support
+    for arm, deviation in _in_order(subject):
+        apart.setdefault(arm, []).append(deviation)
     for arm, deviations in apart.items():
         # All rounds together show an error that is too small to be seen in one round.
         what = f"deviations of outcomes of arm {arm} from the means of their rounds"
@@ -194,8 +198,30 @@ def check_played_rounds(subject: Subject) -> Finding:
             sample = np.array(differences)
             # A sample may lack rare rewards, whose differences are as large as the rewards.
             require_mean("played rounds", what, sample, 0.0, 2 * float(np.abs(sample).max(initial=0.0)))
-    text = f"{tried} rounds, each {draws} times with each super arm"
+    text = f"{_IN_ORDER} rounds in order, and {tried} rounds, each {draws} times with each super arm"
     return Finding(text, false_alarm + (len(apart) + len(paid)) * MEAN_LEVEL)
+
+
+def _in_order(subject: Subject) -> Iterator[tuple[int, float]]:
+    """Play the first rounds, among which are holidays and weekends. Yield deviations from the means.
+
+    Raises
+    ------
+    AssertionError
+        If an outcome is outside the support.
+    """
+    (low, high), rng = subject.environment.support, np.random.default_rng((21, subject.rng))
+    for t in range(1, _IN_ORDER + 1):
+        one = Round(t, subject.environment.in_round(t, rng), b"")
+        means = np.array(one.world.means)
+        arms = [arm for arm in subject.super_arms if one.available is None or one.available[arm].all()]
+        for number in range(_PLAYS if arms else 0):
+            super_arm = arms[(t + number) % len(arms)]
+            told = one.world.play(super_arm.copy(), np.random.default_rng((22, subject.rng, t, number)))
+            inside = bool(((told.outcomes >= low) & (told.outcomes <= high)).all())
+            text = "round {}: outcomes must lie in the support {}, got {}"
+            require(inside, "played rounds", text, t, (low, high), told.outcomes)
+            yield from zip(told.arms.tolist(), (told.outcomes - means[told.arms]).tolist(), strict=True)
 
 
 def _draws(subject: Subject) -> int:

@@ -28,6 +28,7 @@ FLOORS = [
         "_old_verbs",
         "_options",
         "_streams",
+        "_watched",
     },
     {"_faults", "validation", "intervals", "compiled", "spelling"},
     {"seeding", "declared", "edges"},

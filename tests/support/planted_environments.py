@@ -2,7 +2,7 @@
 
 import threading
 import time
-from itertools import combinations
+from itertools import combinations, permutations
 
 import networkx as nx
 import numpy as np
@@ -345,6 +345,45 @@ class Seasons(Links):
         return place
 
 
+class Holidays(Links):
+    """In every ninth round, successes count twice, outside the support."""
+
+    factor = 1.0
+
+    def __init__(self):
+        super().__init__()
+        self.arms = BernoulliArms(MEANS / 2)
+        self.means, self.optimum = self.arms.means.copy(), self.optimum / 2
+
+    def in_round(self, t, rng):
+        place = type(self)()
+        place.factor = 2.0 if t % 9 == 0 else 1.0
+        place.means, place.optimum = place.factor * self.means, place.factor * self.optimum
+        return place
+
+    def play(self, super_arm, rng):
+        told = super().play(super_arm, rng)
+        return Feedback(told.arms, self.factor * told.outcomes, reward=self.factor * told.reward)
+
+    def pull(self, arms, rng):
+        return self.factor * super().pull(arms, rng)
+
+
+class HalfMeans(Holidays):
+    """Sound: the same with half of each outcome, inside the support."""
+
+    def __init__(self):
+        super().__init__()
+        self.means, self.optimum = self.means / 2, self.optimum / 2
+
+    def play(self, super_arm, rng):
+        told = super().play(super_arm, rng)
+        return Feedback(told.arms, told.outcomes / 2, reward=told.reward / 2)
+
+    def pull(self, arms, rng):
+        return super().pull(arms, rng) / 2
+
+
 class OptimumOfAll(Seasons):
     """Its optimum forgets that two arms sleep."""
 
@@ -678,6 +717,7 @@ FAULTS = [
     Fault(Distracted, "triggers"),
     Fault(OtherKernel, "compiled"),
     Fault(OptimumOfAll, "optima"),
+    Fault(Holidays, "played rounds"),
     Fault(LeaveUnnoticed, "optima"),
     Fault(SharedWalk, "rounds"),
     Fault(OptimumOfTheFirst, "optima"),
@@ -701,11 +741,36 @@ class Costs(Links):
         self.optimum = min(self.expected_reward([*arms]) for arms in SUPER_ARMS)
 
 
-SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners, Costs]
+class PaidByPlace(Links):
+    """Sound: later places of a list earn less. Prices make some lists worth the same in two orders."""
+
+    prices, places = np.array([2.0, 1.0, 1.0, 4.0, 1.0, 1.0, 2.0]), np.array([1.0, 0.75, 0.5])
+
+    def __init__(self):
+        super().__init__()
+        del self.oracle
+        self.arms = BernoulliArms(np.full(len(MEANS), 0.5))
+        self.means = self.arms.means.copy()
+        self.optimum = max(self.expected_reward([*order]) for order in permutations(range(len(MEANS)), 3))
+
+    def paid(self, super_arm):
+        return self.places[: len(super_arm)] * self.prices[super_arm]
+
+    def play(self, super_arm, rng):
+        outcomes = self.arms.play(super_arm, rng).outcomes
+        return Feedback(super_arm, outcomes, reward=float(outcomes @ self.paid(super_arm)))
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm] @ self.paid(super_arm))
+
+
+SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners, Costs, HalfMeans, PaidByPlace]
 
 
 def super_arms_of(environment):
     """Return what is played."""
+    if isinstance(environment, PaidByPlace):
+        return [(0, 1, 2), (3, 0, 2), (1, 4, 6), (6, 0)]
     if isinstance(environment, Leave):
         return list(combinations(range(len(MEANS)), 2))
     return [(0,), (1,)] if isinstance(environment, IndependentCascade | FewWinners) else SUPER_ARMS

@@ -64,7 +64,17 @@ KINDS = {
 }
 #: Those that take more than half a second.
 SLOW = {
-    *("Wrong16", "TwoPerCent", "biased", "Distracted", "Doubled", "Drift", "Lying", "MovingMeans"),
+    *(
+        "Wrong16",
+        "TwoPerCent",
+        "biased",
+        "Distracted",
+        "Doubled",
+        "Drift",
+        "Holidays",
+        "Lying",
+        "MovingMeans",
+    ),
     *("RewardApart", "Untriggered", "CountsRounds", "OptimumOfAll", "Log", "Scratch", "SetOrder"),
     *("BadFrom137", "Leak", "Peeking", "CertifiesAlways", "child", "exit", "descriptor", "thread"),
     *("worker", "process", "under_test", "WrongPropensity", "EveryThousandth", "Walk"),
