@@ -106,6 +106,10 @@ def _check_frequencies(subject: Subject, state: Any, number: int, context: Conte
         if not comparisons:
             break
         least = min(comparisons, key=itemgetter(0))
+        if least[0] <= _LEVEL and subject.policy.oracle.is_linear:
+            # A policy may list the terms of a sum in any order, and state the propensity of their set.
+            sets = [tuple(sorted(arm)) for arm in drawn]
+            least = min(_comparisons(subject, state, number, sets, context), key=itemgetter(0))
         require(least[0] > _LEVEL, "propensity", least[1], *least[2])
         if least[0] > _SUSPICIOUS:
             break

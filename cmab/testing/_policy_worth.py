@@ -33,8 +33,8 @@ def check_worth(subject: Subject) -> Finding:
     context, it must prefer clearly better arms, and it must select entries that it has learned.
     """
     policy, oracle = subject.policy, subject.policy.oracle
-    if not policy.learns or subject.place.context is not None or subject.worlds is None:
-        return Finding("not tried: the policy does not learn, the rounds have contexts, or nothing differs")
+    if not policy.learns or subject.needs_context or subject.worlds is None:
+        return Finding("not tried: the policy does not learn, it needs a context, or nothing differs")
     if not oracle.is_linear or oracle.n_choices != oracle.n_arms:
         return Finding("not tried: the reward is not a sum of the outcomes of the entries")
     owner = next(cls for cls in type(policy).__mro__ if "select" in vars(cls))
@@ -42,7 +42,10 @@ def check_worth(subject: Subject) -> Finding:
         return Finding("not tried: the `select` of IndexPolicy applies the context to the indices")
     if not any(_accepts(subject, part) for part in ("available", *_PARTS)):
         return Finding("not tried: the policy rejects contexts")
-    lists = {np.sort(arm).tobytes(): arm for arm in leads(subject)}
+    # A super arm of many arms is the best one only if several of its arms are good.
+    rng, n = np.random.default_rng((75, subject.rng)), oracle.n_arms
+    others = [subject.world(rng.choice(np.array([0.1, 0.9]), n)).best() for _ in range(_MOST)]
+    lists = {np.sort(arm).tobytes(): arm for arm in (*leads(subject), *others)}
     super_arms = list(lists.values())[:_MOST]
     tried = sum(_of_the_rest(subject, *pair, super_arms) for pair in _disjoint(subject, super_arms))
     parts = [part for part in _PARTS if _of_the_context(subject, part, super_arms)]

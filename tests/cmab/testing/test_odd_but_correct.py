@@ -2,17 +2,14 @@
 
 import json
 
-import networkx as nx
 import numpy as np
 import odd_but_correct as odd
 import odd_numbers
 import odd_styles
 import pytest
 
-from cmab import Policy
 from cmab.testing import ConformanceError, check, checks
-from instances import BernoulliArms, ResourceSemiBandit, SemiBandit
-from oracles import ShortestPath
+from instances import BernoulliArms, ResourceSemiBandit
 
 CLASSES = [*odd.ORACLES, *odd.POLICIES, *odd.ENVIRONMENTS, *odd.EXPLORERS]
 
@@ -52,36 +49,6 @@ def test_a_policy_that_rests_after_fifty_rounds_passes():
     place = ResourceSemiBandit(BernoulliArms(odd.MEANS), policy.oracle, uses=uses)
     report = check(policy, place)
     assert "after 50 rounds" in str(report)  # the rounds that the policy plays
-
-
-class AverageOfAll(Policy):
-    """Expects of the arms that it has not observed the average of all others."""
-
-    def __init__(self, oracle):
-        self.oracle = oracle
-
-    def initial_state(self, rng):
-        n = self.oracle.n_arms
-        return {"counts": np.zeros(n), "sums": np.zeros(n)}
-
-    def select(self, state, rng, context):
-        average = state["sums"].sum() / max(state["counts"].sum(), 1.0)
-        means = np.full(self.oracle.n_arms, average)
-        np.divide(state["sums"], state["counts"], out=means, where=state["counts"] > 0)
-        available = np.ones(len(means), bool) if context is None else context.available
-        return self.oracle.solve_within(means, available, rng)
-
-    def update(self, state, feedback, ticket, rng):
-        np.add.at(state["counts"], feedback.arms, 1.0)
-        np.add.at(state["sums"], feedback.arms, feedback.outcomes)
-
-
-def test_a_policy_may_prefer_arms_that_it_has_not_observed():
-    """No best super arm contains the middle path, about which the policy then knows nothing."""
-    oracle = ShortestPath(nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3), (0, 3)]), 0, 3)
-    place = SemiBandit(BernoulliArms([0.2, 0.6, 0.9, 0.4, 0.5]), oracle)
-    found = {each.title: each for each in checks(AverageOfAll(oracle), place)}
-    assert "availability in 1 worlds" in found["worth"].find().text
 
 
 @pytest.mark.slow
