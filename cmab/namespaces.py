@@ -104,20 +104,28 @@ def attach(
 def renamed(former: str, depth: int = 3) -> Any:
     """Return the class with a former name, and warn the caller `depth` frames up."""
     present = FORMER[former].partition(":")[2]
-    text = f"{former} is now called {present}; the former name will be removed in the next version"
-    warnings.warn(text, DeprecationWarning, stacklevel=depth)
+    text = f"{former} is now called {present}"
+    if present in LEFT:
+        text += f" and has left the namespace; {_replacement(present)}"
+    _warn(f"{text}; the former name will be removed in the next version", depth)
     return resolve_name(FORMER[former])
 
 
 def departed(name: str, depth: int = 3) -> Any:
     """Return a class that has left its namespace, and warn the caller `depth` frames up."""
-    module = LEFT[name].partition(":")[0]
-    text = (
-        f"{name} has left the namespace; use {INSTEAD[name]}, or import {name} from {module}; the name will"
-    )
-    text += " be removed from the namespace in the next version"
-    warnings.warn(text, DeprecationWarning, stacklevel=depth)
+    text = f"{name} has left the namespace; {_replacement(name)}; the name will be removed from the namespace"
+    _warn(f"{text} in the next version", depth)
     return resolve_name(LEFT[name])
+
+
+def _replacement(name: str) -> str:
+    return f"use {INSTEAD[name]}, or import {name} from {LEFT[name].partition(':')[0]}"
+
+
+def _warn(text: str, depth: int) -> None:
+    # ``from package import name`` tests whether the package has the name before it gets the name.
+    if sys._getframe(depth).f_code.co_name != "_handle_fromlist":
+        warnings.warn(text, DeprecationWarning, stacklevel=depth + 1)
 
 
 def place_of_former(name: str) -> str:

@@ -68,7 +68,9 @@ def decide_continuous_rejects(
 class ContinuousRejects(FixedBudgetRule):
     """Continuous Rejects (Wang et al. 2023): the best arm, with a fixed budget.
 
-    Use this explorer for the best arm if the number of samples is fixed and samples come one at a time.
+    Use this explorer for the best arm if the number of samples is fixed and samples come one at a time. The
+    budget should exceed ``n_arms^2 / 2``, because the active arms are sampled in turn, and each rejected arm
+    needs more samples than the one before. With a smaller budget, few arms are rejected, and `SAR` errs less.
 
     The explorer samples the active arms in turn. After each sample, it rejects the active arm with the
     smallest mean if the arm has more samples than each rejected arm and its gap exceeds ``1 / sqrt(beta) -

@@ -111,13 +111,25 @@ def rivals_of(
         signs = np.unique(own - inside, axis=0)
         signs = signs[np.abs(signs).any(axis=1)]
         return signs, len(signs)
-    exchange_pairs = getattr(oracle, "exchange_pairs", None)
-    if exchange_pairs is None:
-        raise ValueError(
-            f"oracle must be a matroid with exchange_pairs, got {oracle!r}; for others pass super_arms"
-        )
-    pairs = exchange_pairs(best)
+    pairs = _exchanges(oracle, best)
     signs = np.zeros((len(pairs), oracle.n_arms))
     rows = np.arange(len(pairs))
     signs[rows, pairs[:, 0]], signs[rows, pairs[:, 1]] = 1.0, -1.0
     return signs, len(best) * (oracle.n_arms - len(best))
+
+
+def has_exchanges(oracle: LinearOracle) -> bool:
+    """Return whether the super arms are known to be the bases of a matroid. All sets of k arms are."""
+    return hasattr(oracle, "exchange_pairs") or oracle.uniform_size is not None
+
+
+def _exchanges(oracle: Any, best: IntArray) -> IntArray:
+    """Return the pairs of an arm of the basis `best` and an outside arm that can replace it."""
+    if not has_exchanges(oracle):
+        raise ValueError(
+            f"oracle must be a matroid with exchange_pairs, got {oracle!r}; for others pass super_arms"
+        )
+    if hasattr(oracle, "exchange_pairs"):
+        return np.asarray(oracle.exchange_pairs(best))
+    outside = np.setdiff1d(np.arange(oracle.n_arms), best)
+    return np.stack((np.repeat(best, len(outside)), np.tile(outside, len(best))), axis=1)

@@ -12,7 +12,13 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.declared import one_of, real
-from cmab.exploration.families import SuperArmExplorer, check_constrains, copied_family, rivals_of
+from cmab.exploration.families import (
+    SuperArmExplorer,
+    check_constrains,
+    copied_family,
+    has_exchanges,
+    rivals_of,
+)
 from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.rivals import Contest, ListedRivals, OracleRivals, Rivals
 from cmab.oracle import LinearOracle
@@ -48,7 +54,8 @@ class PFWS(SuperArmExplorer):
         All super arms, at most a few thousand. The rivals are then compared one by one.
     n_super_arms : float, optional
         An upper bound on the number of super arms, for example ``n!`` for perfect matchings of n pairs. It
-        lowers the threshold, and certificates need it to hold. It is not needed for a matroid or a list.
+        lowers the threshold, and certificates need it to hold. It is not needed for a list or a matroid, as
+        all sets of k arms are.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -265,7 +272,7 @@ class PFWS(SuperArmExplorer):
     @property
     def _is_listed(self) -> bool:
         """Whether all rivals are compared: those of the list, or the exchanges of a matroid."""
-        return self.super_arms is not None or hasattr(self.oracle, "exchange_pairs")
+        return self.super_arms is not None or has_exchanges(self.oracle)
 
     def _rivals(self, best: IntArray) -> Rivals:
         key = best.tobytes()

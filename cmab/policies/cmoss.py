@@ -94,6 +94,14 @@ class CMOSS(CompiledIndexPolicy):
     radius_factor: float = field(default=1.0, metadata=real(0.0))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = self.max_super_arm_size
+        if size is not None and size > self.oracle.n_arms:
+            raise ValueError(
+                f"max_super_arm_size must be at most {self.oracle.n_arms} (the number of arms), got {size}"
+            )
+
     def rule(self) -> Any:
         """Return the compiled rule."""
         return minimax_indices()

@@ -17,7 +17,7 @@ from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import evidence
 from cmab.theory.families import listed_family
 from cmab.theory.gaps import RewardGaps, reward_gaps
-from cmab.theory.hardness import best_k_gaps, constrained_gaps, halving_samples, ugapec_samples
+from cmab.theory.hardness import best_k_gaps, halving_samples, ugapec_samples
 from cmab.theory.lower_bounds import least_best_k_samples, least_gaussian_samples
 from cmab.theory.regret_bounds import gap_dependent_bound, gap_free_bound
 from cmab.theory.sample_bounds import (
@@ -35,6 +35,8 @@ from cmab.validation import integer, real, vector
 _FARTHEST = 1e18
 _MOST_LISTS = 20_000
 _MOST_OF_WIDTH = 200  # the width is found by trying all exchanges between two super arms
+_ROUNDING = 1e-12
+_MOST_PAIRS = 1_000  # the time of the best k arms compares each of them with each other arm
 
 
 class Bound(NamedTuple):
@@ -138,6 +140,7 @@ def instance_bounds(
         Sub-Gaussian scale of the outcomes; 1/2 is right for all outcomes in [0, 1].
     super_arms : iterable of array_like, optional
         All super arms. If omitted, they are found by testing all sets, of which there must be at most 20,000.
+        Without `horizon`, they are not needed if the oracle has all sets of k arms.
 
     Returns
     -------
@@ -167,7 +170,9 @@ def instance_bounds(
     truth = vector("means", means, oracle.n_arms)
     sigma = real("sigma", sigma, 0.0, inside=True)
     epsilon = real("epsilon", epsilon, 0.0)
-    family = _family(oracle, super_arms)
+    # The bounds on the samples for the best k arms need no list of the sets of k arms.
+    is_known = horizon is None and super_arms is None and _uniform_size(oracle) is not None
+    family = [] if is_known else _family(oracle, super_arms)
     found: list[Bound] = []
     if horizon is not None:
         gaps = reward_gaps(oracle, truth, super_arms=family)
@@ -176,6 +181,10 @@ def instance_bounds(
         delta = real("delta", delta, 0.0, 1.0, inside=True)
         found += _on_samples(oracle, truth, family, delta, epsilon, sigma)
     return InstanceBounds(found)
+
+
+def _uniform_size(oracle: Oracle) -> int | None:
+    return oracle.uniform_size if isinstance(oracle, LinearOracle) else None
 
 
 def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntArray]:
@@ -279,12 +288,14 @@ def _on_samples(
             "every rule", "at least", math.nan, "samples", "", note=f"needs a linear oracle, got {oracle!r}"
         )
         return
-    if len(family) == 1:
+    n_arms, k = len(means), _uniform_size(oracle)
+    sizes = {len(arms) for arms in family}
+    if k is None and len(sizes) == 1 and len(family) == math.comb(n_arms, min(sizes)):
+        k = min(sizes)
+    if len(family) == 1 or k in (0, n_arms):
         yield Bound("every rule", "at least", 0.0, "samples", "", note="there is one super arm only")
         return
-    n_arms, sizes = len(means), {len(arms) for arms in family}
-    k = min(sizes)
-    if len(sizes) == 1 and 0 < k < n_arms and len(family) == math.comb(n_arms, k):
+    if k is not None:
         # The best arms of costs are those of the mirrored outcomes.
         rows = _of_best_k(means if oracle.sense == "max" else 1.0 - means, k, delta, epsilon, sigma)
     else:
@@ -310,12 +321,20 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
     gaps = best_k_gaps(means, k)
     least, most = "at least", "at most"
     held = "if all intervals hold"
+
+    def of_all_changes() -> float:
+        if not gaps.min() > 0.0:
+            return math.inf if delta < 0.5 else 0.0
+        if k * (len(means) - k) > _MOST_PAIRS:
+            raise ValueError(f"is computed for at most {_MOST_PAIRS:,} pairs of a best arm and another one")
+        return best_k_time(means, k)[1] * evidence(delta)
+
     yield (
         "every rule",
         least,
         "Garivier and Kaufmann 2016",
         "Bernoulli outcomes, all changes",
-        lambda: _of_coins(means, sigma, lambda: best_k_time(means, k)[1] * evidence(delta)),
+        lambda: _of_coins(means, sigma, of_all_changes),
     )
     yield (
         "every rule",
@@ -391,7 +410,15 @@ def _of_super_arms(
     least, most, held = "at least", "at most", "if all intervals hold"
 
     def gaps() -> FloatArray:
-        return constrained_gaps(oracle, means)
+        best, found = oracle.gaps(means, [], [], np.random.default_rng(0))
+        # Smaller differences of sums may be due to rounding.
+        found[found <= _ROUNDING * np.abs(means[best]).sum()] = 0.0
+        return found
+
+    def of_all_changes() -> float:
+        if not gaps().min() > 0.0:
+            return math.inf if delta < 0.5 else 0.0
+        return super_arm_time(means, family, sigma=sigma, sense=oracle.sense)[1] * evidence(delta)
 
     def width() -> int:
         if len(family) > _MOST_OF_WIDTH:
@@ -403,7 +430,7 @@ def _of_super_arms(
         least,
         "as Garivier and Kaufmann 2016",
         "Gaussian outcomes, all changes",
-        lambda: super_arm_time(means, family, sigma=sigma, sense=oracle.sense)[1] * evidence(delta),
+        of_all_changes,
     )
     yield (
         "every rule",

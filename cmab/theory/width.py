@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations, permutations
 
 from cmab.arrays import IntArray
 
-Arms = frozenset[int]
-
 
 def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
-    """Return the width of a family of super arms by trying all exchanges; only for small families.
+    """Return the width of a family of super arms by trying all exchanges to another super arm.
 
     An exchange removes some arms from a super arm M and adds others; its size is the number of removed and
     added arms. For any two super arms M and N, and any arm of M that is not in N, consider the exchanges that
@@ -43,25 +40,18 @@ def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
     S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
     NIPS 2014, section 3.1 and, from memory, Appendix A.
     """
-    family = {frozenset(int(arm) for arm in arms) for arms in super_arms}
-    needed = (_least_exchange(family, first, second, arm) for first, second, arm in _tasks(family))
-    return max(needed, default=0)
-
-
-def _tasks(family: set[Arms]) -> Iterable[tuple[Arms, Arms, int]]:
-    """Yield every two super arms with every arm of the first that is not in the second."""
-    for first, second in permutations(family, 2):
-        for arm in first - second:
-            yield first, second, arm
-
-
-def _least_exchange(family: set[Arms], first: Arms, second: Arms, arm: int) -> int:
-    """Return the size of the smallest exchange that removes `arm` from `first`."""
-    others, additions = sorted(first - second - {arm}), sorted(second - first)
-    for size in range(len(others) + len(additions) + 1):
-        for moved in combinations(range(len(others) + len(additions)), size):
-            out = {arm} | {others[i] for i in moved if i < len(others)}
-            into = {additions[i - len(others)] for i in moved if i >= len(others)}
-            if (first - out) | into in family and (second - into) | out in family:
-                return size + 1
-    raise AssertionError("the exchange of all differences is always possible")
+    # A super arm is a number whose bits are its arms, and an exchange is the number of its moved arms.
+    family = {sum(1 << int(arm) for arm in {*arms}) for arms in super_arms}
+    widest = 0
+    for first in family:
+        exchanges = sorted((first ^ other for other in family if other != first), key=int.bit_count)
+        for second in family:
+            differing = first ^ second
+            left = first & differing  # the arms of the first super arm that no exchange has removed yet
+            for moved in exchanges:
+                if not left:
+                    break
+                if moved & left and not moved & ~differing and second ^ moved in family:
+                    left &= ~moved
+                    widest = max(widest, moved.bit_count())
+    return widest

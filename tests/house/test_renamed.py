@@ -1,6 +1,7 @@
 """The former names of classes and parameters: programs, files and studies may use them for one version."""
 
 import pickle
+import re
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -153,6 +154,25 @@ def test_classes_that_left_a_namespace_are_found_with_a_warning(name):
             assert getattr(home, name) is kind
     with pytest.warns(DeprecationWarning, match="has left"):
         assert class_of(name, "here") is kind
+
+
+@pytest.mark.parametrize("name", [*FORMER, *LEFT])
+def test_imports_of_a_former_name_warn_once_and_name_a_class_of_the_namespaces(name):
+    place = {**FORMER, **LEFT}[name]
+    module, _, present = place.partition(":")
+    package = module.partition(".")[0]
+    own = resolve_name(place).__module__ if name in FORMER else ".".join(module.split(".")[:2])
+    for home in (package, own):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            found: dict[str, object] = {}
+            exec(f"from {home} import {name}", found)  # two lookups of the name
+        assert found[name] is resolve_name(place)
+        assert [one.category for one in warned] == [DeprecationWarning]
+        text, public = str(warned[0].message), import_module(package).__all__
+        assert any(re.search(rf"\b(called|use|,|or) {one}\b", text) for one in public), text
+        if present in LEFT:
+            assert f"use {INSTEAD[present]}, or import {present} from {module};" in text
 
 
 def test_classes_that_left_have_a_replacement_in_the_namespaces():

@@ -14,7 +14,17 @@ from cmab.confidence.radii import mixture_threshold
 from cmab.exploration.rivals import Contest, OracleRivals
 from cmab.theory.super_arm_time import super_arm_time
 from instances import BernoulliArms, GaussianArms
-from oracles import BruteForce, GraphicMatroid, Knapsack, Matching, PartitionMatroid, ShortestPath, TopK
+from oracles import (
+    BruteForce,
+    GraphicMatroid,
+    Knapsack,
+    Matching,
+    MemoisedOracle,
+    PartitionMatroid,
+    ShortestPath,
+    TopK,
+    UniformMatroid,
+)
 
 STREETS = nx.DiGraph()
 for i, j in nx.grid_2d_graph(3, 4):
@@ -295,6 +305,20 @@ def test_bad_parameters():
     ):
         with pytest.raises(error, match=said):
             make()
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("plays", ["arms", "super arms"])
+def test_all_sets_of_k_arms_are_a_matroid_for_every_oracle_of_them(sense, plays):
+    arms = GaussianArms([0.0, 1.0, 0.1, 1.1, -0.2], sigma=0.5)
+    matroid = UniformMatroid(5, 2, sense=sense)
+    found = [
+        identify(PFWS(oracle, delta=0.1, plays=plays), arms, rng=3)
+        for oracle in (matroid, TopK(5, 2, sense=sense), MemoisedOracle(TopK(5, 2, sense=sense)))
+    ]
+    assert len({tuple(one.samples) for one in found}) == 1
+    assert {tuple(one.arms[0]) for one in found} == {(1, 3) if sense == "max" else (0, 4)}
+    assert PFWS(TopK(3, 3), delta=0.1)._rivals(np.arange(3)).signs.shape == (0, 3)
 
 
 def test_a_list_needs_no_constraints_and_a_copy_is_kept():

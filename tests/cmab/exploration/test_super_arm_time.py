@@ -46,11 +46,41 @@ def test_no_proportions_beat_those_of_the_paths(sense):
     assert -found.fun <= 1 / time * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_no_proportions_and_no_weights_of_rivals_beat_the_time_of_random_families(seed):
+    """Proportions bound T* from above, and weights p of rivals from below by (sum of sqrt(p s))^2."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 40))
+    family = [np.flatnonzero(rng.random(n) < 0.4) for _ in range(int(rng.integers(3, 300)))]
+    means = [rng.normal(size=n), np.exp(5.0 * rng.normal(size=n))][seed % 2]
+    proportions, time = super_arm_time(means, family, sigma=0.3)
+    inside = np.array([np.isin(np.arange(n), arms) for arms in family], float)
+    sums = inside @ means
+    rivals = np.abs(inside - inside[np.argmax(sums)]).any(axis=1)
+    involved = np.abs(inside - inside[np.argmax(sums)])[rivals]
+    shares = 2 * 0.3**2 * involved / (sums.max() - sums[rivals])[:, None] ** 2
+
+    def needed(w):
+        return (shares[:, w > 0] / w[w > 0]).sum(axis=1).max()
+
+    assert time * (1 - 1e-9) <= needed(proportions) <= time * (1 + 1.1e-3)
+    for _ in range(50):
+        other = 0.9 * proportions + 0.1 * rng.dirichlet(np.ones(n))
+        assert needed(other) >= time * (1 - 1e-9)
+        weights = rng.dirichlet(np.full(len(shares), 0.1))
+        assert np.sqrt(weights @ shares).sum() ** 2 <= time * (1 + 1.1e-3)
+
+
 def test_ties_and_arms_that_all_have():
     with pytest.raises(ValueError, match="unique best"):
         super_arm_time([0.5, 0.5], [(0,), (1,)])
     with pytest.raises(ValueError, match="unique best"):
         super_arm_time([0.5, 0.5], [(0, 1)])
+    with pytest.raises(ValueError, match="unique best"):
+        super_arm_time([0.1, 0.2, 0.3], [(0, 1), (2,)])  # 0.1 + 0.2 > 0.3 only by rounding
+    # A far rival does not hide a gap.
+    small = super_arm_time([1.0, 2.0, -1e20], [(0,), (1,), (2,)])[1]
+    assert small == pytest.approx(super_arm_time([1.0, 2.0], [(0,), (1,)])[1], rel=2e-3)
     proportions, time = super_arm_time([0.9, 0.5, 0.3], [(0, 1), (0, 2)], sigma=1.0)
     assert proportions.tolist() == pytest.approx([0.0, 0.5, 0.5])
     assert time == pytest.approx(2 * 4 / 0.2**2, rel=2e-3)

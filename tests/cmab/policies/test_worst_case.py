@@ -125,6 +125,6 @@ def test_bad_parameters_of_both_are_refused():
     for wrong in ({"horizon": 0}, {"step": 0.5}, {"step": 0.0}, {"support": (1.0, 1.0)}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             BarrierFTRL(TopK(3, 1), **wrong)
-    for wrong in ({"max_super_arm_size": 0}, {"radius_factor": -1.0}):
+    for wrong in ({"max_super_arm_size": 0}, {"max_super_arm_size": 4}, {"radius_factor": -1.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             CMOSS(TopK(3, 1), 10, **wrong)

@@ -23,8 +23,10 @@ from cmab.theory.hardness import constrained_gaps, halving_samples, ugapec_sampl
 from cmab.theory.sample_bounds import clucb_samples, lucb1_samples
 from cmab.theory.super_arm_time import super_arm_time
 from oracles import (
+    BruteForce,
     GraphicMatroid,
     InfluenceMaximization,
+    Matching,
     PartitionMatroid,
     RankedTopK,
     ShortestPath,
@@ -124,8 +126,47 @@ def test_reasons_stand_beside_missing_values():
     missing = [bound for bound in outside if math.isnan(bound.value)]
     assert {bound.note for bound in missing} == {"needs outcomes in [0, 1], got means outside"}
     assert {bound.rule for bound in missing} == {"CUCB", "every rule", "LUCB1"}
-    tied = instance_bounds(TopK(3, 1), [0.5, 0.5, 0.1], delta=0.1)
-    assert math.isnan(tied[0].value) and tied[0].note
+
+
+@pytest.mark.parametrize(
+    ("make", "means"),
+    [
+        (lambda: TopK(3, 1), [0.5, 0.5, 0.1]),
+        (lambda: TopK(3, 2, sense="min"), [0.5, 0.5, 0.1]),
+        (lambda: BruteForce(3, [[0], [1, 2]]), [0.5, 0.2, 0.3]),
+        # All perfect matchings have the same sum. Rounding errors are no gaps.
+        (lambda: Matching(nx.complete_bipartite_graph(3, 3), perfect=True), np.linspace(0.1, 0.9, 9)),
+        (lambda: Matching(nx.complete_bipartite_graph(3, 3), perfect=True), np.linspace(-7e5, 3e4, 9)),
+    ],
+)
+def test_ties_need_infinitely_many_samples(make, means):
+    for delta, least in ((0.1, math.inf), (0.7, 0.0)):
+        found = instance_bounds(make(), means, delta=delta)
+        assert {b.value for b in found if "all changes" in b.note} == {least}
+
+
+@pytest.mark.parametrize(("n_arms", "k"), [(40, 10), (100_000, 10), (10_000, 1), (10_000, 9_999)])
+@pytest.mark.filterwarnings("error")
+def test_samples_for_the_best_of_many_arms_need_no_list(n_arms, k):
+    means = np.linspace(0.1, 0.9, n_arms)
+    found = instance_bounds(TopK(n_arms, k), means, delta=0.05)
+    ordered = np.sort(means)[::-1]
+    gaps = np.concatenate((ordered[:k] - ordered[k], ordered[k - 1] - ordered[k:]))
+    gaussian = next(bound.value for bound in found if bound.note == "Gaussian outcomes, one change")
+    assert gaussian == pytest.approx(0.5 * (1.0 / gaps**2).sum() * evidence(0.05), rel=1e-6)
+    values = {kind: [b.value for b in found if b.kind == kind] for kind in ("at least", "at most")}
+    assert np.nanmax(values["at least"]) < min(values["at most"]) < math.inf
+    assert found[0].value > 0.0 or "at most 1,000 pairs" in found[0].note
+
+
+def test_a_hundred_overlapping_super_arms_have_all_bounds():
+    """Windows of ten neighbours; exchanges of up to 20 arms, and many nearly equal rivals."""
+    windows = [range(i, i + 10) for i in range(100)]
+    means = np.random.default_rng(0).random(109)
+    found = instance_bounds(BruteForce(109, windows), means, delta=0.05, super_arms=windows)
+    assert [bound.rule for bound in found] == ["every rule", "every rule", "CLUCB", "LilCLUCB"]
+    values = [bound.value for bound in found]
+    assert 0.0 < values[1] < values[0] < values[3] < values[2] < math.inf
 
 
 @pytest.mark.parametrize("delta", [0.49, 0.1, 1e-3, 1e-15, 1e-17, 1e-100, 1e-300])

@@ -1,6 +1,7 @@
 """Sample bounds, lower bounds, widths: values by hand, definitions by brute force, real runs between them."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -202,6 +203,30 @@ def test_upper_bounds_exceed_lower_bounds():
 )
 def test_widths(family, width):
     assert exchange_width(family) == width
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_widths_of_random_families_by_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    family = {frozenset(np.flatnonzero(rng.random(n) < rng.random()).tolist()) for _ in range(12)}
+
+    def least(first, second, arm):
+        parts = [
+            [{*c} for size in range(len(a) + 1) for c in combinations(sorted(a), size)]
+            for a in (first - second, second - first)
+        ]
+        return min(
+            len(out) + len(into)
+            for out in parts[0]
+            for into in parts[1]
+            if arm in out and (first - out) | into in family and (second - into) | out in family
+        )
+
+    needed = [least(m, n, arm) for m in family for n in family for arm in m - n]
+    assert exchange_width(family) == max(needed, default=0)
+    # Windows of 40 neighbours exchange all their arms, which are too many to try all parts of them.
+    assert exchange_width([range(i, i + 40) for i in range(0, 80, 8)]) == 80
 
 
 def test_widths_of_graphs_are_at_most_their_nodes():

@@ -49,6 +49,26 @@ def test_claims_follow_the_rows(factors, fewer):
     assert {verdicts[text] for text in verdicts if "errs" in text} == {False}
 
 
+@pytest.mark.parametrize(("ratio", "fewer"), [(4.0, True), (8.0, False), (7.005, None)])
+def test_the_claim_on_pfws_for_the_best_k_follows_the_rows(ratio, fewer):
+    table = list(
+        rows({"P-FWS": ratio, "BestKGLR": 7.0, "lil'RandLUCB": 15.0, "lil'LUCB": 16.0, "LUCB1": 30.0})
+    )
+    assert dict(experiment.claims(table))["two sets: P-FWS takes fewer samples than BestKGLR"] is fewer
+
+
+@pytest.mark.slow
+def test_pfws_plays_the_first_replications_only():
+    """The other rules have the same seeds in all replications."""
+    cell, seed = {"instance": "0.3 lil-exponential, 10 arms"}, np.random.SeedSequence(0, spawn_key=(6,))
+    told = [experiment.play(cell, seed, number) for number in (38, 39, 40)]
+    found = {row["explorer"]: row for row in experiment.sum_up(cell, told)}
+    assert [row["runs"] for row in found.values()] == [3, 3, 2, 3, 3, 3, 3, 3]
+    assert list(found)[:3] == ["BestKGLR", "Track-and-Stop", "P-FWS"]
+    samples = [run["samples"] for runs in told for run in runs if run["explorer"] == "P-FWS"]
+    assert found["P-FWS"]["samples"] == sum(samples) / 2
+
+
 @pytest.mark.slow
 def test_cells_are_played_and_drawn(tmp_path):
     found = []
