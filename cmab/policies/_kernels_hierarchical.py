@@ -10,6 +10,7 @@ import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.policies._kernels_thompson import MANY_ARMS, power_draw
 
 #: Positions in `reals`. From GRID on follow the successes of each point of the grid, its failures, the group
 #: of each arm, and the arms sorted by group.
@@ -93,5 +94,9 @@ def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
         out[arm] = p
     for i in range(m):
         mean, p = share_of(means[i], reals), int(out[i])
-        theta = rng.beta(wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean))
+        a, b = wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean)
+        if m >= MANY_ARMS and (a == 1.0 or b == 1.0):  # as in CTS
+            theta = rng.random() if a == b else power_draw(a, b, rng.standard_exponential())
+        else:
+            theta = rng.beta(a, b)
         out[i] = reals[LOW] + length * theta

@@ -1,0 +1,103 @@
+"""Thompson sampling with so many arms that Beta(a, 1) and Beta(1, b) are not drawn by the Beta generator."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, kstest
+
+from cmab import CTS, Feedback, HierarchicalCTS, Session, simulate
+from cmab.policies._kernels_thompson import MANY_ARMS
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+# The priors of ten equal parts of the arms, and the outcomes of each of their arms: successes and failures.
+LAWS = [
+    ((1.0, 1.0), (0, 0)),
+    ((1.0, 1.0), (1, 0)),
+    ((1.0, 1.0), (0, 7)),
+    ((1.0, 1.0), (500, 0)),
+    ((1.0, 1.0), (0, 10**6)),
+    ((1.0, 1.0), (2, 3)),
+    ((1.0, 3.0), (0, 0)),
+    ((0.25, 1.0), (0, 0)),
+    ((1.0, 0.5), (0, 0)),
+    ((1.0, 31.0), (1, 2)),
+]
+
+
+class NoKernel(SemiBandit):
+    def kernel(self):
+        return None
+
+
+def drawn_laws(n_arms):
+    """Return the draws for each of LAWS, of which each has an equal part of the arms."""
+    priors, seen = np.repeat(np.array(LAWS), n_arms // len(LAWS), axis=0).transpose(1, 2, 0)
+    policy = CTS(TopK(n_arms, 1), priors[0] / priors.sum(axis=0), prior_weight=priors.sum(axis=0))
+    state = policy.initial_state()
+    state.counters[:] = seen.sum(axis=0)
+    state.means[:] = seen[0] / np.maximum(seen.sum(axis=0), 1)
+    return np.split(policy.indices(state, np.random.default_rng(4)), len(LAWS))
+
+
+@pytest.mark.parametrize("n_arms", [MANY_ARMS, MANY_ARMS - len(LAWS)])
+def test_draws_have_the_laws_of_the_posteriors(n_arms):
+    """20 Kolmogorov-Smirnov tests of about 10,000 draws at 5e-8 each: a false alarm has probability 1e-6."""
+    for (prior, seen), draws in zip(LAWS, drawn_laws(n_arms), strict=True):
+        assert kstest(draws, beta(prior[0] + seen[0], prior[1] + seen[1]).cdf).pvalue > 5e-8
+        assert ((draws > 0.0) & (draws < 1.0)).all()
+
+
+def test_draws_are_independent_of_their_neighbours():
+    """Ten rank correlations, each within 6.1 standard errors: a false alarm has probability 1e-8."""
+    ranks = [np.argsort(np.argsort(draws)) for draws in drawn_laws(MANY_ARMS)]
+    for rank in ranks:
+        assert abs(np.corrcoef(rank[1:], rank[:-1])[0, 1]) < 6.1 / (MANY_ARMS / len(LAWS)) ** 0.5
+
+
+def test_only_the_number_of_arms_decides_how_numbers_are_drawn():
+    """With one arm less, journals of version 0.1 continue, because all numbers are those of the generator."""
+    for n_arms in (3, MANY_ARMS - 1, MANY_ARMS):
+        policy, rng = CTS(TopK(n_arms, 1)), np.random.default_rng(6)
+        state = policy.initial_state()
+        state.counters[:3], state.means[:3] = (2, 3, 3), (1.0, 0.0, 1.0 / 3.0)
+        found = policy.indices(state, np.random.default_rng(6))
+        if n_arms < MANY_ARMS:
+            wanted = [rng.beta(3, 1), rng.beta(1, 4), rng.beta(2, 3), *rng.beta(1, 1, n_arms - 3)]
+        else:
+            first, second = np.exp(-rng.standard_exponential() / 3), np.exp(-rng.standard_exponential() / 4)
+            wanted = [first, 1.0 - second, rng.beta(2, 3), *rng.random(n_arms - 3)]
+        assert np.allclose(found, wanted, rtol=1e-12)
+
+
+def test_all_loops_draw_the_same_numbers():
+    """Five rounds; also one prior of `HierarchicalCTS`, which is Thompson sampling bit for bit."""
+    oracle, means = TopK(MANY_ARMS, 40), np.random.default_rng(1).random(MANY_ARMS)
+    environment = SemiBandit(BernoulliArms(means), oracle)
+    plain, one_point = CTS(oracle), HierarchicalCTS(oracle, means=[0.5], weights=[2.0])
+    runs = [
+        simulate(plain, environment, 5, replications=2, rng=3),
+        simulate(plain, NoKernel(BernoulliArms(means), oracle), 5, replications=2, rng=3),
+        simulate(one_point, environment, 5, replications=2, rng=3),
+    ]
+    assert [run.path for run in runs] == ["compiled", "python", "compiled"]
+    for run in runs[1:]:
+        assert np.array_equal(run.rewards, runs[0].rewards)
+        for one, other in zip(run.states, runs[0].states, strict=True):
+            assert np.array_equal(one.counters, other.counters)
+            assert np.array_equal(one.means, other.means)
+
+
+def test_a_saved_session_draws_the_same_numbers():
+    session = Session(CTS(TopK(MANY_ARMS, 40)), rng=2)
+    for _ in range(2):
+        ticket = session.ask()
+        session.tell(Feedback(ticket, (np.arange(40) % 2).astype(float)))
+    again = Session.load(session.to_bytes(), CTS(TopK(MANY_ARMS, 40)))
+    assert np.array_equal(again.ask().super_arm, session.ask().super_arm)
+
+
+def test_two_workers_draw_the_same_numbers():
+    oracle = TopK(MANY_ARMS, 40)
+    environment = SemiBandit(BernoulliArms(np.random.default_rng(1).random(MANY_ARMS)), oracle)
+    one, two = (simulate(CTS(oracle), environment, 5, replications=2, rng=3, n_jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.rewards, two.rewards)
