@@ -1,10 +1,10 @@
-"""Thompson sampling with so many arms that Beta(a, 1) and Beta(1, b) are not drawn by the Beta generator."""
+"""Thompson sampling with many arms: faster draws of Beta(a, 1) and Beta(1, b), and small prior means."""
 
 import numpy as np
 import pytest
 from scipy.stats import beta, kstest
 
-from cmab import CTS, Feedback, HierarchicalCTS, Session, simulate
+from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, Session, simulate
 from cmab.policies._kernels_thompson import MANY_ARMS
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -101,3 +101,34 @@ def test_two_workers_draw_the_same_numbers():
     environment = SemiBandit(BernoulliArms(np.random.default_rng(1).random(MANY_ARMS)), oracle)
     one, two = (simulate(CTS(oracle), environment, 5, replications=2, rng=3, n_jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.rewards, two.rewards)
+
+
+@pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
+def test_groups_with_small_means_are_learned(kind):
+    """About 60 of 300,000 outcomes are 1; a false alarm, 20 or 110 of them, has probability 1e-7.
+
+    With fewer arms, no prior has a mean below 0.002, so arms without outcomes have larger draws.
+    """
+    for n_arms in (MANY_ARMS, MANY_ARMS - 1):
+        policy = kind(TopK(n_arms, 1), np.arange(n_arms) % 2)
+        state, rng, seen = policy.initial_state(), np.random.default_rng(5), np.arange(0, n_arms, 4)
+        for _ in range(12):
+            policy.update(state, Feedback(seen, (rng.random(len(seen)) < 2e-4).astype(float)))
+        draws = policy.indices(state, rng)[2::4]
+        low, high = (1e-4, 4e-4) if n_arms == MANY_ARMS else (1e-3, 4e-3)
+        assert low < draws.mean() < high
+
+
+@pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 100])
+def test_outcomes_learned_together_are_learned_one_by_one(n, kind):
+    """The rules read the arms of several outcomes at once, which changes no number."""
+    policy, rng = kind(TopK(100, 1), np.arange(100) % 3), np.random.default_rng(n)
+    rule, together, single = policy.learning_rule(), policy.memory(), policy.memory()
+    for t in range(1, 4):
+        arms, outcomes = rng.permutation(100)[:n], rng.integers(0, 3, n) / 2.0
+        rule(arms, n, outcomes, t, policy._reals, together)
+        for i in range(n):
+            rule(arms[i : i + 1], 1, outcomes[i : i + 1], t, policy._reals, single)
+    assert together[-100:].sum() == 3 * n
+    assert np.array_equal(together, single)
