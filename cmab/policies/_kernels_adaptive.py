@@ -8,7 +8,7 @@ import math
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
-from cmab.policies._kernels_hierarchical import GRID, GROUPS, HIGH, LOW, POINTS, share_of
+from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
 from cmab.policies._kernels_ties import break_ties
 
 #: The number of degrees of freedom of the prior of a dispersion.
@@ -31,6 +31,8 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
     m = sums.shape[0] // 2
     groups = reals[GRID + 2 * n_points :]
     for j in range(n):
+        if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums) < 0.0:
+            break  # never, but without this test the compiler would omit the reading
         arm = arms[j]
         # Successes are the sum of the outcomes, rounded down after a shift that differs between arms. The
         # sums of outcomes 0 and 1 are exact.

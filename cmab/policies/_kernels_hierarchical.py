@@ -10,16 +10,32 @@ import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.policies._kernels_thompson import MANY_ARMS, power_draw
 
 #: Positions in `reals`. From GRID on follow the successes of each point of the grid, its failures, the group
 #: of each arm, and the arms sorted by group.
 LOW, HIGH, GROUPS, POINTS, GRID = range(5)
+#: The number of outcomes whose arms are read at the same time.
+AHEAD = 32
 
 
 @lean_kernel
 def share_of(outcome, reals):
     """Return the outcome as a fraction of the support, clipped to [0, 1]."""
     return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
+
+
+@lean_kernel
+def read_ahead(arms, first, n, groups, sums):
+    """Read the numbers of the arms of the next AHEAD outcomes, and return their sum, which is not negative.
+
+    Among millions of arms, these numbers are not in the cache. The processor reads them at the same time
+    here, and one after the other if it updates the weights of the grid in between.
+    """
+    total, m = 0.0, sums.shape[0] // 2
+    for j in range(first, min(first + AHEAD, n)):
+        total += groups[arms[j]] + sums[arms[j]] + sums[m + arms[j]]
+    return total
 
 
 @learn_kernel
@@ -31,6 +47,8 @@ def learn_grid(arms, n, outcomes, t, reals, memory):
     m = sums.shape[0] // 2
     groups = reals[GRID + 2 * n_points :]
     for j in range(n):
+        if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums) < 0.0:
+            break  # never, but without this test the compiler would omit the reading
         arm, x = arms[j], share_of(outcomes[j], reals)
         won, count = sums[arm], sums[m + arm]
         lost = count - won
@@ -93,5 +111,9 @@ def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
         out[arm] = p
     for i in range(m):
         mean, p = share_of(means[i], reals), int(out[i])
-        theta = rng.beta(wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean))
+        a, b = wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean)
+        if m >= MANY_ARMS and (a == 1.0 or b == 1.0):  # as in CTS
+            theta = rng.random() if a == b else power_draw(a, b, rng.standard_exponential())
+        else:
+            theta = rng.beta(a, b)
         out[i] = reals[LOW] + length * theta

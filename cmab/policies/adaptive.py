@@ -13,7 +13,14 @@ from cmab.cascades.prior import BetaPrior
 from cmab.declared import interval
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.policies.hierarchical import MEANS, WEIGHTS, completed_memory, grid_prior, group_labels, pack_grid
+from cmab.policies.hierarchical import (
+    WEIGHTS,
+    completed_memory,
+    grid_prior,
+    group_labels,
+    pack_grid,
+    usual_means,
+)
 from cmab.statistics import ArmStatistics
 
 _LEAST = 1e-150
@@ -29,7 +36,8 @@ class AdaptiveCTS(CompiledIndexPolicy):
     This is the learner to begin with, also under the name `Learner`. It needs no parameter, horizon or scale.
     In each round it takes four steps:
 
-    1. It draws a Beta prior for each group of arms from a grid of 64, by their posterior probabilities.
+    1. It draws a Beta prior for each group of arms from a grid of 64, or 88 with 100,000 arms or more, by
+       their posterior probabilities.
     2. It divides the number of outcomes of each arm by the arm's *dispersion*. This is the variance of the
        outcomes divided by that of a coin with the same mean, shrunk towards the value of all arms together.
        It is 1 for coins, and small for outcomes in a narrow range.
@@ -114,7 +122,8 @@ class AdaptiveCTS(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)
-        return pack_grid(self.support, np.array(MEANS), np.array(WEIGHTS), labels)
+        means = np.array(usual_means(self.oracle.n_arms))
+        return pack_grid(self.support, means, np.array(WEIGHTS), labels)
 
 
 #: The learner to begin with.

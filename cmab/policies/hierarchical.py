@@ -20,6 +20,10 @@ from cmab.validation import as_array, shown, vector
 
 # Denser for small means, because in graphs and lists most events are rare.
 MEANS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+# Graphs with many arcs have nodes with thousands of arcs in. If the prior means of these arcs are too large,
+# a reverse-reachable set contains most of these nodes, and takes long to draw.
+_SMALL_MEANS = (2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 0.001)
+_MANY_ARMS = 100_000
 WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
@@ -53,7 +57,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
         the in-degree of the head of an arc. If the oracle defines no groups, all arms form one group.
     means : array_like
         Means of the priors, strictly inside `support`. By default, 16 values from 0.002 to 0.97 of its
-        length.
+        length, and with 100,000 arms or more also 6 values from 0.00002 to 0.001.
     weights : array_like
         Weights of the priors in numbers of outcomes, at least 1e-6. By default 1, 4, 16 and 64.
     estimate : {"sample", "mean"}
@@ -123,9 +127,8 @@ class HierarchicalCTS(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         low, high = self.support
-        means = vector(
-            "means", [low + (high - low) * mean for mean in MEANS] if self.means is None else self.means
-        )
+        usual = [low + (high - low) * mean for mean in usual_means(self.oracle.n_arms)]
+        means = vector("means", usual if self.means is None else self.means)
         weights = vector("weights", WEIGHTS if self.weights is None else self.weights, low=_LEAST)
         shares = (means - low) / (high - low)
         if not (len(means) and len(weights) and (shares > 0.0).all() and (shares < 1.0).all()):
@@ -174,6 +177,11 @@ def completed_memory(prior: BetaPrior | None, stats: ArmStatistics) -> FloatArra
     tried = stats.counts.astype(np.float64)
     won = tried * stats.means
     return np.concatenate([prior.log_weights(won, tried - won).ravel(), won, tried])
+
+
+def usual_means(n_arms: int) -> tuple[float, ...]:
+    """Return the means of the grid for a number of arms, as shares of the support."""
+    return _SMALL_MEANS + MEANS if n_arms >= _MANY_ARMS else MEANS
 
 
 def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:

@@ -1,0 +1,134 @@
+"""Thompson sampling with many arms: faster draws of Beta(a, 1) and Beta(1, b), and small prior means."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, kstest
+
+from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, Session, simulate
+from cmab.policies._kernels_thompson import MANY_ARMS
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+# The priors of ten equal parts of the arms, and the outcomes of each of their arms: successes and failures.
+LAWS = [
+    ((1.0, 1.0), (0, 0)),
+    ((1.0, 1.0), (1, 0)),
+    ((1.0, 1.0), (0, 7)),
+    ((1.0, 1.0), (500, 0)),
+    ((1.0, 1.0), (0, 10**6)),
+    ((1.0, 1.0), (2, 3)),
+    ((1.0, 3.0), (0, 0)),
+    ((0.25, 1.0), (0, 0)),
+    ((1.0, 0.5), (0, 0)),
+    ((1.0, 31.0), (1, 2)),
+]
+
+
+class NoKernel(SemiBandit):
+    def kernel(self):
+        return None
+
+
+def drawn_laws(n_arms):
+    """Return the draws for each of LAWS, of which each has an equal part of the arms."""
+    priors, seen = np.repeat(np.array(LAWS), n_arms // len(LAWS), axis=0).transpose(1, 2, 0)
+    policy = CTS(TopK(n_arms, 1), priors[0] / priors.sum(axis=0), prior_weight=priors.sum(axis=0))
+    state = policy.initial_state()
+    state.counters[:] = seen.sum(axis=0)
+    state.means[:] = seen[0] / np.maximum(seen.sum(axis=0), 1)
+    return np.split(policy.indices(state, np.random.default_rng(4)), len(LAWS))
+
+
+@pytest.mark.parametrize("n_arms", [MANY_ARMS, MANY_ARMS - len(LAWS)])
+def test_draws_have_the_laws_of_the_posteriors(n_arms):
+    """20 Kolmogorov-Smirnov tests of about 10,000 draws at 5e-8 each: a false alarm has probability 1e-6."""
+    for (prior, seen), draws in zip(LAWS, drawn_laws(n_arms), strict=True):
+        assert kstest(draws, beta(prior[0] + seen[0], prior[1] + seen[1]).cdf).pvalue > 5e-8
+        assert ((draws > 0.0) & (draws < 1.0)).all()
+
+
+def test_draws_are_independent_of_their_neighbours():
+    """Ten rank correlations, each within 6.1 standard errors: a false alarm has probability 1e-8."""
+    ranks = [np.argsort(np.argsort(draws)) for draws in drawn_laws(MANY_ARMS)]
+    for rank in ranks:
+        assert abs(np.corrcoef(rank[1:], rank[:-1])[0, 1]) < 6.1 / (MANY_ARMS / len(LAWS)) ** 0.5
+
+
+def test_only_the_number_of_arms_decides_how_numbers_are_drawn():
+    """With one arm less, journals of version 0.1 continue, because all numbers are those of the generator."""
+    for n_arms in (3, MANY_ARMS - 1, MANY_ARMS):
+        policy, rng = CTS(TopK(n_arms, 1)), np.random.default_rng(6)
+        state = policy.initial_state()
+        state.counters[:3], state.means[:3] = (2, 3, 3), (1.0, 0.0, 1.0 / 3.0)
+        found = policy.indices(state, np.random.default_rng(6))
+        if n_arms < MANY_ARMS:
+            wanted = [rng.beta(3, 1), rng.beta(1, 4), rng.beta(2, 3), *rng.beta(1, 1, n_arms - 3)]
+        else:
+            first, second = np.exp(-rng.standard_exponential() / 3), np.exp(-rng.standard_exponential() / 4)
+            wanted = [first, 1.0 - second, rng.beta(2, 3), *rng.random(n_arms - 3)]
+        assert np.allclose(found, wanted, rtol=1e-12)
+
+
+def test_all_loops_draw_the_same_numbers():
+    """Five rounds; also one prior of `HierarchicalCTS`, which is Thompson sampling bit for bit."""
+    oracle, means = TopK(MANY_ARMS, 40), np.random.default_rng(1).random(MANY_ARMS)
+    environment = SemiBandit(BernoulliArms(means), oracle)
+    plain, one_point = CTS(oracle), HierarchicalCTS(oracle, means=[0.5], weights=[2.0])
+    runs = [
+        simulate(plain, environment, 5, replications=2, rng=3),
+        simulate(plain, NoKernel(BernoulliArms(means), oracle), 5, replications=2, rng=3),
+        simulate(one_point, environment, 5, replications=2, rng=3),
+    ]
+    assert [run.path for run in runs] == ["compiled", "python", "compiled"]
+    for run in runs[1:]:
+        assert np.array_equal(run.rewards, runs[0].rewards)
+        for one, other in zip(run.states, runs[0].states, strict=True):
+            assert np.array_equal(one.counters, other.counters)
+            assert np.array_equal(one.means, other.means)
+
+
+def test_a_saved_session_draws_the_same_numbers():
+    session = Session(CTS(TopK(MANY_ARMS, 40)), rng=2)
+    for _ in range(2):
+        ticket = session.ask()
+        session.tell(Feedback(ticket, (np.arange(40) % 2).astype(float)))
+    again = Session.load(session.to_bytes(), CTS(TopK(MANY_ARMS, 40)))
+    assert np.array_equal(again.ask().super_arm, session.ask().super_arm)
+
+
+def test_two_workers_draw_the_same_numbers():
+    oracle = TopK(MANY_ARMS, 40)
+    environment = SemiBandit(BernoulliArms(np.random.default_rng(1).random(MANY_ARMS)), oracle)
+    one, two = (simulate(CTS(oracle), environment, 5, replications=2, rng=3, n_jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.rewards, two.rewards)
+
+
+@pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
+def test_groups_with_small_means_are_learned(kind):
+    """About 60 of 300,000 outcomes are 1; a false alarm, 20 or 110 of them, has probability 1e-7.
+
+    With fewer arms, no prior has a mean below 0.002, so arms without outcomes have larger draws.
+    """
+    for n_arms in (MANY_ARMS, MANY_ARMS - 1):
+        policy = kind(TopK(n_arms, 1), np.arange(n_arms) % 2)
+        state, rng, seen = policy.initial_state(), np.random.default_rng(5), np.arange(0, n_arms, 4)
+        for _ in range(12):
+            policy.update(state, Feedback(seen, (rng.random(len(seen)) < 2e-4).astype(float)))
+        draws = policy.indices(state, rng)[2::4]
+        low, high = (1e-4, 4e-4) if n_arms == MANY_ARMS else (1e-3, 4e-3)
+        assert low < draws.mean() < high
+
+
+@pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 100])
+def test_outcomes_learned_together_are_learned_one_by_one(n, kind):
+    """The rules read the arms of several outcomes at once, which changes no number."""
+    policy, rng = kind(TopK(100, 1), np.arange(100) % 3), np.random.default_rng(n)
+    rule, together, single = policy.learning_rule(), policy.memory(), policy.memory()
+    for t in range(1, 4):
+        arms, outcomes = rng.permutation(100)[:n], rng.integers(0, 3, n) / 2.0
+        rule(arms, n, outcomes, t, policy._reals, together)
+        for i in range(n):
+            rule(arms[i : i + 1], 1, outcomes[i : i + 1], t, policy._reals, single)
+    assert together[-100:].sum() == 3 * n
+    assert np.array_equal(together, single)
