@@ -8,6 +8,7 @@ MEAN = "1e-11 per average"
 LAW = "1e-10 per comparison"
 RATE = "1e-7 per test"
 TAILS = "1e-9 per object"
+USE = "1e-10 per average use of a resource"
 
 # For all kinds: title, reason, confidence, and what to look at.
 SHARED = (
@@ -178,7 +179,7 @@ ENVIRONMENT = (
     ("outcomes", "Regret is computed from the means.", MEAN, "play, means"),
     ("triggers", "Only triggered arms are observed.", MEAN, "play, triggering_probabilities"),
     ("rewards", "Regret is computed from expected rewards.", MEAN, "play, expected_reward"),
-    ("optimum", "Regret is computed from the optimum.", EXACT, "optimum"),
+    ("optimum", "Regret is computed from the optimum.", USE, "optimum"),
     ("rounds", "All policies must meet the same rounds.", EXACT, "in_round"),
     ("optima", "Regret is computed from the optimum of each round.", EXACT, "in_round, optimum"),
     ("played rounds", "Rounds must agree with their declared truth.", MEAN, "in_round"),

@@ -24,7 +24,7 @@ ENVIRONMENT = (
     "Super arms that are not passed to the checks.",
     "Laws of outcomes beyond their means, variances and tails, and the agreement of rounds with pulls.",
     "Dependence between outcomes of one round, which is allowed.",
-    "The use of resources, the optimum under an `allowance`, and the laws of contexts.",
+    "The use of resources apart from its averages, and the laws of contexts.",
 )
 EXPLORER = (
     "Error rates between delta and the rate that the report states.",

@@ -665,6 +665,27 @@ class ShrinkingSeasons(Links):
         return ShrinkingSeasons(0.2 if t // 50 % 2 else 1.0)
 
 
+class Rationed(Links):
+    """Sound: each success uses one unit of a resource. The optimum mixes super arms."""
+
+    allowance = np.array([1.0])
+
+    def __init__(self):
+        super().__init__()
+        self.optimum = 1.0
+
+    def shown(self, arms, outcomes, rng):
+        return Feedback(arms, outcomes, reward=float(outcomes.sum()), costs=outcomes[:, None])
+
+
+class BestAlone(Rationed):
+    """Its optimum is the best single super arm within the allowance."""
+
+    def __init__(self):
+        super().__init__()
+        self.optimum = 0.8
+
+
 FAULTS = [
     Fault(SharedRate, "instances"),
     Fault(NormalSums, "large sums"),
@@ -696,6 +717,7 @@ FAULTS = [
     Fault(StickyPulls, "independence"),
     Fault(OptimumTooHigh, "optimum"),
     Fault(OptimumTooLow, "optimum"),
+    Fault(BestAlone, "optimum"),
     Fault(BiasedBeyondFive, "pulls"),
     Fault(Squares, "squares"),
     Fault(SquaresUnbounded, "squares"),
@@ -764,7 +786,7 @@ class PaidByPlace(Links):
         return float(self.means[super_arm] @ self.paid(super_arm))
 
 
-SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners, Costs, HalfMeans, PaidByPlace]
+SOUND = [Links, Seasons, Leave, Silent, RareSuccesses, FewWinners, Costs, HalfMeans, PaidByPlace, Rationed]
 
 
 def super_arms_of(environment):
