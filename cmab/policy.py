@@ -182,7 +182,7 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             The feedback of the round. Do not change its arrays, and copy the parts that the state keeps. Its
             arms may be in any order, which must not matter apart from rounding. They can be fewer than the
             super arm triggers, or none. If its `pulls` are set, outcomes are sums: a policy that needs single
-            outcomes then raises ``ValueError``.
+            outcomes then raises ``ValueError``. A session raises it for a policy that never reads `pulls`.
         ticket : Ticket, optional
             The ticket of the round with its `super_arm` and `context`. Both are read-only. A policy that
             needs the ticket may raise ``ValueError`` if it is None.

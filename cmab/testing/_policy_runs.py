@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.saving._digest import content
 from cmab.session import Session
@@ -22,6 +22,7 @@ from cmab.testing._memory import growth
 from cmab.testing._own_generators import require_no_own_streams
 from cmab.testing._policy_late import check_own_credit
 from cmab.testing._policy_learning import loss_of_learning
+from cmab.testing._policy_parts import of_each_arm
 from cmab.testing._policy_subject import Subject
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 from cmab.testing._trials import prepared
@@ -227,7 +228,8 @@ def check_empty_feedback(subject: Subject) -> None:
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
     for rounds in (0, 20):
         state = policy.initial_state(rng)
-        list(subject.game(policy, subject.environment, subject.rng, state, rounds))
+        played = list(subject.game(policy, subject.environment, subject.rng, state, rounds))
+        known = _known(subject, state, played[-1][1].arms) if played else {}
         try:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
@@ -241,9 +243,29 @@ def check_empty_feedback(subject: Subject) -> None:
             "the super arm {} after feedback without arms is not feasible",
             super_arm,
         )
+        new, now = (dict(of_each_arm(each, policy.oracle.n_arms)) for each in (_new_state(subject), state))
+        erased = [name for name in known if name in now and np.array_equal(now[name], new[name])]
+        text = "feedback without arms erased `{}` of the state, which was {}; it contains no outcome to learn"
+        require(not erased, "empty feedback", text, *((erased[0], known[erased[0]]) if erased else ("", "")))
         lost = loss_of_learning(subject, nothing, rounds)
         text = "after {} rounds and one feedback without arms, the policy {}; skip updates that divide by 0"
         require(not lost, "empty feedback", text, rounds, lost)
+
+
+def _new_state(subject: Subject) -> Any:
+    """Return the state before the first round."""
+    return subject.policy.initial_state(np.random.default_rng(subject.rng))
+
+
+def _known(subject: Subject, state: Any, last: IntArray) -> dict[str, FloatArray]:
+    """Return the parts of a state with learned numbers of arms, other than the arms of the last report."""
+    n = subject.policy.oracle.n_arms
+    others, new = np.setdiff1d(np.arange(n), last), dict(of_each_arm(_new_state(subject), n))
+    return {
+        name: numbers.copy()
+        for name, numbers in of_each_arm(state, n)
+        if name in new and len(others) and (numbers[others] != new[name][others]).any()
+    }
 
 
 def check_growth(subject: Subject) -> Finding:

@@ -416,12 +416,27 @@ class HiddenDrops(LedgerUCB):
         state.counts[list(state._gone)] = 0
 
 
+class ForgetsWhenEmpty(LedgerUCB):
+    """Restarts its counts after a report without arms."""
+
+    def update(self, state, feedback):
+        super().update(state, feedback)
+        if not len(feedback.arms):
+            state.counts[:] = 0
+
+
 class CachedBonus(LedgerUCB):
-    """Sound: caches the largest count, which a loaded state computes again."""
+    """Sound: caches the largest count, which a loaded state computes again, and marks the last arms."""
+
+    def initial_state(self):
+        state = super().initial_state()
+        state._last = np.zeros(N)
+        return state
 
     def update(self, state, feedback):
         super().update(state, feedback)
         state._most = int(state.counts.max())
+        state._last = np.bincount(feedback.arms, minlength=N).astype(float)
 
     def select(self, state, rng):
         if not hasattr(state, "_most"):
@@ -450,6 +465,7 @@ FAULTS = [
     Fault(ShortProducts, "late rounds"),
     Fault(NoVariance, "rare states"),
     Fault(HiddenDrops, "resuming"),
+    Fault(ForgetsWhenEmpty, "empty feedback"),
 ]
 
 SOUND = [
