@@ -129,7 +129,9 @@ def _check_sums(subject: Subject) -> int:
     means = np.array(subject.environment.means, np.float64)[arms]
     deviations = subject.sums[0] - TIMES * means[:, None]
     largest = np.abs(deviations).max(axis=1)
-    varying = np.flatnonzero(largest > 1e-9 * np.abs(subject.sums[0]).max(initial=1.0))[:_SUMS]
+    # Equal sums lack rare outcomes. All of them then have the same small deviation from the mean.
+    spread = subject.sums[0].std(axis=1)
+    varying = np.flatnonzero(spread > 1e-9 * np.abs(subject.sums[0]).max(initial=1.0))[:_SUMS]
     for number, first in enumerate(varying):
         pairs = [(lag, deviations[first, lag:] * deviations[first, :-lag], first) for lag in _LAGS]
         pairs += [(0, deviations[first] * deviations[second], second) for second in varying[number + 1 :]]
