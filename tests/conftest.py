@@ -25,8 +25,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-#: Of a test with more parameters than this, the default suite runs one in six; the others are slow tests.
-MANY, SHARE = 20, 6
+#: Of a test with more parameters than this, the default suite runs one in twelve; the others are slow tests.
+MANY, SHARE = 20, 12
 
 
 @pytest.hookimpl(tryfirst=True)
