@@ -226,10 +226,11 @@ def check_empty_feedback(subject: Subject) -> None:
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     # An example is a seed set without outgoing edges.
     nothing = Feedback(np.empty(0, np.int64), np.empty(0), reward=0.0)
+    new = dict(of_each_arm(policy.initial_state(np.random.default_rng(subject.rng)), policy.oracle.n_arms))
     for rounds in (0, 20):
         state = policy.initial_state(rng)
         played = list(subject.game(policy, subject.environment, subject.rng, state, rounds))
-        known = _known(subject, state, played[-1][1].arms) if played else {}
+        known = _known(new, state, policy.oracle.n_arms, played[-1][1].arms) if played else {}
         try:
             subject.learn(state, subject.select(policy, state, rng), nothing, rng)
             super_arm = subject.select(policy, state, rng)
@@ -243,7 +244,7 @@ def check_empty_feedback(subject: Subject) -> None:
             "the super arm {} after feedback without arms is not feasible",
             super_arm,
         )
-        new, now = (dict(of_each_arm(each, policy.oracle.n_arms)) for each in (_new_state(subject), state))
+        now = dict(of_each_arm(state, policy.oracle.n_arms))
         erased = [name for name in known if name in now and np.array_equal(now[name], new[name])]
         text = "feedback without arms erased `{}` of the state, which was {}; it contains no outcome to learn"
         require(not erased, "empty feedback", text, *((erased[0], known[erased[0]]) if erased else ("", "")))
@@ -252,15 +253,12 @@ def check_empty_feedback(subject: Subject) -> None:
         require(not lost, "empty feedback", text, rounds, lost)
 
 
-def _new_state(subject: Subject) -> Any:
-    """Return the state before the first round."""
-    return subject.policy.initial_state(np.random.default_rng(subject.rng))
+def _known(new: dict[str, FloatArray], state: Any, n: int, last: IntArray) -> dict[str, FloatArray]:
+    """Return the parts of a state with learned numbers of arms, other than the arms of the last report.
 
-
-def _known(subject: Subject, state: Any, last: IntArray) -> dict[str, FloatArray]:
-    """Return the parts of a state with learned numbers of arms, other than the arms of the last report."""
-    n = subject.policy.oracle.n_arms
-    others, new = np.setdiff1d(np.arange(n), last), dict(of_each_arm(_new_state(subject), n))
+    `new` has the parts of the state before the first round.
+    """
+    others = np.setdiff1d(np.arange(n), last)
     return {
         name: numbers.copy()
         for name, numbers in of_each_arm(state, n)

@@ -27,7 +27,7 @@ from cmab.theory.sample_bounds import (
     lil_rand_lucb_samples,
     lucb1_samples,
 )
-from cmab.theory.super_arm_time import super_arm_time
+from cmab.theory.super_arm_time import ROUNDING, super_arm_time
 from cmab.theory.triggering_bounds import modulated_bound, modulated_gap_free_bound
 from cmab.theory.width import exchange_width
 from cmab.validation import integer, real, vector
@@ -35,7 +35,6 @@ from cmab.validation import integer, real, vector
 _FARTHEST = 1e18
 _MOST_LISTS = 20_000
 _MOST_OF_WIDTH = 200  # the width is found by trying all exchanges between two super arms
-_ROUNDING = 1e-12
 _MOST_PAIRS = 1_000  # the time of the best k arms compares each of them with each other arm
 
 
@@ -412,7 +411,7 @@ def _of_super_arms(
     def gaps() -> FloatArray:
         best, found = oracle.gaps(means, [], [], np.random.default_rng(0))
         # Smaller differences of sums may be due to rounding.
-        found[found <= _ROUNDING * np.abs(means[best]).sum()] = 0.0
+        found[found <= ROUNDING * np.abs(means[best]).sum()] = 0.0
         return found
 
     def of_all_changes() -> float:

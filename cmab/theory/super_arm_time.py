@@ -13,7 +13,7 @@ from cmab.validation import arm_indices, listed, one_of, real, vector
 
 _TOLERANCE, _STEPS, _FARTHEST = 1e-3, 20_000, 1e50
 # Relative differences of sums that may be due to rounding.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 # The least weight of a rival, so that a rival can become important again.
 _LEAST = 1e-200
 
@@ -76,7 +76,7 @@ def super_arm_time(
     best = int(np.argmax(sums)) if len(sums) else 0
     others = np.abs(inside - inside[best : best + 1]).any(axis=1)
     sizes = inside @ np.abs(values)
-    noise = _ROUNDING * np.maximum(sizes[others], sizes[best : best + 1])
+    noise = ROUNDING * np.maximum(sizes[others], sizes[best : best + 1])
     if not others.any() or not (sums[best] - sums[others] > noise).all():
         raise ValueError("super_arms must be two or more with a unique best, got sums " + str(sums.tolist()))
     involved = np.abs(inside[others] - inside[best])
