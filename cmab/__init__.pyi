@@ -46,7 +46,6 @@ BanditOverWindows = _BanditOverBandit
 Explored = ForcedExploration
 HYBRID = _HybridFTRL
 HybridCUCB = OfflineCUCB
-MixtureGLR = BestKGLR
 OffPolicyValue = OffPolicyEstimate
 Restarting = GLRRestart
 UniformlyRandom = RandomPolicy
@@ -54,6 +53,3 @@ Windowed = SlidingWindow
 
 # Former classes in place of which stands a parameter of another class.
 AESCB: type[ESCB]
-AdaptiveTopKBudget: type[AdaptiveTopK]
-MultiBanditUGapEb: type[UGapEb]
-MultiBanditUGapEc: type[UGapEc]

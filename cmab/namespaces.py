@@ -36,7 +36,6 @@ INSTEAD = {
     "BCUCB": "KLCUCB",
     "BanditOverBandit": "GLRRestart, DiscountedCUCB or RegretBalancing",
     "CombLinUCB": "C2UCB",
-    "EBTCI": "BestKGLR",
     "ExploreThenCommit": "EpsilonGreedy",
     "GapE": "UGapEb",
     "Halving": "LUCB1Halving",
@@ -47,9 +46,7 @@ INSTEAD = {
     "LilUCB": "LilRandLUCB",
     "MNLTS": "MNLUCB",
     "OLSUCB": "ESCB",
-    "SequentialHalving": "ContinuousRejects or SAR",
     "SuccessiveRejects": "SAR",
-    "SuperArmGLR": "PFWS",
     "UGapEcV": "BernsteinLUCB",
 }
 

@@ -6,7 +6,6 @@ from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousR
 from cmab.exploration.gap_based import UCBE as UCBE
 from cmab.exploration.gap_based import GapE as _GapE
 from cmab.exploration.halving import Halving as _Halving
-from cmab.exploration.halving import SequentialHalving as _SequentialHalving
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB as _KLLUCB
 from cmab.exploration.lil_ucb import LilUCB as _LilUCB
@@ -26,8 +25,6 @@ from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
 from cmab.exploration.rejects import SuccessiveRejects as _SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
-from cmab.exploration.super_arm_glr import SuperArmGLR as _SuperArmGLR
-from cmab.exploration.top_two import EBTCI as _EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
 from cmab.exploration.ugape import UGapEb as UGapEb
@@ -38,13 +35,10 @@ from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
 from cmab.goals import Goal as Goal
 
 # Classes that have left the namespace.
-EBTCI = _EBTCI
 GapE = _GapE
 Halving = _Halving
 KLLUCB = _KLLUCB
 LilLUCB = _LilLUCB
 LilUCB = _LilUCB
-SequentialHalving = _SequentialHalving
 SuccessiveRejects = _SuccessiveRejects
-SuperArmGLR = _SuperArmGLR
 UGapEcV = _UGapEcV

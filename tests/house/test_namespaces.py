@@ -15,19 +15,19 @@ from cmab.namespaces import FORMER, LEFT, REPLACED
 #: What version 0.2 had at the top.
 FORMERLY = {
     "cmab": """
-        AESCB AdaptiveTopK AdaptiveTopKBudget ArmStatistics BCUCB BanditOverWindows BayesUCB
+        AESCB AdaptiveTopK ArmStatistics BCUCB BanditOverWindows BayesUCB
         BernsteinLUCB BernsteinRace BlockState BudgetState C2UCB CLUCB CSAR CTS CUCB Campaign
         Clairvoyant CombLinTS CombLinUCB Comparison ComparisonInterrupted CompiledIndexPolicy
-        Context ContextualMNLTS ContextualMNLUCB DiscountedCUCB EBTCI ESCB ETCG Environment
+        Context ContextualMNLTS ContextualMNLUCB DiscountedCUCB ESCB ETCG Environment
         EpsilonGreedy ExploreThenCommit Explored Explorer ExplorerComparison FTPL Feedback GapE
         GaussianCTS Goal Greedy HYBRID Halving HierarchicalCTS HoeffdingRace HybridCUCB
         Identification IndexPolicy KLCUCB KLLUCB LFG LLR LUCB1 LUCB1Halving LUCBPlusPlus LUCBRule
         LilCLUCB LilLUCB LilRandLUCB LilUCB LinearOracle LinearStatistics Log LogRadius LoggedRound
-        LogisticTS MNLTS MNLUCB MemoisedOracle MixtureGLR MultiBanditUGapEb MultiBanditUGapEc OLSUCB
+        LogisticTS MNLTS MNLUCB MemoisedOracle OLSUCB
         OffPolicyValue OfflineChoice OptMAI Oracle PBMUCB PhasedExplorer Policy PolicyComparison
         PrimalDualCUCB RadiusRule RarelySwitchingCUCB Request RestartState Restarting RuledExplorer
-        SAR SamplePlan SequentialHalving Session Simulation SimulationInterrupted StudentLUCB Study
-        StudyFailed SuccessiveRejects Summary SuperArmGLR TTUCB Ticket TopRank TrackAndStop UCBE
+        SAR SamplePlan Session Simulation SimulationInterrupted StudentLUCB Study
+        StudyFailed SuccessiveRejects Summary TTUCB Ticket TopRank TrackAndStop UCBE
         UGapEb UGapEc UGapEcV UniformAllocation UniformlyRandom WindowStatistics Windowed clcb
         compare identify off_policy_value plan read_journal read_log read_open_bandit replay_value
         round_key simulate

@@ -27,7 +27,6 @@ MAKERS = {
     "Explored": lambda kind: kind(Greedy(ORACLE, prior_mean=0.1, prior_weight=1.0)),
     "HYBRID": lambda kind: kind(ORACLE),
     "HybridCUCB": lambda kind: kind(ORACLE, ArmStatistics.empty(3), bias=0.1),
-    "MixtureGLR": lambda kind: kind(3, 1, delta=0.1),
     "OffPolicyValue": lambda kind: kind(0.5, (0.0, 1.0), 0.95, "ips", 10, 10.0, 1.0, 0.0),
     "Restarting": lambda kind: kind(CUCB(ORACLE), 0.5, is_proven=False),
     "UniformlyRandom": lambda kind: kind(ORACLE),
@@ -59,9 +58,6 @@ def test_former_names_are_the_classes(former):
 
 FORMER_CALLS = {
     "AESCB": (lambda kind: kind(ORACLE, loglog=0.0, epsilon=2.0), {"epsilon": 2.0, "loglog": 0.0}),
-    "AdaptiveTopKBudget": (lambda kind: kind(4, 2, budget=50), {"n_arms": 4, "k": 2, "budget": 50}),
-    "MultiBanditUGapEb": (lambda kind: kind((2, 3), 1, budget=50), {"arms_per_bandit": [2, 3], "budget": 50}),
-    "MultiBanditUGapEc": (lambda kind: kind((2, 3), 1, delta=0.1), {"arms_per_bandit": [2, 3], "delta": 0.1}),
 }
 
 
@@ -110,7 +106,7 @@ def test_former_classes_go_on_as_classes(former):
         mine = call(Own)
     assert type(mine) is Own and vars(mine) == vars(made)
     # The defaults of a dataclass of the user are those of the former class.
-    name, usual = {"AESCB": ("tolerance", None), "AdaptiveTopKBudget": ("delta", 0.01)}.get(former, ("", 0))
+    name, usual = {"AESCB": ("tolerance", None)}.get(former, ("", 0))
     others = {each.name: getattr(made, each.name) for each in fields(made) if each.name != name}
     given = WithField(**others, extra=4)
     assert getattr(given, name, usual) == usual and given.extra == 4
@@ -123,7 +119,6 @@ def test_former_classes_go_on_as_classes(former):
 
 
 def test_former_attributes_work():
-    assert import_module("cmab.exploration.ugape_budget").UGapEb is cmab.UGapEb
     with pytest.warns(DeprecationWarning, match="ESCB: `epsilon` is now `tolerance`"):
         assert cmab.ESCB(ORACLE, tolerance=2.0).epsilon == 2.0
     with pytest.warns(DeprecationWarning, match="OLSUCB: `tolerance` is now `tolerance_in`"):
@@ -136,7 +131,6 @@ def test_former_attributes_work():
         ({"class": "ESCB"}, {"class": "ESCB", "tolerance": 0.0}),
         ({"class": "RepairedInfluence", "seed": 3}, {"class": "RepairedInfluence", "rng": 3}),
         ({"class": []}, {"class": []}),
-        ({"class": "MultiBanditUGapEc", "arms_per_bandit": "x"}, {"class": "UGapEc", "arms_per_bandit": "x"}),
     ],
 )
 def test_files_of_the_version_before_are_read(written, read):

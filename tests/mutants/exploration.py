@@ -32,7 +32,7 @@ GROUPS = {
     ),
     "likelihood": (
         [REFERENCES, "test_mutants.py"],
-        "(mixture or eb_tci or ttucb or track_and_stop or ratios) and not coins",
+        "(mixture or ttucb or track_and_stop or ratios) and not coins",
     ),
     "coins": (
         ["test_likelihood_stop.py"],
