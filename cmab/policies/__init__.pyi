@@ -13,6 +13,7 @@ from cmab.policies.bayes_ucb import BayesUCB as BayesUCB
 from cmab.policies.budgets import PrimalDualCUCB as PrimalDualCUCB
 from cmab.policies.cetc import CETC as CETC
 from cmab.policies.cmoss import CMOSS as CMOSS
+from cmab.policies.contextual_mnl import ContextualMNLTS as ContextualMNLTS
 from cmab.policies.contextual_mnl import ContextualMNLUCB as ContextualMNLUCB
 from cmab.policies.cucb import CUCB as CUCB
 from cmab.policies.discounted import DiscountedCUCB as DiscountedCUCB

@@ -36,14 +36,10 @@ def test_claims_of_shifting_means_follow_the_rows():
         *rows(shifting, {"CTS": 20.0, "CUCB": 200.0, "LBINFV": 12.0}),
     ]
     assert [verdict for _, verdict in shifting_means.claims(told)] == [True] * 3
-    told[0] |= {"regret": 100.0, "low": 90.0, "high": 110.0}
-    assert [verdict for _, verdict in shifting_means.claims(told)] == [
-        True,
-        True,
-        False,
-    ]
+    told[2] |= {"regret": 100.0, "low": 90.0, "high": 110.0}
+    assert [verdict for _, verdict in shifting_means.claims(told)] == [True, True, False]
     told[-1] |= {"regret": 30.0, "low": 27.0, "high": 33.0}
-    assert [verdict for _, verdict in shifting_means.claims(told)][4:] == [False, False, True]
+    assert [verdict for _, verdict in shifting_means.claims(told)] == [False, False, False]
 
 
 def test_families_are_whole():
