@@ -10,7 +10,8 @@ from zipfile import ZipFile
 import pytest
 from places import ROOT
 
-from cmab.namespaces import FORMER, LEFT, REPLACED
+from cmab.namespaces import FORMER, REPLACED
+from oracles.packing._kernels_core import LEFT
 
 #: What version 0.2 had at the top.
 FORMERLY = {

@@ -4,7 +4,7 @@ import pickle
 import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import resolve_name
 
@@ -13,8 +13,7 @@ import pytest
 
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
-from cmab.namespaces import FORMER, INSTEAD, LEFT, REPLACED
-from cmab.policies.escb import OLSUCB
+from cmab.namespaces import FORMER, INSTEAD, LEFT
 from cmab.renamed import PARAMETERS, up_to_date
 from cmab.saving._fingerprint import fingerprint
 from cmab.studies._registry import class_of
@@ -23,9 +22,7 @@ from oracles import Assortment, RankedTopK, TopK
 ORACLE = TopK(3, 1)
 MAKERS = {
     "BruteForceReward": lambda kind: kind(2, [[0], [1]]),
-    "BanditOverWindows": lambda kind: kind(CUCB(ORACLE), 20),
     "Explored": lambda kind: kind(Greedy(ORACLE, prior_mean=0.1, prior_weight=1.0)),
-    "HYBRID": lambda kind: kind(ORACLE),
     "HybridCUCB": lambda kind: kind(ORACLE, ArmStatistics.empty(3), bias=0.1),
     "OffPolicyValue": lambda kind: kind(0.5, (0.0, 1.0), 0.95, "ips", 10, 10.0, 1.0, 0.0),
     "Restarting": lambda kind: kind(CUCB(ORACLE), 0.5, is_proven=False),
@@ -54,75 +51,6 @@ def test_former_names_are_the_classes(former):
     for home in (package, import_module(kind.__module__)):
         with pytest.warns(DeprecationWarning, match=f"{former} is now called {kind.__name__}"):
             assert getattr(home, former) is kind
-
-
-FORMER_CALLS = {
-    "AESCB": (lambda kind: kind(ORACLE, loglog=0.0, epsilon=2.0), {"epsilon": 2.0, "loglog": 0.0}),
-}
-
-
-@pytest.mark.parametrize("former", REPLACED)
-def test_former_classes_make_the_class_with_a_parameter(former):
-    call, kept = FORMER_CALLS[former]
-    present = REPLACED[former].partition(":")[2]
-    for kind in (getattr(cmab, former), class_of(former, "here")):
-        with pytest.warns(DeprecationWarning, match=f"{former} is now {present}"):
-            made = call(kind)
-        assert type(made).__name__ == present
-    assert former not in cmab.__all__
-    # What a file of the former class says is what the object has.
-    for name, value in up_to_date({"class": former, **kept}).items():
-        mine = present if name == "class" else getattr(made, name)
-        assert (list(mine) if isinstance(mine, tuple) else mine) == value
-
-
-@pytest.mark.parametrize("former", REPLACED)
-def test_former_classes_go_on_as_classes(former):
-    call, kept = FORMER_CALLS[former]
-    kind, present = getattr(cmab, former), resolve_name(REPLACED[former])
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        made = call(kind)
-    assert told[0].filename == __file__
-    assert isinstance(made, kind) and issubclass(kind, present)
-    plain = {
-        "ESCB": lambda: present(ORACLE),
-        "AdaptiveTopK": lambda: present(4, 2, delta=0.1, epsilon=0.1),
-        "UGapEb": lambda: present(5, 1, budget=50),
-        "UGapEc": lambda: present(5, 1, delta=0.1),
-    }
-    assert not isinstance(plain[present.__name__](), kind)
-
-    class Own(kind):
-        """A class of a user."""
-
-    @dataclass(frozen=True, eq=False)
-    class WithField(kind):
-        """A dataclass of a user."""
-
-        extra: int = 3
-
-    with pytest.warns(DeprecationWarning, match=former):
-        mine = call(Own)
-    assert type(mine) is Own and vars(mine) == vars(made)
-    # The defaults of a dataclass of the user are those of the former class.
-    name, usual = {"AESCB": ("tolerance", None)}.get(former, ("", 0))
-    others = {each.name: getattr(made, each.name) for each in fields(made) if each.name != name}
-    given = WithField(**others, extra=4)
-    assert getattr(given, name, usual) == usual and given.extra == 4
-    # What pickles of the version before hold: the class, without arguments, and its former attributes.
-    pickled = kind.__new__(kind)
-    state = {key: value for key, value in vars(made).items() if key not in ("tolerance", "bandits", "n_arms")}
-    pickled.__setstate__(state | {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
-    assert type(pickled) is present and vars(pickled) | vars(made) == vars(pickled)
-    assert repr(pickled) == repr(made)
-
-
-def test_former_attributes_work():
-    with pytest.warns(DeprecationWarning, match="ESCB: `epsilon` is now `tolerance`"):
-        assert cmab.ESCB(ORACLE, tolerance=2.0).epsilon == 2.0
-    with pytest.warns(DeprecationWarning, match="OLSUCB: `tolerance` is now `tolerance_in`"):
-        assert OLSUCB(ORACLE).tolerance(3) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -226,14 +154,11 @@ def test_studies_find_what_was_played_under_the_former_name(tmp_path):
 
 SHOP = Assortment([1.0, 0.5, 0.8], 2)
 NEEDED = {
-    "BanditOverBandit": {"policy": CUCB(ORACLE), "horizon": 20},
     "C2UCB": {"oracle": ORACLE, "dimension": 1},
     "CombLinTS": {"oracle": ORACLE, "dimension": 1},
-    "CombLinUCB": {"oracle": ORACLE, "dimension": 1},
     "ContextualMNLTS": {"oracle": SHOP, "features": np.eye(3)},
     "ContextualMNLUCB": {"oracle": SHOP, "features": np.eye(3)},
     "LogisticTS": {"oracle": ORACLE, "dimension": 1},
-    "MNLTS": {"oracle": SHOP, "horizon": 20},
     "MNLUCB": {"oracle": SHOP},
     "PBMUCB": {"oracle": RankedTopK(2, 2), "examination": 0.5},
 }
