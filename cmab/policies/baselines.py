@@ -15,7 +15,6 @@ from cmab.feedback import Feedback
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.policy import IndexPolicy
 from cmab.propensities import uniform_chance
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from cmab.feedback import Feedback
 from cmab.guards import Takes, unguarded, verb
 from cmab.oracle import LinearOracle
 from cmab.policy import Policy, fits, refuse_parts
-from cmab.renamed import Former, former_attribute, warn
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_vector, real_array
 
@@ -175,8 +174,6 @@ class ESCB(JointlyOptimistic):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
-    epsilon = former_attribute("epsilon", "tolerance")
-
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T``, in units of the squared length of `support`."""
         low, high = self.support
@@ -190,22 +187,6 @@ class ESCB(JointlyOptimistic):
         default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
         first = default if self.tolerance is None else self.tolerance
         return first * (self.support[1] - self.support[0]) / t
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class AESCB(ESCB, metaclass=Former):
-    """The former name of `ESCB` with a tolerance."""
-
-    tolerance: float | None = field(default=None, metadata=real(0.0, optional=True))
-
-    def __init__(self, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any) -> None:
-        warn("AESCB", "ESCB with a tolerance, ESCB(oracle, tolerance=None)")
-        super().__init__(oracle, tolerance=epsilon, **parameters)
-        AESCB.become_present(self)
-
-    def stands_for(self: ESCB) -> bool:
-        """Return whether the tolerance is not 0."""
-        return self.tolerance != 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +241,6 @@ class OLSUCB(JointlyOptimistic):
     sigma: ArrayLike = 0.5
     _: KW_ONLY
     ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
-
-    tolerance = former_attribute("tolerance", "tolerance_in")
 
     def __post_init__(self) -> None:
         super().__post_init__()

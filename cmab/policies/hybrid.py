@@ -12,7 +12,6 @@ from cmab.arrays import FloatArray
 from cmab.declared import interval, real
 from cmab.oracle import LinearOracle
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,11 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.declared import integer, real
 from cmab.policies._epochs import KEYS, Epochs, EpochStatistics, bought
-from cmab.renamed import former_parameters
 
 #: The largest change of an attraction to break a tie, as a fraction of the largest attraction.
 SHARE = 2.0**-40
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class MNLTS(Epochs):
     """Thompson sampling for multinomial logit choice in epochs, for `oracles.Assortment`.

@@ -13,8 +13,6 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
 from cmab.policies.windowed import ARM, ROUND, SlidingWindow, WindowStatistics
-from cmab.renamed import find as __getattr__  # noqa: F401
-from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_vector, integer, shown
@@ -118,7 +116,6 @@ class BlockState:
             raise ValueError(f"earned must lie in [0, {self.told}], got {shown(self.earned)}")
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class BanditOverBandit(WrappedPolicy[BlockState]):
     """Another policy in a sliding window of a length that EXP3 selects anew for each block of rounds.
