@@ -6,7 +6,6 @@ from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousR
 from cmab.exploration.gap_based import UCBE as UCBE
 from cmab.exploration.gap_based import GapE as GapE
 from cmab.exploration.halving import Halving as Halving
-from cmab.exploration.halving import SequentialHalving as SequentialHalving
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB as KLLUCB
 from cmab.exploration.lil_ucb import LilUCB as LilUCB
@@ -26,8 +25,6 @@ from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
 from cmab.exploration.rejects import SuccessiveRejects as SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
-from cmab.exploration.super_arm_glr import SuperArmGLR as SuperArmGLR
-from cmab.exploration.top_two import EBTCI as EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
 from cmab.exploration.ugape import UGapEb as UGapEb
