@@ -32,12 +32,7 @@ from cmab import (
     SlidingWindow,
 )
 from cmab.arena import Entry, Facts
-from cmab.policies.bc_ucb import BCUCB
-from cmab.policies.escb import OLSUCB
-from cmab.policies.hybrid import HybridFTRL
 from cmab.policies.llr import LLR
-from cmab.policies.mnl_ts import MNLTS
-from cmab.policies.over_windows import BanditOverBandit
 
 AnyPolicy = Policy[Any]
 _LINEAR = frozenset({"top-k", "matching", "path", "tree", "knapsack", "sets"})
@@ -71,11 +66,6 @@ def restarted_cts(oracle: Oracle, facts: Facts) -> AnyPolicy:
     return GLRRestart(CTS(oracle, support=facts.support))
 
 
-def bandit_over_windows(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `CUCB` with a learned window."""
-    return BanditOverBandit(CUCB(oracle, support=facts.support), horizon=facts.horizon)
-
-
 def discounted(oracle: Oracle, facts: Facts) -> AnyPolicy:
     """Return `DiscountedCUCB` with a memory of the square root of the horizon, times eight."""
     rate = 1.0 / (8.0 * facts.horizon**0.5)
@@ -106,7 +96,6 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(CUCB, "CUCB x 0.3", radius_factor=0.3, tuned=True),
     Entry.of(CUCB, "CUCB x 0.1", radius_factor=0.1, tuned=True),
     Entry.of(KLCUCB),
-    Entry.of(BCUCB),
     Entry.of(BayesUCB),
     Entry.of(RarelySwitchingCUCB),
     Entry.of(LLR, kinds=_LINEAR),
@@ -126,17 +115,13 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(EpsilonGreedy, "EpsilonGreedy, decaying", epsilon=5.0, decay=True, tuned=True),
     Entry.of(forced_greedy, "Greedy, forced"),
     Entry.of(ESCB, kinds=("sets",)),
-    Entry.of(OLSUCB, kinds=("sets",)),
     Entry.of(FTPL, kinds=_CHANGES),
-    Entry.of(HybridFTRL, kinds=("top-k",)),
     Entry.of(discounted, "DiscountedCUCB", kinds=_CHANGES, tuned=True),
     Entry.of(windowed_cts, "CTS, window", kinds=_CHANGES, tuned=True),
     Entry.of(restarted_cts, "CTS, restarts", kinds=_CHANGES),
-    Entry.of(bandit_over_windows, "BanditOverBandit", kinds=_CHANGES),
     Entry.of(position_ucb, "PBMUCB", kinds=("positions",)),
     Entry.of(MNLUCB, kinds=("assortment",)),
     Entry.of(MNLUCB, "MNLUCB, short", kinds=("assortment",), log_factor=1.0, tuned=True),
-    Entry.of(MNLTS, kinds=("assortment",)),
     Entry.of(contextual_ucb, "C2UCB", kinds=("features",)),
     Entry.of(contextual_ts, "CombLinTS", kinds=("features",)),
 )

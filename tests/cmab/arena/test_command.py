@@ -143,7 +143,7 @@ def test_the_list_has_all_problems_and_entries(capsys):
     assert main(["arena", "--list"]) == 0
     shown = capsys.readouterr().out
     assert "top 5 of 20 (top-k, 10,000 rounds)" in shown
-    assert "MNLTS (assortment)" in shown
+    assert "MNLUCB (assortment)" in shown
 
 
 def test_installed_packages_take_part(package, monkeypatch):
