@@ -1,6 +1,5 @@
 import instances as instances
 import oracles as oracles
-from cmab import arena as arena
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
