@@ -1,4 +1,5 @@
-from cmab import arena as arena
+import instances as instances
+import oracles as oracles
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
