@@ -1,6 +1,5 @@
 import instances as instances
 import oracles as oracles
-from cmab import arena as arena
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -38,6 +37,7 @@ from cmab.states import *
 from cmab.studies.study import Study as Study
 
 __version__: str
+<<<<<<< HEAD
 
 # Former names.
 Explored = ForcedExploration
@@ -46,3 +46,5 @@ OffPolicyValue = OffPolicyEstimate
 Restarting = GLRRestart
 UniformlyRandom = RandomPolicy
 Windowed = SlidingWindow
+=======
+>>>>>>> main

@@ -164,6 +164,8 @@ class UGapEc(UGapERule):
 class UGapEcV(UGapERule):
     """UGapEc with empirical-Bernstein radii, for arms with small variances.
 
+    Use this explorer to compare with its paper.
+
     The explorer first samples every arm twice. The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))`` with
     ``l = ln(7 N t^3 / delta)`` and the unbiased variance V. The probability that Maurer and Pontil's
     inequality fails for any arm, time and side is then at most `delta`. The paper leaves the constants to its

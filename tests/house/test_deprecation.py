@@ -4,13 +4,13 @@ import re
 from importlib import import_module
 
 import pytest
+from cmab.former_arguments import former_arguments
 from places import ROOT
 
 import cmab
 from cmab import kernels
-from cmab.former_arguments import former_arguments
+from cmab.confidence._kernels_radii import PARAMETERS
 from cmab.namespaces import FORMER, REPLACED
-from cmab.renamed import PARAMETERS
 from oracles.packing._kernels_core import LEFT
 
 SPACES = (
