@@ -37,14 +37,3 @@ from cmab.states import *
 from cmab.studies.study import Study as Study
 
 __version__: str
-<<<<<<< HEAD
-
-# Former names.
-Explored = ForcedExploration
-HybridCUCB = OfflineCUCB
-OffPolicyValue = OffPolicyEstimate
-Restarting = GLRRestart
-UniformlyRandom = RandomPolicy
-Windowed = SlidingWindow
-=======
->>>>>>> main

@@ -9,26 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-#: The present location, ``"module:Name"``, of each renamed class, keyed by its former name.
-FORMER: dict[str, str] = {}
-#: The location of the class whose parameter replaces a former class, keyed by the name of the former class.
-REPLACED: dict[str, str] = {}
-#: The location of each class that has left its namespace, keyed by its name.
-LEFT: dict[str, str] = {}
-#: The replacement of each class that has left its namespace.
-INSTEAD = {
-    "GapE": "UGapEb",
-    "Halving": "LUCB1Halving",
-    "KLLUCB": "BernsteinLUCB",
-    "LLR": "CUCB",
-    "LilLUCB": "LilRandLUCB",
-    "LilUCB": "LilRandLUCB",
-    "SuccessiveRejects": "SAR",
-    "UGapEcV": "BernsteinLUCB",
-}
-=======
->>>>>>> main
 
 def attach(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module from its stub.

@@ -4,13 +4,8 @@ from cmab.exploration.clucb import CLUCB as CLUCB
 from cmab.exploration.clucb import LilCLUCB as LilCLUCB
 from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousRejects
 from cmab.exploration.gap_based import UCBE as UCBE
-<<<<<<< HEAD
-from cmab.exploration.gap_based import GapE as _GapE
-from cmab.exploration.halving import Halving as _Halving
-=======
 from cmab.exploration.gap_based import GapE as GapE
 from cmab.exploration.halving import Halving as Halving
->>>>>>> main
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
 from cmab.exploration.kl_lucb import KLLUCB as KLLUCB
 from cmab.exploration.lil_ucb import LilUCB as LilUCB
@@ -38,15 +33,3 @@ from cmab.exploration.ugape import UGapEcV as UGapEcV
 from cmab.exploration.variance_lucb import BernsteinLUCB as BernsteinLUCB
 from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
 from cmab.goals import Goal as Goal
-<<<<<<< HEAD
-
-# Classes that have left the namespace.
-GapE = _GapE
-Halving = _Halving
-KLLUCB = _KLLUCB
-LilLUCB = _LilLUCB
-LilUCB = _LilUCB
-SuccessiveRejects = _SuccessiveRejects
-UGapEcV = _UGapEcV
-=======
->>>>>>> main

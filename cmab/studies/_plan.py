@@ -19,9 +19,9 @@ from cmab.running.identification import check_fit
 from cmab.studies._declared import parts_of
 from cmab.studies._outline import Outline
 from cmab.studies._registered import Problem, Trial, demo_of, trial_of
+from cmab.studies._registry import class_of
 from cmab.studies._specification import Builder, classes
 from cmab.validation import shown
-from oracles.diffusion._kernels_sets import class_of
 
 Pair = tuple[str, str]
 

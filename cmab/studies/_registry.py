@@ -20,14 +20,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-<<<<<<< HEAD
-from cmab.namespaces import FORMER, REPLACED, departed, place_of_former, renamed
-from cmab.renamed import present_name
-=======
->>>>>>> main
 from cmab.spelling import nearest
 from cmab.validation import shown
-from oracles.packing._kernels_core import LEFT
 
 _COMMANDS = ("demos", "experiments")
 #: The kinds of classes, in the order in which a name is looked up.

@@ -12,8 +12,8 @@ from typing import Any
 
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
+from cmab.studies._registry import class_of
 from cmab.validation import shown
-from oracles.diffusion._kernels_sets import class_of
 
 _MAKERS = ("class", "networkx", "file", "object")
 

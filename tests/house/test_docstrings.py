@@ -12,10 +12,6 @@ import cmab.theory
 import instances
 import instances.datasets
 import oracles
-<<<<<<< HEAD
-from oracles.packing._kernels_core import LEFT
-=======
->>>>>>> main
 
 PUBLIC = [
     pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
