@@ -1,8 +1,8 @@
 """Combinatorial multi-armed bandits with graph oracles.
 
 This module has the names that most programs need. All other names are in `cmab.policies`, `cmab.exploration`,
-`cmab.logs`, `cmab.campaigns`, `cmab.results`, `cmab.states`, `cmab.errors`, `cmab.theory`, `cmab.testing` and
-`cmab.plotting`. Each name is imported when it is first used.
+`cmab.logs`, `cmab.campaigns`, `cmab.errors`, `cmab.theory`, `cmab.testing` and `cmab.plotting`. Each name is
+imported when it is first used.
 """
 
 # This import comes first because it installs the handler of Ctrl-C; the imports below take time.
@@ -39,7 +39,7 @@ _RUNS = [
     "off_policy_value",
 ]
 _NAMESPACES = [
-    *("campaigns", "errors", "exploration", "logs", "plotting", "policies", "results", "states", "testing"),
+    *("campaigns", "errors", "exploration", "logs", "plotting", "policies", "testing"),
     "theory",
 ]
 
