@@ -20,11 +20,16 @@ from cmab.errors import *
 from cmab.exploration import *
 from cmab.explorer import Explorer as Explorer
 from cmab.feedback import Feedback as Feedback
+from cmab.linear.statistics import LinearStatistics as LinearStatistics
 from cmab.logs import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
+from cmab.policies.budgets import BudgetState as BudgetState
+from cmab.policies.restarting import RestartState as RestartState
+from cmab.policies.safeguarded import SafeguardState as SafeguardState
+from cmab.policies.windowed import WindowStatistics as WindowStatistics
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.run.compare import Comparison as Comparison
@@ -37,11 +42,6 @@ from cmab.run.results import Simulation as Simulation
 from cmab.run.simulate import simulate as simulate
 from cmab.run.study import Study as Study
 from cmab.session import Session as Session
-from cmab.linear.statistics import LinearStatistics as LinearStatistics
-from cmab.policies.budgets import BudgetState as BudgetState
-from cmab.policies.restarting import RestartState as RestartState
-from cmab.policies.safeguarded import SafeguardState as SafeguardState
-from cmab.policies.windowed import WindowStatistics as WindowStatistics
 from cmab.statistics import ArmStatistics as ArmStatistics
 
 __version__: str

@@ -142,7 +142,7 @@ class Study:
     ...     )
     ...     study.run()
     ...     study.missing(), study.comparisons()["ads"].best
-    ([], 'Thompson')
+    ([], 'CUCB')
     """
 
     @names_arguments
