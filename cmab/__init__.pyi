@@ -45,17 +45,3 @@ from cmab.session import Session as Session
 from cmab.statistics import ArmStatistics as ArmStatistics
 
 __version__: str
-
-# Former names.
-Explored = ForcedExploration
-HybridCUCB = OfflineCUCB
-MixtureGLR = BestKGLR
-OffPolicyValue = OffPolicyEstimate
-Restarting = GLRRestart
-UniformlyRandom = RandomPolicy
-Windowed = SlidingWindow
-
-# Former classes in place of which stands a parameter of another class.
-AdaptiveTopKBudget: type[AdaptiveTopK]
-MultiBanditUGapEb: type[UGapEb]
-MultiBanditUGapEc: type[UGapEc]
