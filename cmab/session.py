@@ -38,7 +38,7 @@ from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
-from cmab.exploration.certificates import certificate
+from cmab.certificates.certificate import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.oracle import Oracle

@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
+from cmab.certificates.certificate import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, check_outcomes
 from cmab.goals import BestSuperArm

@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.certificates.certificate import Certificate
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
+from cmab.certificates.certificate import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab import CLUCB
 from cmab.arrays import FloatArray, IntArray
-from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
+from cmab.exploration.phases import AdaptiveTopK, OptMAI
 from cmab.goals import best_k
 from cmab.running.compiled_exploration import explore_compiled
 from cmab.seeding import Purpose, stream

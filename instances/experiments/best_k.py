@@ -11,8 +11,7 @@ import numpy as np
 
 from cmab import LUCB1, BestKGLR, LilCLUCB, LilRandLUCB, LUCBPlusPlus
 from cmab.arrays import FloatArray
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.lucb import LilLUCB, LilUCB
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms

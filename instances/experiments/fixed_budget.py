@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.exploration.continuous_rejects import ContinuousRejects
-from cmab.exploration.gap_based import UCBE
-from cmab.exploration.halving import UniformAllocation
+from cmab.exploration.budget import UCBE, ContinuousRejects
+from cmab.exploration.phases import UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer

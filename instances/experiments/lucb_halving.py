@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab import LUCB1, LUCB1Halving
 from cmab.arrays import FloatArray
-from cmab.exploration.halving import Halving
+from cmab.exploration.phases import Halving
 from cmab.running.identification import Run, explore
 from cmab.theory.hardness import best_k_gaps, hardness
 from cmab.theory.lower_bounds import worst_case_samples

@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 from cmab import TrackAndStop
-from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lucb import KLLUCB
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from cmab.theory.characteristic_time import least_samples
