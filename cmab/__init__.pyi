@@ -1,5 +1,3 @@
-import instances as instances
-import oracles as oracles
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -23,7 +21,6 @@ from cmab.feedback import Feedback as Feedback
 from cmab.logs import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
-from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy

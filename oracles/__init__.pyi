@@ -1,4 +1,3 @@
-from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from oracles import diffusion as diffusion
 from oracles import flows as flows
 from oracles import influence as influence

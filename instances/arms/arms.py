@@ -10,7 +10,6 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.validation import frozen, real, vector
 
 
@@ -49,14 +48,16 @@ class Arms(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` (common random numbers) and their sum."""
+        super_arm = self._check_super_arm(super_arm)
         from cmab.kernels import keyed_uniforms
         from instances.arms._kernels_bernoulli import sum_in_order
 
         # One random number per round determines the outcomes of all arms: common random numbers.
-        outcomes = unguarded(self.quantile)(super_arm, keyed_uniforms(round_key(rng), super_arm))
+        outcomes = self.quantile(super_arm, keyed_uniforms(round_key(rng), super_arm))
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
+        super_arm = self._check_super_arm(super_arm)
         from instances.arms._kernels_bernoulli import sum_in_order
 
         return float(sum_in_order(self.means[super_arm]))
@@ -82,6 +83,7 @@ class BernoulliArms(Arms):
         self.means = frozen(vector("means", means, low=0.0, high=1.0))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        arms = self._check_arms(arms)
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
@@ -102,6 +104,7 @@ class BernoulliArms(Arms):
     ) -> tuple[FloatArray, FloatArray]:
         """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
         # One draw has the exact distribution of the sum, for any number of pulls.
+        arms, pulls = self._check_pulls(arms, pulls)
         successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
         return successes, successes
 
@@ -134,6 +137,7 @@ class GaussianArms(Arms):
         return self._sigma
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        arms = self._check_arms(arms)
         return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
@@ -156,6 +160,7 @@ class GaussianArms(Arms):
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums and sums of squares from a normal mean and an independent chi-square deviation."""
+        arms, pulls = self._check_pulls(arms, pulls)
         means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
         # Cochran's theorem: the sample mean is normal; the sum of squared deviations is sigma^2 chi^2 with
         # n - 1 degrees of freedom and independent of the mean.

@@ -8,7 +8,6 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
-from cmab.guards import unguarded
 from cmab.validation import ends, frozen, listed, vector
 from instances.arms.arms import Arms
 
@@ -35,6 +34,7 @@ class BetaArms(Arms):
         self.means = frozen(self.a / (self.a + self.b))
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        arms = self._check_arms(arms)
         return rng.beta(self.a[arms], self.b[arms])
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
@@ -78,7 +78,8 @@ class EmpiricalArms(Arms):
         return described(self, outcomes=len(self._outcomes), means=self.means)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return unguarded(self.quantile)(arms, rng.random(len(arms)))
+        arms = self._check_arms(arms)
+        return self.quantile(arms, rng.random(len(arms)))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         # Uniform numbers are below 1, and their product with a size rounds to less than the size.
@@ -89,6 +90,7 @@ class EmpiricalArms(Arms):
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums and sums of squares, from single draws or, for many pulls, from multinomial counts."""
+        arms, pulls = self._check_pulls(arms, pulls)
         sums, squares = np.empty(len(arms)), np.empty(len(arms))
         for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
             values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]

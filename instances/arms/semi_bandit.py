@@ -10,7 +10,6 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.oracle import LinearOracle
 from cmab.validation import shown
 from instances.arms.arms import Arms
@@ -94,7 +93,7 @@ class SemiBandit(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`; raise ``ValueError`` if it is not feasible."""
-        shown = unguarded(self.arms.play)(self.oracle.check_super_arm(super_arm), rng)
+        shown = self.arms.play(self.oracle.check_super_arm(super_arm), rng)
         if not self._is_worth_other:
             return shown
         outcomes = np.zeros(self.n_arms)
@@ -123,6 +122,7 @@ class SemiBandit(Environment):
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means, with the values and costs of the context if it has them."""
+        super_arm = self._check_super_arm(super_arm)
         if not self._is_worth_other:
             return self.arms.expected_reward(super_arm)
         return float(self._worth(self.means)[super_arm].sum())

@@ -35,6 +35,7 @@ class OneCoin(SemiBandit):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play a super arm; one number decides all outcomes."""
+        super_arm = self._check_super_arm(super_arm)
         outcomes = (rng.random() < self.means[super_arm]).astype(np.float64)
         return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
 

@@ -114,11 +114,13 @@ class SpreadingInfluence(Environment):
 
         The result does not depend on the number of threads; each thread runs blocks of 1,024 cascades.
         """
+        super_arm = self._check_super_arm(super_arm)
         cascades, threads = integer("cascades", cascades, 2, MOST_CASCADES), integer("threads", threads, 1)
         return self._estimated(super_arm, cascades, round_key(rng), threads)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
+        super_arm = self._check_super_arm(super_arm)
         from oracles.diffusion import _kernels_node_feedback as kernels
 
         graph = self.graph
@@ -144,6 +146,7 @@ class SpreadingInfluence(Environment):
         are observed (`feedback` other than ``"edge"``, or the linear-threshold model).
         """
         # In the other cases, whether an edge is observed also depends on other edges.
+        super_arm = self._check_super_arm(super_arm)
         if self.feedback != "edge" or self.model != "ic":
             return None
         return triggering_probabilities(self.graph, np.array(self.means), super_arm)
@@ -153,12 +156,14 @@ class SpreadingInfluence(Environment):
         return self._draws()
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        arms = self._check_arms(arms)
         return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
+        arms, pulls = self._check_pulls(arms, pulls)
         successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
         return successes, successes
 
@@ -169,10 +174,12 @@ class SpreadingInfluence(Environment):
         independent cascades). Otherwise it is estimated from a pool of reverse-reachable sets, sampled once
         with a fixed key; `standard_error` returns its error.
         """
+        super_arm = self._check_super_arm(super_arm)
         return self._value(super_arm)[0]
 
     def standard_error(self, super_arm: IntArray) -> float:
         """Return the standard error of `expected_reward`, 0 if that is exact."""
+        super_arm = self._check_super_arm(super_arm)
         return self._value(super_arm)[1]
 
     def _value(self, seeds: IntArray) -> tuple[float, float]:

@@ -75,6 +75,7 @@ class DeadlineCascade(IndependentCascade):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
+        super_arm = self._check_super_arm(super_arm)
         from oracles.diffusion._kernels_deadlines import timed_cascade
 
         graph, n, m = self.graph, self.graph.n_nodes, self.n_arms

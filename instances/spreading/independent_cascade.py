@@ -10,8 +10,6 @@ import numpy as np
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.guards import checks_itself, generator
-from cmab.validation import arm_indices
 from instances.spreading.base import SpreadingInfluence
 from oracles import DirectedGraph
 from oracles.diffusion.spread import estimated_spread, exact_spread
@@ -111,22 +109,15 @@ class IndependentCascade(SpreadingInfluence):
             graph, "probability", values=probability, k=k, feedback=feedback, n_rr_sets=n_rr_sets
         )
 
-    @checks_itself
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         from oracles.diffusion._kernels_cascade import cascade
 
+        seeds = self._check_super_arm(super_arm)
         if self.feedback != "edge":
-            return super().play(super_arm, rng)
-        seeds, n_nodes = super_arm, self.graph.n_nodes
-        if type(seeds) is not np.ndarray or seeds.dtype != np.int64 or seeds.ndim != 1:
-            seeds = arm_indices("super_arm", super_arm, n_nodes)
-        if type(rng) is not np.random.Generator:
-            rng = generator(self, rng, ())
+            return super().play(seeds, rng)
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         size, seen = cascade(self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes)
-        if size < 0:  # the kernel found an invalid seed; this call raises the error
-            arm_indices("super_arm", super_arm, n_nodes)
         # Shrinking in place frees the rest of the memory without a copy.
         observed.resize(seen, refcheck=False)
         outcomes.resize(seen, refcheck=False)

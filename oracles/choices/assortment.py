@@ -61,6 +61,8 @@ class Assortment(Oracle):
     Programming, Management Science 13 (1967).
     """
 
+    triggers_surely = False
+    has_membership = True
     is_monotone = False
 
     def __init__(self, revenues: ArrayLike, k: int, *, max_attraction: float = 1.0) -> None:
@@ -82,6 +84,7 @@ class Assortment(Oracle):
         return self._best(self._check_means(means), self.revenues)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) == 0:
             raise self._none_within(available)
@@ -96,9 +99,6 @@ class Assortment(Oracle):
         size = best_assortment(means, k, np.array(revenues), self.max_attraction, worth, chosen)
         return chosen[:size]
 
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
-
     def kernel(self) -> Kernel:
         from oracles.choices._kernels_assortment import solve_assortment
 
@@ -106,6 +106,7 @@ class Assortment(Oracle):
         return Kernel(solve_assortment, np.array([self.k]), reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         from oracles.choices._kernels_assortment import revenue_of
 
         values, revenues = self._check_means(means), np.array(self.revenues)
@@ -176,13 +177,15 @@ class Assortment(Oracle):
         return np.where(values >= most / (1.0 + most), most, odds / (1.0 - odds))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return 1 <= len(super_arm) <= self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        return super_arm
+        return self._check_entries(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the item or nothing is bought: ``(1 + v_i) / (1 + sum v)``."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         v = self.attractions(means)
         chances = np.zeros(self.n_arms)
         chances[super_arm] = (1.0 + v[super_arm]) / (1.0 + v[super_arm].sum())
@@ -208,6 +211,7 @@ class Assortment(Oracle):
         >>> shop.feedback_of([0, 2], bought=None).outcomes
         array([0., 0.])
         """
+        super_arm = self._check_entries(super_arm)
         if set(report) != {"bought"}:
             raise ValueError(
                 f"a report must have only the keyword bought, got {', '.join(report) or 'nothing'}"

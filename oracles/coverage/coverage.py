@@ -70,6 +70,8 @@ class MaxCoverage(GraphOracle):
     for maximizing submodular set functions, Mathematical Programming 14 (1978).
     """
 
+    has_membership = True
+
     def __init__(self, graph: nx.Graph[Any], k: int, *, node_weight: str | None = None) -> None:
         if not (hasattr(graph, "edges") and hasattr(graph, "is_multigraph")):
             raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
@@ -153,6 +155,7 @@ class MaxCoverage(GraphOracle):
         return best
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         free = np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -178,6 +181,7 @@ class MaxCoverage(GraphOracle):
         return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         from oracles.coverage._kernels_coverage import covered
 
         return float(covered(super_arm, self._sides(), self._check_means(means, 0.0, 1.0)))
@@ -188,10 +192,12 @@ class MaxCoverage(GraphOracle):
         return Sides(self._offsets, self._arms, self._heads, self.node_weights)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the edges at the chosen left nodes, node by node."""
+        super_arm = self._check_entries(super_arm)
         if len(super_arm) == 0:
             return np.empty(0, np.int64)
         return np.concatenate([self._arms[self._offsets[u] : self._offsets[u + 1]] for u in super_arm])
@@ -210,6 +216,7 @@ class MaxCoverage(GraphOracle):
         return Smoothness.coverage(max(total, tiny), max(float(self.node_weights.max()), tiny))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self.left[entry] for entry in super_arm]
 
     def arm_labels(self) -> list[Hashable]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.description import described
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import one_of
 from oracles._watch import Watch, watched
 from oracles.anytime import Clock, Limits
@@ -34,6 +34,7 @@ class Cover(PuLPOracle):
     A subclass calls `_complete` with the pairs of arms and elements, and defines `_quickly`.
     """
 
+    has_membership = True
     method: str
 
     def _complete(
@@ -84,6 +85,7 @@ class Cover(PuLPOracle):
         return self.method == "program" and self._may_stop_early
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         starts, elements = self._incidence.starts, self._incidence.elements
         is_covered = np.zeros(len(self._incidence.firsts) - 1, bool)
         for arm in super_arm:
@@ -175,6 +177,7 @@ class Cover(PuLPOracle):
         """Return a cover that satisfies the approximation ratio, as a mask."""
 
     def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
         return [self._arm_names[arm] for arm in super_arm]
 
     _arm_names: list[Any]

@@ -23,6 +23,8 @@ class Flows(LinearOracle, GraphOracle):
     `n_arms` arcs are their other directions. Further arcs have cost 0.
     """
 
+    can_constrain = True
+    has_membership = True
     edges: list[tuple[Hashable, ...]]
 
     def _complete(self, tails: IntArray, heads: IntArray, supply: IntArray, order: IntArray) -> None:
@@ -50,12 +52,14 @@ class Flows(LinearOracle, GraphOracle):
         return -np.inf if self.is_acyclic else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the edges carry the flow and no edge could be omitted."""
         # An acyclic flow is the only flow on its edges, because another flow would differ by cycles of these
         # edges.
+        super_arm = self._check_entries(super_arm)
         carried = self._flow(np.where(_among(super_arm, self.n_arms), 0.0, np.inf))
         return carried is not None and len(carried) == len(super_arm)
 

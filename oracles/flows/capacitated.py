@@ -84,6 +84,8 @@ class CapacitatedFlow(GraphOracle):
     Simplex Method, Mathematical Programming 11 (1976); both from memory.
     """
 
+    has_membership = True
+
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -183,6 +185,7 @@ class CapacitatedFlow(GraphOracle):
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the arc and the number of units of each entry."""
+        super_arm = self._check_entries(super_arm)
         arcs = self._arcs(super_arm)
         counts = (super_arm - self.offsets[arcs] + 1).tolist()
         return [(self.edges[arc], count) for arc, count in zip(arcs, counts, strict=True)]
@@ -193,16 +196,19 @@ class CapacitatedFlow(GraphOracle):
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the sum of the means of the arcs times their units; infinite beyond the largest float."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         arcs = self._arcs(super_arm)
         with np.errstate(over="ignore"):
             return float((means[arcs] * (super_arm - self.offsets[arcs] + 1)).sum())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the arcs with flow."""
+        super_arm = self._check_entries(super_arm)
         return np.unique(self._arcs(super_arm))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the entries are a flow that satisfies the demands and the bounds."""
+        super_arm = self._check_entries(super_arm)
         arcs = self._arcs(super_arm)
         if len(np.unique(arcs)) < len(arcs):
             return False

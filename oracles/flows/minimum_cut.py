@@ -50,6 +50,8 @@ class MinimumCut(Sufficing):
     Mathematics Doklady 11 (1970); from memory.
     """
 
+    has_membership = True
+
     def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
         number, self.edges, tails, heads = network_of(graph)
         self._source = KeptGraph(graph)
@@ -68,6 +70,7 @@ class MinimumCut(Sufficing):
         return not self._is_directed
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         costs = np.full(self.n_arms, np.inf)
         costs[super_arm] = 0.0
         return self._cheapest(costs) is not None

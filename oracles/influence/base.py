@@ -15,7 +15,6 @@ from cmab.cascades.cascade import Network
 from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
@@ -73,6 +72,8 @@ class InfluenceOracle(GraphOracle):
     array([0, 1])
     """
 
+    triggers_surely = False
+    has_membership = True
     #: Whether a report by people determines the outcomes of some edges.
     _people_tell_coins: ClassVar[bool] = True
 
@@ -206,6 +207,7 @@ class InfluenceOracle(GraphOracle):
         ValueError
             If fewer than k candidates are available.
         """
+        available = self._check_available(available)
         return self._restricted(available).solve(means, rng)
 
     def _restricted(self, available: BoolArray) -> Self:
@@ -229,12 +231,14 @@ class InfluenceOracle(GraphOracle):
         is the mean of 2,000 simulated cascades with fixed random numbers; `spread` also returns its standard
         error.
         """
-        return unguarded(self.spread)(super_arm, means)[0]
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        return self.spread(super_arm, means)[0]
 
     def spread(
         self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
     ) -> tuple[float, float]:
         """Return the expected number (or weight) of active nodes and its standard error, 0 if it is exact."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
         if self.model == "lt":
@@ -256,10 +260,12 @@ class InfluenceOracle(GraphOracle):
         return probabilities
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.k and bool(self.candidates[super_arm].all())
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the edges out of every node that is reachable from the seeds."""
+        super_arm = self._check_entries(super_arm)
         from oracles.diffusion._kernels_cascade import reachable
 
         offsets, arms = self.graph.out_arcs
@@ -289,6 +295,7 @@ class InfluenceOracle(GraphOracle):
         outcomes. It is also None for linear thresholds, because the environment decides which edges a round
         shows: `LinearThreshold` omits edges that try a head later than other edges.
         """
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         if self.model == "lt":
             return None
@@ -306,6 +313,7 @@ class InfluenceOracle(GraphOracle):
         return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return list(map(self.graph.label, np.asarray(super_arm).tolist()))
 
     def arm_labels(self) -> list[Hashable]:
@@ -379,6 +387,7 @@ class InfluenceOracle(GraphOracle):
         >>> oracle.feedback_of([0], joined=["bob", "dan"]).problem.n_hidden  # all outcomes follow
         0
         """
+        super_arm = self._check_entries(super_arm)
         from oracles.influence._hidden import feedback_of_joined
         from oracles.influence._reports import feedback_of_ties
 

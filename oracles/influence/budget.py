@@ -106,6 +106,7 @@ class BudgetedInfluence(InfluenceOracle):
         return 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return bool(sum(self._parts[super_arm].tolist()) <= _PARTS)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:

@@ -114,6 +114,7 @@ class DeadlineInfluence(InfluenceMaximization):
 
         The mean is over `cascades` simulated cascades with the same random numbers in every call.
         """
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
         return self.delays.spread(

@@ -130,6 +130,7 @@ class RepairedInfluence(InfluenceMaximization):
         self.__dict__ |= {"rng" if name == "seed" else name: value for name, value in state.items()}
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
         restricted = self._restricted(available)
         seeds = restricted.solve(means, rng)
         self._sample = restricted._sample  # the sets do not depend on the candidates

@@ -114,6 +114,7 @@ class TriggeringInfluence(InfluenceMaximization):
 
         The random numbers of the worlds are the same in every call.
         """
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         from oracles.diffusion._kernels_cascade import reachable
 
         probabilities = self._probabilities(means)

@@ -52,6 +52,10 @@ class DependentClickLists(Oracle):
     C. Szepesvari, Z. Wen: DCM Bandits: Learning to Rank with Multiple Clicks, ICML 2016.
     """
 
+    triggers_surely = False
+
+    has_membership = True
+
     def __init__(self, n_arms: int, termination: ArrayLike) -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         given = real_array("termination", termination)
@@ -75,6 +79,7 @@ class DependentClickLists(Oracle):
         return self._placed(np.argsort(-self._check_means(means), kind="stable"))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -88,6 +93,7 @@ class DependentClickLists(Oracle):
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         satisfied = self.termination[: len(super_arm)] * self._check_means(means, 0.0, 1.0)[super_arm]
         worth = 0.0
         for chance in satisfied.tolist():
@@ -96,14 +102,16 @@ class DependentClickLists(Oracle):
         return worth
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the whole list, because the number of examined entries depends on the means."""
-        return super_arm
+        return self._check_entries(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the user examines each arm, i.e. was not satisfied above it."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         chances = self._check_means(means, 0.0, 1.0)
         stays = 1.0 - self.termination[: len(super_arm)] * chances[super_arm]
         reached = np.zeros(self.n_arms)
@@ -145,6 +153,7 @@ class DependentClickLists(Oracle):
         >>> oracle.feedback_of([4, 0, 2], clicked=[4, 0]).arms
         array([4])
         """
+        super_arm = self._check_entries(super_arm)
         if not {"clicked"} <= set(report) <= {"clicked", "satisfied"}:
             given = ", ".join(report) or "nothing"
             raise ValueError(f"a report must have the keyword clicked, and may have satisfied, got {given}")

@@ -58,6 +58,10 @@ class RankedTopK(Oracle):
     Q. Wang, W. Chen (NIPS 2017): smoothness of both rewards.
     """
 
+    triggers_surely = False
+
+    has_membership = True
+
     def __init__(self, n_arms: int, k: int, *, reward: Reward = "disjunctive") -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.k = integer("k", k, 1, self.n_arms)
@@ -73,6 +77,7 @@ class RankedTopK(Oracle):
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best available arms, best first; raise ``ValueError`` if fewer are available."""
+        available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
@@ -80,10 +85,8 @@ class RankedTopK(Oracle):
 
     def uniform_family(self, available: BoolArray) -> tuple[int, int]:
         """Return the number of lists of k available arms, and k."""
+        available = self._check_available(available)
         return math.perm(int(available.sum()), self.k), self.k
-
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
 
     def kernel(self) -> Kernel:
         from oracles.lists._kernels_lists import solve_ranked
@@ -98,20 +101,23 @@ class RankedTopK(Oracle):
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         from oracles.lists._kernels_lists import list_worth
 
         chances = self._check_means(means, 0.0, 1.0)
         return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.k
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the whole list, because the number of examined entries depends on the means."""
-        return super_arm
+        return self._check_entries(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the user examines each arm, i.e. did not stop above it."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         chances = self._check_means(means, 0.0, 1.0)
         goes_on = 1.0 - chances if self.reward == "disjunctive" else chances
         reached = np.zeros(self.n_arms)
@@ -137,6 +143,7 @@ class RankedTopK(Oracle):
         >>> seen.arms, seen.outcomes, seen.reward
         (array([4, 0]), array([0., 1.]), 1.0)
         """
+        super_arm = self._check_entries(super_arm)
         word = "clicked" if self.reward == "disjunctive" else "failed"
         if set(report) != {word}:
             raise ValueError(

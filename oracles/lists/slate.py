@@ -66,6 +66,10 @@ class Slate(LinearOracle):
     [('tea', 1)]
     """
 
+    can_constrain = True
+
+    has_membership = True
+
     def __init__(
         self,
         items: int | Sequence[Hashable],
@@ -114,6 +118,7 @@ class Slate(LinearOracle):
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         """Return the pairs of an item and its position, counted from 1."""
+        super_arm = self._check_entries(super_arm)
         pairs = (divmod(int(arm), self.positions) for arm in super_arm)
         return [(self.items[item], place + 1) for item, place in pairs]
 
@@ -140,6 +145,7 @@ class Slate(LinearOracle):
 
         It returns None if there are quotas or a budget, or if only some positions of an item are available.
         """
+        available = self._check_available(available)
         flags = available.reshape(-1, self.positions)
         free = flags[:, 0]
         if self.groups is not None or self._budget is not None or (flags != free[:, None]).any():
@@ -235,6 +241,7 @@ class Slate(LinearOracle):
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the arms fill the first positions with different items within the quotas."""
+        super_arm = self._check_entries(super_arm)
         items, places = np.divmod(super_arm, self.positions)
         counts = np.bincount(self._group[items], minlength=len(self._quota))
         is_gapless = np.array_equal(np.sort(places), np.arange(len(places)))

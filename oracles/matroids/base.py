@@ -54,6 +54,8 @@ class Matroid(LinearOracle):
     J. Edmonds: Matroids and the greedy algorithm, Mathematical Programming 1 (1971).
     """
 
+    can_constrain = True
+    has_membership = True
     rank: int
 
     def __init__(
@@ -106,14 +108,12 @@ class Matroid(LinearOracle):
         return len(self._greedy(chosen)) == len(chosen)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.rank and self.is_independent(super_arm)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best basis in increasing order of index."""
         return self._greedy(self._order(self._check_means(means)))
-
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
 
     def exchange_pairs(self, basis: ArrayLike) -> IntArray:
         """Return the pairs of an arm of `basis` and an outside arm that can replace it.

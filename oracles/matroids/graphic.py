@@ -61,6 +61,7 @@ class GraphicMatroid(Matroid, GraphOracle):
         self._complete(len(self.edges), sense)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
     def kernel(self) -> Kernel:

@@ -184,6 +184,7 @@ class PartitionMatroid(LaminarMatroid):
 
     def uniform_family(self, available: BoolArray) -> tuple[int, int]:
         """Return the number of sets with as many available arms of each class as possible, and their size."""
+        available = self._check_available(available)
         rooms = [min(len(arms), int(room)) for arms, room in zip(self._members, self._room, strict=True)]
         free = (int(available[arms].sum()) for arms in self._members)
         return math.prod(map(math.comb, free, rooms)), sum(rooms)

@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import check_flag, one_of, real_array, shown, vector
 from oracles.anytime import OnLimit, checked_limits
 from oracles.packing._rows import Rows, check_exact
@@ -74,6 +74,8 @@ class GeneralizedAssignment(PuLPOracle):
     Information Processing Letters 100 (2006); from memory.
     """
 
+    has_membership = True
+
     def __init__(
         self,
         weights: ArrayLike,
@@ -137,10 +139,12 @@ class GeneralizedAssignment(PuLPOracle):
         return 0.0 if self.method == "local_ratio" else -np.inf
 
     def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether each job has at most one agent (exactly one if complete), and all jobs fit."""
+        super_arm = self._check_entries(super_arm)
         agents, jobs = np.divmod(super_arm, self.weights.shape[1])
         counts = np.bincount(jobs, minlength=self.weights.shape[1])
         if (counts > 1).any() or (self.complete and not counts.all()):

@@ -9,7 +9,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled.forms import Kernel
 from cmab.description import described
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import as_array, real, vector
 from oracles._watch import watched
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
@@ -83,6 +83,10 @@ class Knapsack(AnytimeOracle):
     sections 2.6 and 3.4. All from memory.
     """
 
+    can_constrain = True
+
+    has_membership = True
+
     def __init__(
         self,
         weights: ArrayLike,
@@ -125,6 +129,7 @@ class Knapsack(AnytimeOracle):
         return int((np.cumsum(sizes)[may_fit] <= self._room).sum())
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return self._total(super_arm) <= self._room
 
     def _total(self, arms: IntArray) -> int:
@@ -155,9 +160,6 @@ class Knapsack(AnytimeOracle):
         if answer.certified or self.epsilon == 0.0 or self.time_limit == 0.0:
             return answer
         return SolverCertificate(arms, answer.value, answer.bound, True)
-
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
 
     def solve_constrained(
         self,

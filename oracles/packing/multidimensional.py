@@ -59,6 +59,8 @@ class MultidimensionalKnapsack(PuLPOracle):
     H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004), chapter 9.
     """
 
+    has_membership = True
+
     def __init__(
         self,
         weights: ArrayLike,
@@ -92,10 +94,12 @@ class MultidimensionalKnapsack(PuLPOracle):
         return described(self, sense=None, weights=self.weights.shape)
 
     def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
         return [int(arm) for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the arms satisfy all capacities."""
+        super_arm = self._check_entries(super_arm)
         return all(self._packing.allow(row, super_arm) for row in range(len(self._room)))
 
     def _greedy(self, values: FloatArray) -> IntArray:

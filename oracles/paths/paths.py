@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 class _Paths(GraphOracle):
     """The common methods of the two path oracles."""
 
+    has_membership = True
     _map: RoadMap
 
     def __repr__(self) -> str:
@@ -36,6 +37,7 @@ class _Paths(GraphOracle):
         return self._map.n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return self._map.holds_path(super_arm)
 
     @property
@@ -43,6 +45,7 @@ class _Paths(GraphOracle):
         return len(self._map.edges) > len(self._map.labels)
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self._map.labels[arm] for arm in super_arm]
 
 
@@ -77,6 +80,8 @@ class ShortestPath(_Paths, LinearOracle):
     >>> oracle.labels(oracle.solve(np.array([0.2, 0.9, 0.3]), np.random.default_rng(0)))
     [('a', 'b'), ('b', 'c')]
     """
+
+    can_constrain = True
 
     def __init__(
         self,
@@ -200,6 +205,7 @@ class MostReliablePath(_Paths):
         return path
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         path = _best_path(self._map, np.where(available, self._lengths(means), np.inf))
         if path is None:
             raise self._none_within(available)
@@ -214,10 +220,11 @@ class MostReliablePath(_Paths):
         return lengths
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         return float(np.prod(self._check_means(means, 0.0, 1.0)[super_arm]))
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        return super_arm
+        return self._check_entries(super_arm)
 
     def smoothness(self) -> Smoothness:
         """Return the smoothness of a product of at most `max_size` means."""

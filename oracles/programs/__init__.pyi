@@ -1,2 +1,2 @@
-from cmab.oracle.certificate import SolverCertificate as SolverCertificate
+from cmab.solver_certificate import SolverCertificate as SolverCertificate
 from oracles.anytime import SolverError as SolverError

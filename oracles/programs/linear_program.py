@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import one_of, shown
 from oracles._watch import watched
 from oracles.anytime import AnytimeOracle, Limits, OnLimit, SolverError, checked_limits
@@ -102,6 +102,10 @@ class PuLPOracle(AnytimeOracle):
     array([0, 1])
     """
 
+    can_constrain = True
+
+    has_membership = True
+
     def __init__(
         self,
         problem: Any,
@@ -176,6 +180,7 @@ class PuLPOracle(AnytimeOracle):
         return self._max_size
 
     def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
         return [self._names[arm] for arm in super_arm]
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
@@ -272,6 +277,7 @@ class PuLPOracle(AnytimeOracle):
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether a solution of the model selects exactly these arms."""
+        super_arm = self._check_entries(super_arm)
         values = np.zeros(self._set.n_columns)
         values[self._set.arms[super_arm]] = 1.0
         if len(self._set.arms) == self._set.n_columns:

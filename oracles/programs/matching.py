@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.oracle import Sense
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
@@ -76,6 +76,8 @@ class Matching(PuLPOracle, GraphOracle):
     [('a', 'b'), ('c', 'd')]
     """
 
+    can_constrain = True
+    has_membership = True
     is_undirected = True
 
     def __init__(
@@ -185,9 +187,11 @@ class Matching(PuLPOracle, GraphOracle):
         return int(largest_matching(*self._neighbours, mate, self.perfect)), mate
 
     def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         ends = np.concatenate([self._tails[super_arm], self._heads[super_arm]])
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())

@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.guards import unguarded
 from oracles.influence.certificate import BUDGET_RATIO
 from oracles.matroids.base import Matroid
 from oracles.packing.knapsack import Knapsack
@@ -57,7 +56,7 @@ class BasesOf:
         return self._matroid.is_independent(np.array([*chosen, entry], np.int64))
 
     def has(self, super_arm: IntArray) -> bool:
-        return unguarded(self._matroid.is_feasible)(super_arm)
+        return self._matroid.is_feasible(super_arm)
 
 
 class WhatFits:
@@ -73,4 +72,4 @@ class WhatFits:
         return self.has(np.array([*chosen, entry], np.int64))
 
     def has(self, super_arm: IntArray) -> bool:
-        return unguarded(self._knapsack.is_feasible)(super_arm)
+        return self._knapsack.is_feasible(super_arm)

@@ -85,6 +85,8 @@ class SubmodularOracle(Oracle):
     Knapsack Constraint, SIGMETRICS 2021.
     """
 
+    has_membership = True
+
     def __init__(
         self,
         n_arms: int,
@@ -129,6 +131,7 @@ class SubmodularOracle(Oracle):
         return self._chosen(self._check_means(means), np.arange(self.n_choices), rng)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
         entries = np.flatnonzero(available)
         if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
             raise self._none_within(available)
@@ -156,14 +159,17 @@ class SubmodularOracle(Oracle):
         return value
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         return self._worth(super_arm, means)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the set satisfies the constraint; it must be full for a size or a matroid."""
+        super_arm = self._check_entries(super_arm)
         return self._family.has(super_arm)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the result of `triggers`; by default the entries, or all arms if `n_choices` is given."""
+        super_arm = self._check_entries(super_arm)
         if self.triggers is not None:
             return arm_indices("the result of triggers", self.triggers(super_arm), self.n_arms)
         return super_arm if self._n_choices is None else np.arange(self.n_arms)

@@ -55,6 +55,10 @@ class Arborescence(LinearOracle, GraphOracle):
     in undirected and directed graphs, Combinatorica 6 (1986); both from memory.
     """
 
+    can_constrain = True
+
+    has_membership = True
+
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -85,6 +89,7 @@ class Arborescence(LinearOracle, GraphOracle):
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether one arc leads into each node (at most one without a root), and there is no cycle."""
+        super_arm = self._check_entries(super_arm)
         heads = self._heads[super_arm]
         before = np.arange(self._n_nodes + 1)
         before[heads] = self._tails[super_arm]
@@ -97,6 +102,7 @@ class Arborescence(LinearOracle, GraphOracle):
         return bool(is_forest and (self.root is None or (is_start[:-1].sum() == 1 and is_start[self._root])))
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
@@ -104,9 +110,6 @@ class Arborescence(LinearOracle, GraphOracle):
         best = self._best(self._check_means(means), np.zeros(len(self._to), bool))
         assert best is not None, "the constructor checked that one exists"
         return best
-
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
 
     def solve_constrained(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.description import described
-from cmab.oracle.certificate import SolverCertificate
+from cmab.solver_certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph
 from oracles._networks import network_of, node_number
@@ -98,6 +98,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
     Experimental Algorithmics 17 (2012). All from memory.
     """
 
+    has_membership = True
     is_undirected = True
 
     def __init__(
@@ -141,6 +142,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         return Roads(offsets.astype(np.int64), ends[by_start], edges, self._tails, self._heads)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

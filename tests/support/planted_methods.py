@@ -7,7 +7,7 @@ from planted_oracles import FAMILY, Best, Fault, K, N, best
 
 from cmab import Oracle
 from cmab.kernels import Kernel, solve_kernel
-from cmab.oracle.certificate import SolverCertificate, report_ratio
+from cmab.solver_certificate import SolverCertificate, report_ratio
 
 TAILS, HEADS = np.arange(N), np.arange(1, N + 1)
 

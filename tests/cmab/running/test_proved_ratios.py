@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, LinearOracle, MemoisedOracle, Oracle, simulate
-from cmab.oracle import SolverCertificate, proved_ratio, report_ratio
+from cmab.solver_certificate import SolverCertificate, proved_ratio, report_ratio
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, TopK
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from cmab import _metering
 from cmab.arrays import IntArray
 
 
@@ -102,7 +104,7 @@ class SolverCertificate:
         Examples
         --------
         >>> import numpy as np
-        >>> from cmab.oracle.certificate import SolverCertificate
+        >>> from cmab.solver_certificate import SolverCertificate
         >>> large = SolverCertificate(np.array([0]), 1.5e308, 1.75e308, False).times_power(1)
         >>> large.value, large.bound, round(large.ratio, 2), large.gap
         (inf, inf, 0.86, 5e+307)
@@ -149,7 +151,7 @@ def proved_ratio(value: float, bound: float) -> float:
 
     Examples
     --------
-    >>> from cmab.oracle.certificate import proved_ratio
+    >>> from cmab.solver_certificate import proved_ratio
     >>> proved_ratio(3.0, 4.0), proved_ratio(5.0, 4.0), proved_ratio(0.0, 0.0), proved_ratio(1.0, 0.0)
     (0.75, 1.25, 1.0, inf)
     """
@@ -160,6 +162,58 @@ def proved_ratio(value: float, bound: float) -> float:
     if bound > 0.0:
         return value / bound
     return math.inf if value > 0.0 else math.nan
+
+
+class Meter:
+    """The worst approximation ratio that the calls of one oracle proved.
+
+    Parameters
+    ----------
+    oracle : Oracle or None
+        The oracle whose reports count.
+    """
+
+    def __init__(self, oracle: Any) -> None:
+        self.oracle = oracle
+        self._of_round: float | None = None
+        self._latest = math.nan
+
+    def report(self, ratio: float) -> None:
+        """Include the ratio that a call proved."""
+        if self._of_round is not None and not math.isnan(ratio):
+            worse = min if self.oracle.sense == "max" else max
+            # The first operand is returned if a comparison with nan is false.
+            ratio = worse(self._of_round, ratio)
+        self._of_round = ratio
+
+    def take_ratio(self) -> float:
+        """Return the worst ratio of the calls since the last `take_ratio`; without a call, the last result.
+
+        It is ``nan`` if a call proved no ratio.
+        """
+        if self._of_round is not None:
+            self._latest, self._of_round = self._of_round, None
+        return self._latest
+
+
+class _Active(threading.local):
+    """The meter of a thread, because replications in several threads share the oracle."""
+
+    meter: Meter | None = None
+
+
+_ACTIVE = _Active()
+
+
+@contextmanager
+def metered(oracle: object) -> Iterator[Meter]:
+    """Collect the ratios that `oracle` reports in this thread, as a context manager; None for no oracle."""
+    outer, meter = _ACTIVE.meter, Meter(oracle)
+    _ACTIVE.meter = meter
+    try:
+        yield meter
+    finally:
+        _ACTIVE.meter = outer
 
 
 def report_ratio(oracle: object, ratio: float) -> None:
@@ -177,10 +231,10 @@ def report_ratio(oracle: object, ratio: float) -> None:
 
     Examples
     --------
-    >>> from cmab.oracle.certificate import report_ratio
+    >>> from cmab.solver_certificate import report_ratio
     >>> from oracles import TopK
     >>> report_ratio(TopK(3, k=1), 1.0)
     """
-    meter = _metering.ACTIVE.meter
+    meter = _ACTIVE.meter
     if meter is not None and meter.oracle is oracle:
         meter.report(ratio)
