@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -45,6 +45,13 @@ class Environment(ABC):
         expected reward of the best mixture of super arms with an average use within `allowance`. A single
         super arm of the mixture may use more.
 
+    distribution : {"bernoulli", "gaussian"} or None
+        The distributions of the outcomes, if all arms have distributions of this family. The lower bounds of
+        `plan` need it.
+    has_rounds : bool
+        Whether policies can play super arms. False for base arms without super arms, which only explorers
+        sample.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +77,8 @@ class Environment(ABC):
     optimum: float = float("nan")
     context: Context | None = None
     allowance: FloatArray | None = None
+    distribution: Literal["bernoulli", "gaussian"] | None = None
+    has_rounds: ClassVar[bool] = True
     #: The methods that compiled forms replace. If a subclass overrides one, but not the form, it runs.
     in_kernel: ClassVar[tuple[str, ...]] = ("play", "quantile", "expected_reward")
     in_pull_kernel: ClassVar[tuple[str, ...]] = ("pull", "sample")
