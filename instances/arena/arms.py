@@ -33,9 +33,10 @@ class ShrunkCoins(Arms):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from instances.arena.arms import ShrunkCoins
     >>> arms = ShrunkCoins([0.5, 0.25], spread=0.0, scale=0.5)
-    >>> arms.means, arms.pull(arms.means.argsort(), None)
+    >>> arms.means, arms.pull(arms.means.argsort(), np.random.default_rng(0))
     (array([0.25 , 0.125]), array([0.125, 0.25 ]))
     """
 

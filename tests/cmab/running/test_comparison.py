@@ -27,7 +27,7 @@ from cmab import (
 )
 from cmab.results.explorer_comparison import ExplorerComparison
 from instances import BernoulliArms, IndependentCascade, SemiBandit
-from oracles import InfluenceMaximization, MemoisedOracle, TopK
+from oracles import InfluenceMaximization, TopK
 
 MEANS = [0.3, 0.9, 0.1, 0.8, 0.5]
 ORACLE = TopK(5, 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cmab import CUCB, LinearOracle, MemoisedOracle, Oracle, simulate
+from cmab import CUCB, LinearOracle, Oracle, simulate
 from cmab.solver_certificate import SolverCertificate, proved_ratio, report_ratio
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, TopK

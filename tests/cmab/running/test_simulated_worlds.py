@@ -11,7 +11,6 @@ from cmab import (
     CUCB,
     Greedy,
     LinearOracle,
-    MemoisedOracle,
     Oracle,
     Policy,
     RandomPolicy,
