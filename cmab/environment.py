@@ -96,7 +96,7 @@ class Environment(ABC):
     if not TYPE_CHECKING:  # for type checkers, subclasses may override it by a property without a setter
 
         @sigma.setter
-        def sigma(self, value):  # noqa: ANN001, ANN202
+        def sigma(self, value):
             name = type(self).__name__
             raise AttributeError(
                 f"sigma is a property of {name}; define `sigma = {shown(value)}` in the body of the class, or"

@@ -143,7 +143,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
-from oracles.influence.options import USUAL
+from oracles.influence.search import USUAL
 
 
 class Together(TriggeringModel):

@@ -13,8 +13,7 @@ from cmab import LinearOracle
 from cmab.arrays import FloatArray
 from instances.arena._draws import Rng, levels, seed_of, shuffled, uniform
 from instances.arena.arms import ShrunkCoins
-from instances.arms.bounded import BetaArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BetaArms, SemiBandit
 from oracles import (
     BruteForce,
     DisjointPaths,

@@ -10,10 +10,8 @@ import numpy as np
 from cmab import Environment
 from cmab.arena import Instance, Problem
 from instances.arena._draws import Rng, leading, skewed, uniform
-from instances.choices.multinomial_logit import MultinomialLogit
-from instances.lists.cascade_model import CascadeModel
-from instances.lists.dependent_clicks import DependentClickModel
-from instances.lists.position_based import position_based_model
+from instances.choices import MultinomialLogit
+from instances.lists import CascadeModel, DependentClickModel, position_based_model
 from oracles import Assortment, DependentClickLists, RankedTopK
 
 

@@ -12,16 +12,14 @@ from instances.arena._draws import Rng, levels, uniform
 from instances.arena._linear import grid_path, grid_tree, matching, top_k
 from instances.arena._lists import cascade
 from instances.arena._spreading import coverage, scale_free
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.changing import PiecewiseStationary
-from instances.contexts.linear import LinearSemiBandit
-from instances.contexts.sleeping import SleepingSemiBandit
+from instances.contexts import LinearSemiBandit, SleepingSemiBandit
 from instances.moving import MovingMeans
 from oracles import Knapsack, TopK
 
 
-def geometric(t: int, rng: Rng, *, mean: float) -> int:  # noqa: ARG001
+def geometric(t: int, rng: Rng, *, mean: float) -> int:
     """Return a delay with a geometric distribution."""
     return int(rng.geometric(1.0 / (1.0 + mean))) - 1
 

@@ -12,7 +12,7 @@ from cmab.arena import Problem
 from cmab.arrays import FloatArray
 from instances.arena._draws import Rng, seed_of, shuffled, skewed, uniform
 from instances.coverage import Coverage
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import InfluenceMaximization, MaxCoverage
 
 #: Number of sets from which expected rewards are estimated. The relative error is about 1 in 500.

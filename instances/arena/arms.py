@@ -10,7 +10,7 @@ from cmab.environment import round_key
 from cmab.guards import unguarded
 from cmab.kernels import Kernel
 from cmab.validation import frozen, per_arm, real, vector
-from instances.arms.arms import Arms
+from instances.arms import Arms
 
 
 class ShrunkCoins(Arms):
@@ -61,7 +61,7 @@ class ShrunkCoins(Arms):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` and their sum."""
         from cmab.kernels import keyed_uniform, keyed_uniforms
-        from instances.arms._kernels_bernoulli import sum_in_order
+        from instances.arms import sum_in_order
 
         key, n = round_key(rng), self.n_arms
         uniforms = keyed_uniforms(key, super_arm)

@@ -16,7 +16,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
-from instances.arms.arms import GaussianArms
+from instances.arms import GaussianArms
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (
     Row,
