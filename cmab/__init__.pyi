@@ -1,6 +1,5 @@
 import instances as instances
 import oracles as oracles
-from cmab import arena as arena
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -26,8 +25,6 @@ from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
-from cmab.policies.hybrid import HybridFTRL as _HybridFTRL
-from cmab.policies.over_windows import BanditOverBandit as _BanditOverBandit
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.results import *
@@ -42,9 +39,7 @@ from cmab.studies.study import Study as Study
 __version__: str
 
 # Former names.
-BanditOverWindows = _BanditOverBandit
 Explored = ForcedExploration
-HYBRID = _HybridFTRL
 HybridCUCB = OfflineCUCB
 MixtureGLR = BestKGLR
 OffPolicyValue = OffPolicyEstimate
@@ -53,7 +48,6 @@ UniformlyRandom = RandomPolicy
 Windowed = SlidingWindow
 
 # Former classes in place of which stands a parameter of another class.
-AESCB: type[ESCB]
 AdaptiveTopKBudget: type[AdaptiveTopK]
 MultiBanditUGapEb: type[UGapEb]
 MultiBanditUGapEc: type[UGapEc]

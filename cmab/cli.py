@@ -21,7 +21,6 @@ from cmab import _faults
 from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
 from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
-from cmab.arena.options import add_options as arena_options
 from cmab.plotting import Band
 from cmab.results import tables
 from cmab.studies import _registry
@@ -147,9 +146,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     study.set_defaults(command=_run_study)
     _add_import(study)
-    playing = commands.add_parser("arena", help="compare all policies, and yours, on many problems")
-    playing.set_defaults(command=_arena)
-    arena_options(playing)
     merging = commands.add_parser("merge", help="merge the results of several folders into one folder")
     merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
     merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the result")
@@ -225,24 +221,6 @@ def _import_all(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except Exception as error:  # any exception of a module of the user
             raise ImportError(f"--import {module}: {type(error).__name__}: {error}") from error
-
-
-def _arena(options: argparse.Namespace) -> int:
-    from cmab.arena.command import listed, run_command
-
-    if options.lists:
-        print(*listed(), sep="\n")
-        return 0
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_kept(options.out))
-        place = options.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        try:
-            for text in run_command(options, place):
-                print(text, flush=True)
-        except KeyboardInterrupt:
-            more = "" if options.out is None else "; run the same command to continue"
-            return _fail(f"interrupted{more}", INTERRUPTED)
-    return 0
 
 
 def _warm_up(_: argparse.Namespace) -> int:

@@ -33,20 +33,13 @@ REPLACED: dict[str, str] = {}
 LEFT: dict[str, str] = {}
 #: The replacement of each class that has left its namespace.
 INSTEAD = {
-    "BCUCB": "KLCUCB",
-    "BanditOverBandit": "GLRRestart, DiscountedCUCB or RegretBalancing",
-    "CombLinUCB": "C2UCB",
     "EBTCI": "BestKGLR",
-    "ExploreThenCommit": "EpsilonGreedy",
     "GapE": "UGapEb",
     "Halving": "LUCB1Halving",
-    "HybridFTRL": "BarrierFTRL",
     "KLLUCB": "BernsteinLUCB",
     "LLR": "CUCB",
     "LilLUCB": "LilRandLUCB",
     "LilUCB": "LilRandLUCB",
-    "MNLTS": "MNLUCB",
-    "OLSUCB": "ESCB",
     "SequentialHalving": "ContinuousRejects or SAR",
     "SuccessiveRejects": "SAR",
     "SuperArmGLR": "PFWS",

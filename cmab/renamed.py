@@ -13,16 +13,13 @@ from cmab.namespaces import FORMER, REPLACED, renamed
 _Class = TypeVar("_Class", bound=type)
 #: The former names of the parameters of each class, keyed by the present names.
 PARAMETERS = {
-    "BanditOverBandit": {"reward_range": "rewards"},
     "C2UCB": {"groups": "group"},
     "CombLinTS": {"groups": "group", "deviation_factor": "factor"},
-    "CombLinUCB": {"groups": "group"},
     "ContextualMNLTS": {"deviation_factor": "factor"},
     "ContextualMNLUCB": {"radius_factor": "factor"},
     "GaussianCTS": {"variance_factor": "factor"},
     "HierarchicalCTS": {"estimate": "mode"},
     "LogisticTS": {"groups": "group", "deviation_factor": "factor"},
-    "MNLTS": {"deviation_factor": "factor"},
     "MNLUCB": {"log_factor": "factor"},
     "PBMUCB": {"radius_factor": "factor"},
 }

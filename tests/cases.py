@@ -70,14 +70,7 @@ from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.baselines import ExploreThenCommit
-from cmab.policies.bc_ucb import BCUCB
-from cmab.policies.escb import OLSUCB
-from cmab.policies.hybrid import HybridFTRL
-from cmab.policies.linear_ucb import CombLinUCB
 from cmab.policies.llr import LLR
-from cmab.policies.mnl_ts import MNLTS
-from cmab.policies.over_windows import BanditOverBandit
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -785,8 +778,8 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
-JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
-UNIFORM = {"barrierftrl", "barrierftrl_drifting", "hybrid", "top_rank"}
+JOINT = {"lfg", "aescb", "escb", "primaldualcucb"}
+UNIFORM = {"barrierftrl", "barrierftrl_drifting", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
@@ -794,28 +787,13 @@ POLICIES = [
     PolicyCase(
         "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
     ),
-    PolicyCase(
-        "banditoverwindows",
-        lambda oracle: BanditOverBandit(
-            CUCB(oracle), 300, windows=[7, 60], block=9, reward_range=None if oracle.is_linear else (0.0, 7.0)
-        ),
-        slow="runs",
-    ),
     PolicyCase("barrierftrl", BarrierFTRL),
     PolicyCase("barrierftrl_drifting", lambda oracle: BarrierFTRL(oracle, horizon=5000, step=0.25)),
     PolicyCase("bayesucb", BayesUCB, slow="runs"),
-    PolicyCase("bcucb", BCUCB),
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase("cmoss", lambda oracle: CMOSS(oracle, 5000)),
-    PolicyCase(
-        "comblinucb",
-        lambda oracle: CombLinUCB(
-            oracle, np.ones((oracle.n_arms, 1)), groups=np.arange(oracle.n_arms), horizon=100
-        ),
-        slow="runs",
-    ),
     PolicyCase(
         "contextual_mnl_ts",
         lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
@@ -839,7 +817,6 @@ POLICIES = [
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
     PolicyCase("escb", ESCB, slow="runs growth memory learning determinism"),
-    PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase(
         "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
     ),
@@ -861,7 +838,6 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
-    PolicyCase("hybrid", HybridFTRL),
     PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1), slow="runs"),
@@ -876,9 +852,7 @@ POLICIES = [
         lambda oracle: ModelPolicy(oracle, LeastSquares(), np.eye(oracle.n_arms), members=3),
         slow="runs",
     ),
-    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),
     PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, log_factor=0.5), slow="runs"),
-    PolicyCase("olsucb", OLSUCB, slow="runs growth memory learning determinism"),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9), slow="runs"),
     PolicyCase(
         "primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000), slow="runs"

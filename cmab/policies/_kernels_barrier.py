@@ -11,7 +11,6 @@ import numpy as np
 
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
-from cmab.policies._kernels_hybrid import next_in_bracket, systematic_draw
 
 #: Positions in `reals`: the size of a super arm, 1 or -1, the ends of the support, the logarithm of the
 #: horizon (0: that of the round), the step of the predictions (0: means).
@@ -41,6 +40,17 @@ def barrier_share(level, gamma, start):
             return x
         x = following
     return x
+
+
+@lean_kernel
+def next_in_bracket(x, newton, low, high, step):
+    """Return ``x + newton`` if that lies between `low` and `high`, otherwise a point that narrows these."""
+    if low < x + newton < high:
+        return x + newton
+    if low > -np.inf and high < np.inf:
+        return 0.5 * (low + high)
+    # Double the step until both ends of the bracket are known.
+    return x + math.copysign(2.0**step, newton)
 
 
 @lean_kernel
@@ -74,6 +84,24 @@ def barrier_marginals(losses, predicted, squares, k, gamma, multiplier, out):
             break
         multiplier = following
     return multiplier
+
+
+@lean_kernel
+def systematic_draw(rng, k, sign, out):
+    """Replace marginals with sum k by `sign` for k drawn arms and 0 for the others.
+
+    The marginals are intervals side by side, beginning with a random arm, and k marks at unit distance have a
+    random offset. Arm i contains at most one mark, with probability x_i.
+    """
+    m = out.shape[0]
+    offset, first = rng.random(), int(rng.random() * m)
+    reached, marks = 0.0, 0.0
+    for j in range(m):
+        i = (first + j) % m
+        reached = k if j == m - 1 else reached + out[i]
+        passed = math.ceil(reached - offset)
+        out[i] = sign if passed > marks else 0.0
+        marks = passed
 
 
 @index_kernel

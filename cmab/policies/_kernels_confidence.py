@@ -1,7 +1,5 @@
 """Index rules with bounds narrower than Hoeffding's, based on relative entropy or on variances."""
 
-import math
-
 from cmab.compiled._kernels_signatures import index_kernel
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence._kernels_radii import log_term
@@ -25,16 +23,3 @@ def entropy_indices(counts, means, deviations, memory, t, reals, rng, out):
         else:
             bound = kl_lower(share, level / counts[i])
         out[i] = low + length * bound
-
-
-@index_kernel
-def bernstein_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Write BC-UCB's indices. `deviations` are sums of squared deviations from the means."""
-    sign, low, high = reals[SIGN], reals[LOW], reals[HIGH]
-    log = math.log(t)
-    for i in range(counts.shape[0]):
-        out[i] = high if sign > 0.0 else low
-        if counts[i] > 0:
-            # Liu et al. (2022), Algorithm 1: mean + sqrt(6 V ln t / T) + 9 ln t / T, V = deviations / T.
-            radius = (math.sqrt(6.0 * deviations[i] * log) + 9.0 * (high - low) * log) / counts[i]
-            out[i] = min(max(means[i] + sign * radius, low), high)

@@ -10,10 +10,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
-from cmab.declared import flag, integer, interval, real
-from cmab.feedback import Feedback
+from cmab.declared import flag, interval, real
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
-from cmab.policy import IndexPolicy
 from cmab.propensities import uniform_chance
 from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
@@ -169,57 +167,6 @@ class RandomPolicy(CompiledIndexPolicy):
         (`Oracle.uniform_family`).
         """
         return uniform_chance(self.oracle, super_arm, context)
-
-
-@dataclass(frozen=True, eq=False)
-class ExploreThenCommit(IndexPolicy):
-    """Random super arms for a fixed number of rounds, and then the greedy super arm.
-
-    Use this policy only as a baseline. `EpsilonGreedy` with `decay` and `AdaptiveCTS` have less regret.
-
-    Feedback after the exploration is ignored. Arms that are still unobserved get the worst end of `support`,
-    because a commitment should be based on observations.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The family of super arms.
-    exploration_rounds : int
-        Number of exploration rounds. Each plays the choice of `RandomPolicy`.
-    support : tuple of float
-        Interval of the outcomes.
-
-    Examples
-    --------
-    >>> from cmab import Feedback, Session
-    >>> from cmab.policies.baselines import ExploreThenCommit
-    >>> from oracles import TopK
-    >>> session = Session(ExploreThenCommit(TopK(n_arms=3, k=1), exploration_rounds=1), rng=0)
-    >>> session.tell(Feedback(session.ask(), outcomes=[0.7]))
-    >>> session.tell(Feedback(session.ask(), outcomes=[0.0]))
-    >>> session.state.means
-    array([0.7, 0. , 0. ])
-    """
-
-    exploration_rounds: int = field(default=1000, metadata=integer(0))
-    _: KW_ONLY
-    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-
-    def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
-        """Return random means during the exploration and estimates afterwards, shape (n_arms,)."""
-        low, high = self.support
-        if stats.rounds < self.exploration_rounds:
-            return low + (high - low) * rng.random(stats.n_arms)
-        # The policy stops learning here, so an unobserved arm must not look attractive.
-        worst = low if self.oracle.sense == "max" else high
-        return np.where(stats.counts == 0, worst, np.clip(stats.means, low, high))
-
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
-        """Update `state` during the exploration. Afterwards, only count the round."""
-        if state.rounds < self.exploration_rounds:
-            state.update(feedback)
-        else:
-            state.rounds += 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,24 +1,22 @@
-"""Optimism for the super arm as a whole: ESCB-2, AESCB (ESCB with a tolerance), and OLS-UCB."""
+"""Optimism for the super arm as a whole: ESCB-2, and AESCB (ESCB with a tolerance)."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import interval, real
 from cmab.feedback import Feedback
 from cmab.guards import Takes, unguarded, verb
 from cmab.oracle import LinearOracle
 from cmab.policy import Policy, fits, refuse_parts
-from cmab.renamed import Former, former_attribute, warn
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +173,6 @@ class ESCB(JointlyOptimistic):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
-    epsilon = former_attribute("epsilon", "tolerance")
-
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T``, in units of the squared length of `support`."""
         low, high = self.support
@@ -190,92 +186,6 @@ class ESCB(JointlyOptimistic):
         default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
         first = default if self.tolerance is None else self.tolerance
         return first * (self.support[1] - self.support[0]) / t
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class AESCB(ESCB, metaclass=Former):
-    """The former name of `ESCB` with a tolerance."""
-
-    tolerance: float | None = field(default=None, metadata=real(0.0, optional=True))
-
-    def __init__(self, oracle: LinearOracle, *, epsilon: float | None = None, **parameters: Any) -> None:
-        warn("AESCB", "ESCB with a tolerance, ESCB(oracle, tolerance=None)")
-        super().__init__(oracle, tolerance=epsilon, **parameters)
-        AESCB.become_present(self)
-
-    def stands_for(self: ESCB) -> bool:
-        """Return whether the tolerance is not 0."""
-        return self.tolerance != 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class OLSUCB(JointlyOptimistic):
-    """OLS-UCB for uncorrelated arms, with the width ``sqrt(2 f(t) (1 + ridge) * sum of sigma^2 / T)``.
-
-    Here ``f(t) = ln t + (m + 2) ln ln t + (m / 2) ln(1 + e / ridge)``, and m is the number of arms. The
-    regret is ``O(log(L)^2 * sum of sigma^2 ln(T) / gap)`` for sub-Gaussian outcomes, as for ESCB.
-
-    Parameters
-    ----------
-    oracle : LinearOracle
-        The family of super arms. It must have `solve_root` (`can_solve_root`).
-    sigma : float or array_like of shape (n_arms,)
-        Sub-Gaussian scale of each arm; 1/2 is valid for outcomes in [0, 1].
-    ridge : float
-        The parameter lambda of the paper, positive.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle has no `solve_root`.
-
-    Notes
-    -----
-    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
-    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
-    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
-    be below the best. The regret of the round increases by at most this amount. Without the limit
-    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
-    and means.
-
-    Examples
-    --------
-    >>> from cmab import simulate
-    >>> from cmab.policies.escb import OLSUCB
-    >>> from instances import GaussianArms, SemiBandit
-    >>> from oracles import TopK
-    >>> oracle = TopK(n_arms=3, k=2)
-    >>> environment = SemiBandit(GaussianArms([1.0, 5.0, 9.0], sigma=1.0), oracle)
-    >>> policy = OLSUCB(oracle, sigma=[1.0, 1.0, 2.0])
-    >>> simulate(policy, environment, horizon=1000, rng=0).super_arms
-    [array([1, 2])]
-
-    References
-    ----------
-    R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, Algorithm 1, with a
-    diagonal covariance. With correlated pairs of arms, the width is not a sum over arms. The constants are
-    from the code of T. Cuvelier, which also has only the diagonal.
-    """
-
-    sigma: ArrayLike = 0.5
-    _: KW_ONLY
-    ridge: float = field(default=1.0, metadata=real(0.0, inside=True))
-
-    tolerance = former_attribute("tolerance", "tolerance_in")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        scales = real_array("sigma", self.sigma)
-        check_vector("sigma", np.atleast_1d(scales), None if scales.ndim == 0 else self.oracle.n_arms, 0.0)
-
-    def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
-        """Return the squared width of each arm."""
-        m, ridge = self.oracle.n_arms, self.ridge
-        level = _level(t, m + 2.0) + 0.5 * m * math.log1p(math.e / ridge)
-        # D^-1 (ridge Gamma D + D Gamma) D^-1 = (1 + ridge) Gamma D^-1, where D is the diagonal of the counts.
-        scales = np.asarray(self.sigma, np.float64) ** 2
-        squares: FloatArray = 2.0 * level * (1.0 + ridge) * scales / np.maximum(stats.counts, 1)
-        return squares
 
 
 def _level(t: int, loglog: float) -> float:

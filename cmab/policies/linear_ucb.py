@@ -1,4 +1,4 @@
-"""Optimism for means that are linear in features of the arms: C2UCB and CombLinUCB."""
+"""Optimism for means that are linear in features of the arms: C2UCB."""
 
 from __future__ import annotations
 
@@ -138,66 +138,4 @@ class C2UCB(LinearUCB):
         d, seen = self._shape[1], t * self.most_seen
         # Qin et al. (2014), Theorem 4.1: sqrt(d ln((1 + t K / lambda) / delta)) + sqrt(lambda) S.
         inner = d * math.log((1.0 + seen * self.norm**2 / self.ridge) / self.delta)
-        return self.scale * math.sqrt(inner) + self._pull
-
-
-@former_parameters
-@dataclass(frozen=True, eq=False, repr=False)
-class CombLinUCB(LinearUCB):
-    """CombLinUCB: `C2UCB` with the radius of its own theorem, which bounds the expected regret.
-
-    Use this policy if the theorem of its paper must hold for the expected regret. Otherwise, use `C2UCB` with
-    a constant `radius`.
-
-    The factor of ``sqrt(x . V^-1 x)`` is ``sigma sqrt(d ln(1 + T K norm^2 / (d ridge)) + 2 ln(T K)) +
-    sqrt(ridge) bound``, where T is `horizon`, or the current round if `horizon` is omitted. For the edges of
-    an influence graph with static features, the policy is IMLinUCB except for the factor: K is then the
-    number of observed edges, and the second logarithm is ``2 ln(T (n + 1 - k))``. Pass that factor as
-    `radius`.
-
-    Parameters
-    ----------
-    oracle, features, dimension, groups, ridge, norm, sigma, support
-        As in `LinearPolicy`. For lambda and sigma of the paper, pass ``ridge = sigma^2 / lambda^2``.
-    radius : float, LogRadius or None
-        A replacement for the factor of the theorem, as in `C2UCB`.
-    bound : float
-        Upper bound on the norm of the true coefficients.
-    horizon : int, optional
-        The number T of rounds in the factor of the theorem.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or features are of a wrong shape, not finite or too long.
-
-    Notes
-    -----
-    A round takes O(d^3 + m d^2) operations for m arms with d features each, and O(d^2) numbers of memory.
-    With one feature for each arm, 1,000 arms take 0.1 s per round on one core.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab import Session
-    >>> from cmab.policies.linear_ucb import CombLinUCB
-    >>> from oracles import TopK
-    >>> Session(CombLinUCB(TopK(3, k=1), [[0.6], [0.9], [0.3]]), rng=0).ask().super_arm
-    array([1])
-
-    References
-    ----------
-    Z. Wen, B. Kveton, A. Ashkan: Efficient Learning in Large-Scale Combinatorial Semi-Bandits, ICML 2015,
-    Algorithm 2 and Theorem 3; Z. Wen, B. Kveton, M. Valko, S. Vaswani: Online Influence Maximization under
-    Independent Cascade Model with Semi-Bandit Feedback, NIPS 2017, Algorithm 1 (constants from memory).
-    """
-
-    _: KW_ONLY
-    horizon: int | None = field(default=None, metadata=declared.integer(1, optional=True))
-
-    def proven_radius(self, t: int) -> float:
-        """Return the factor of the theorem."""
-        d, seen = self._shape[1], (self.horizon or t) * self.most_seen
-        # Wen et al. (2015), Theorem 3, times sigma: their Sigma is sigma^2 V^-1.
-        inner = d * math.log1p(seen * self.norm**2 / (d * self.ridge)) + 2.0 * math.log(max(1, seen))
         return self.scale * math.sqrt(inner) + self._pull

@@ -11,7 +11,6 @@ import numpy as np
 
 from cmab import CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
 from cmab.arrays import FloatArray, IntArray
-from cmab.policies.bc_ucb import BCUCB
 from cmab.policy import AnyPolicy
 from cmab.rules import compiled_rule
 from cmab.validation import real
@@ -79,7 +78,6 @@ def learners(oracle: TopK) -> dict[str, AnyPolicy]:
         "CTS-G": _WideGaussianCTS(oracle),
         "BG-CTS": GaussianCTS(oracle, "boosted"),
         "KL-CUCB": KLCUCB(oracle),
-        "BC-UCB": BCUCB(oracle),
     }
 
 
@@ -120,7 +118,7 @@ def claims(rows: list[Row]) -> Verdicts:
     for (name, m), table in by_name(rows, "instance", "arms", name="learner").items():
         pairs = list(pairwise(_PUBLISHED))
         if name != "two levels":
-            pairs = [("KL-CUCB", "CombUCB"), ("BC-UCB", "CombUCB")]
+            pairs = [("KL-CUCB", "CombUCB")]
         verdicts += less_regret(table, pairs, f"{name}, {m} arms")
     return verdicts
 
@@ -128,7 +126,7 @@ def claims(rows: list[Row]) -> Verdicts:
 SEMI_BANDITS = Experiment(
     name="semi-bandits",
     title="Regret on the k best of m arms",
-    about="Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: the comparison of CL-SG, and small variances.",
+    about="Regret of CUCB, KL-CUCB and Thompson rules: the comparison of CL-SG, and small variances.",
     sizes="10,000 rounds and 5 runs instead of 100,000 and 50",
     minutes={True: 0.2, False: 6},
     replications={True: 5, False: 50},

@@ -52,7 +52,7 @@ def test_former_names_are_listed_in_the_minor_version_that_deprecated_them(name)
 
 def test_all_former_names_are_looked_at():
     """Of every kind there is one, so that `formers` cannot miss a kind."""
-    assert {"Windowed", "AESCB", "factor", "seed", "max_rr_sets", "borrows", "learn"} <= set(formers())
+    assert {"Windowed", "factor", "seed", "max_rr_sets", "borrows", "learn"} <= set(formers())
 
 
 @pytest.mark.parametrize("name", ["borrows", "part"])

@@ -67,4 +67,4 @@ def test_pages_name_every_rule_that_can_be_chosen_and_no_rule_that_has_left():
     for text, space in ((pages["which-rule"], cmab.exploration), ("\n".join(pages.values()), cmab.policies)):
         named = set(re.findall(r"`(?:cmab\.)?(\w+)[`(]", text))
         assert set(space.__all__) - parts <= named
-        assert not set(LEFT) & named - {"BanditOverBandit"}  # measured on the page of means that change
+        assert not set(LEFT) & named

@@ -14,7 +14,6 @@ import pytest
 import cmab
 from cmab import CUCB, ArmStatistics, Campaign, Greedy, Session, Study
 from cmab.namespaces import FORMER, INSTEAD, LEFT, REPLACED
-from cmab.policies.escb import OLSUCB
 from cmab.renamed import PARAMETERS, up_to_date
 from cmab.saving._fingerprint import fingerprint
 from cmab.studies._registry import class_of
@@ -23,9 +22,7 @@ from oracles import Assortment, RankedTopK, TopK
 ORACLE = TopK(3, 1)
 MAKERS = {
     "BruteForceReward": lambda kind: kind(2, [[0], [1]]),
-    "BanditOverWindows": lambda kind: kind(CUCB(ORACLE), 20),
     "Explored": lambda kind: kind(Greedy(ORACLE, prior_mean=0.1, prior_weight=1.0)),
-    "HYBRID": lambda kind: kind(ORACLE),
     "HybridCUCB": lambda kind: kind(ORACLE, ArmStatistics.empty(3), bias=0.1),
     "MixtureGLR": lambda kind: kind(3, 1, delta=0.1),
     "OffPolicyValue": lambda kind: kind(0.5, (0.0, 1.0), 0.95, "ips", 10, 10.0, 1.0, 0.0),
@@ -58,7 +55,6 @@ def test_former_names_are_the_classes(former):
 
 
 FORMER_CALLS = {
-    "AESCB": (lambda kind: kind(ORACLE, loglog=0.0, epsilon=2.0), {"epsilon": 2.0, "loglog": 0.0}),
     "AdaptiveTopKBudget": (lambda kind: kind(4, 2, budget=50), {"n_arms": 4, "k": 2, "budget": 50}),
     "MultiBanditUGapEb": (lambda kind: kind((2, 3), 1, budget=50), {"arms_per_bandit": [2, 3], "budget": 50}),
     "MultiBanditUGapEc": (lambda kind: kind((2, 3), 1, delta=0.1), {"arms_per_bandit": [2, 3], "delta": 0.1}),
@@ -124,10 +120,6 @@ def test_former_classes_go_on_as_classes(former):
 
 def test_former_attributes_work():
     assert import_module("cmab.exploration.ugape_budget").UGapEb is cmab.UGapEb
-    with pytest.warns(DeprecationWarning, match="ESCB: `epsilon` is now `tolerance`"):
-        assert cmab.ESCB(ORACLE, tolerance=2.0).epsilon == 2.0
-    with pytest.warns(DeprecationWarning, match="OLSUCB: `tolerance` is now `tolerance_in`"):
-        assert OLSUCB(ORACLE).tolerance(3) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -232,14 +224,11 @@ def test_studies_find_what_was_played_under_the_former_name(tmp_path):
 
 SHOP = Assortment([1.0, 0.5, 0.8], 2)
 NEEDED = {
-    "BanditOverBandit": {"policy": CUCB(ORACLE), "horizon": 20},
     "C2UCB": {"oracle": ORACLE, "dimension": 1},
     "CombLinTS": {"oracle": ORACLE, "dimension": 1},
-    "CombLinUCB": {"oracle": ORACLE, "dimension": 1},
     "ContextualMNLTS": {"oracle": SHOP, "features": np.eye(3)},
     "ContextualMNLUCB": {"oracle": SHOP, "features": np.eye(3)},
     "LogisticTS": {"oracle": ORACLE, "dimension": 1},
-    "MNLTS": {"oracle": SHOP, "horizon": 20},
     "MNLUCB": {"oracle": SHOP},
     "PBMUCB": {"oracle": RankedTopK(2, 2), "examination": 0.5},
 }
