@@ -18,7 +18,6 @@ from typing import Any, NoReturn, get_args
 
 import cmab
 from cmab import _faults
-from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
 from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
 from cmab.plotting import Band
@@ -39,6 +38,9 @@ _EXAMPLES = """examples:
   cmab graph convert edges.csv graph                  convert a file of edges to a graph store
   cmab report results                                 write the results of a study as a page"""
 
+# The exit status that shells report for a program that Ctrl-C ended: 128 plus the number of the signal.
+INTERRUPTED = 130
+
 
 class _BadOutput(ValueError):
     """The output folder cannot be used."""
@@ -48,7 +50,7 @@ def command() -> NoReturn:
     """Run the command in a process of its own, then exit."""
     open_closed_descriptors()
     # If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt_once)
     status = main()
     if signal.getsignal(signal.SIGINT) is _interrupt_once:

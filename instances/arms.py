@@ -110,6 +110,8 @@ class Arms(Environment):
     2
     """
 
+    has_rounds = False
+
     @property
     def n_arms(self) -> int:  # type: ignore[override]
         """The number of base arms."""
@@ -152,6 +154,8 @@ class BernoulliArms(Arms):
     >>> BernoulliArms([0.0, 1.0]).pull(np.array([0, 1, 1]), np.random.default_rng(0))
     array([0., 1., 1.])
     """
+
+    distribution = "bernoulli"
 
     def __init__(self, means: ArrayLike) -> None:
         self.means = frozen(vector("means", means, low=0.0, high=1.0))
@@ -196,6 +200,7 @@ class GaussianArms(Arms):
     (-inf, inf)
     """
 
+    distribution = "gaussian"
     support = (-np.inf, np.inf)
 
     def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:
@@ -363,7 +368,7 @@ class SemiBandit(Environment):
         self.oracle = oracle
         self.n_arms = self.n_choices = arms.n_arms
         self.means = arms.means
-        self.support = arms.support
+        self.support, self.distribution = arms.support, arms.distribution
 
     @property
     def sigma(self) -> float:

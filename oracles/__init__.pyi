@@ -40,5 +40,3 @@ from oracles.steiner_trees import SteinerTree as SteinerTree
 from oracles.stores import *
 from oracles.submodular import SubmodularOracle as SubmodularOracle
 from oracles.top_k import TopK as TopK
-
-BruteForceReward = BruteForce

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.former_arguments import formerly
 from cmab.kernels import GOLDEN, heap_drop, heap_rise, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from cmab.validation import frozen, integer, per_arm, real
 from oracles.influence.graph import DirectedGraph, require_memory
 from oracles.influence.maximization import InfluenceMaximization
 from oracles.influence.sampling import draw_root
-from oracles.influence.search import FORMERLY, USUAL, Search
+from oracles.influence.search import USUAL, Search
 from oracles.influence.sets import ReverseGraph
 from oracles.influence.spread import KEY, MOST_CASCADES, cascade_key, mean_and_error, node_worths
 
@@ -353,7 +352,6 @@ class DeadlineInfluence(InfluenceMaximization):
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins"}
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

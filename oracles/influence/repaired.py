@@ -18,15 +18,13 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
-from cmab.former_arguments import formerly
 from cmab.kernels import GOLDEN, kernel, mix
-from cmab.renamed import former_attribute
 from cmab.validation import integer
 from oracles.influence.cover import choose_some
 from oracles.influence.graph import CERTAIN, DirectedGraph, require_memory
 from oracles.influence.maximization import InfluenceMaximization
 from oracles.influence.sampling import S33, draw_root, limits_of
-from oracles.influence.search import FORMERLY, USUAL, Found, Plan, Search, secured_by
+from oracles.influence.search import USUAL, Found, Plan, Search, secured_by
 from oracles.influence.sets import ReverseGraph, SetCollection
 
 if TYPE_CHECKING:
@@ -393,9 +391,7 @@ class RepairedInfluence(InfluenceMaximization):
     """
 
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "auto", "time_limit": None}
-    seed = former_attribute("seed", "rng")
 
-    @formerly(**FORMERLY, seed="rng")
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

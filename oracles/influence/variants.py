@@ -23,7 +23,6 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.former_arguments import formerly
 from cmab.logs.offline import OfflineChoice, recommended
 from cmab.seeding import Seed
 from cmab.smoothness import Smoothness
@@ -39,7 +38,6 @@ from oracles.influence.certificate import (
 from oracles.influence.graph import DirectedGraph, as_directed_graph
 from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle
 from oracles.influence.search import (
-    FORMERLY,
     OPTIONS,
     USUAL,
     Found,
@@ -244,7 +242,6 @@ class BudgetedInfluence(InfluenceOracle):
 
     _fixed: ClassVar[Mapping[str, Any]] = dict.fromkeys({*OPTIONS} - {"max_rr_sets", "quality"})
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -443,7 +440,6 @@ class TriggeringInfluence(InfluenceMaximization):
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins", "time_limit": None}
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
@@ -600,7 +596,6 @@ class AdaptiveInfluence:
     Maximization, PVLDB 11 (2018), for waves of several seeds.
     """
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,
