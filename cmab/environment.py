@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,13 @@ class Environment(ABC):
         expected reward of the best mixture of super arms with an average use within `allowance`. A single
         super arm of the mixture may use more.
 
+    distribution : {"bernoulli", "gaussian"} or None
+        The distributions of the outcomes, if all arms have distributions of this family. The lower bounds of
+        `plan` need it.
+    has_rounds : bool
+        Whether policies can play super arms. False for base arms without super arms, which only explorers
+        sample.
+
     Examples
     --------
     >>> import numpy as np
@@ -77,6 +84,8 @@ class Environment(ABC):
     optimum: float = float("nan")
     context: Context | None = None
     allowance: FloatArray | None = None
+    distribution: Literal["bernoulli", "gaussian"] | None = None
+    has_rounds: ClassVar[bool] = True
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Validate the arguments of the public methods of every subclass."""

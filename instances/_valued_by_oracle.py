@@ -20,6 +20,7 @@ class ValuedByOracle(Environment):
 
     oracle: Oracle
     means: FloatArray
+    distribution = "bernoulli"
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]

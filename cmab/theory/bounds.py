@@ -97,14 +97,14 @@ class InstanceBounds(tuple[Bound, ...]):
         ]
 
     def __repr__(self) -> str:
-        from cmab.results.tables import text
+        from cmab.run.tables import text
 
-        return text(self.rows(), grouped=True)
+        return text(self.rows())
 
     def _repr_html_(self) -> str:
-        from cmab.results._html import table
+        from cmab.run.tables import text
 
-        return table(self.rows())
+        return text(self.rows(), "html")
 
 
 def instance_bounds(

@@ -33,6 +33,8 @@ class Arms(Environment):
     2
     """
 
+    has_rounds = False
+
     @property
     def n_arms(self) -> int:  # type: ignore[override]
         """The number of base arms."""
@@ -77,6 +79,8 @@ class BernoulliArms(Arms):
     >>> BernoulliArms([0.0, 1.0]).pull(np.array([0, 1, 1]), np.random.default_rng(0))
     array([0., 1., 1.])
     """
+
+    distribution = "bernoulli"
 
     def __init__(self, means: ArrayLike) -> None:
         self.means = frozen(vector("means", means, low=0.0, high=1.0))
@@ -123,6 +127,7 @@ class GaussianArms(Arms):
     (-inf, inf)
     """
 
+    distribution = "gaussian"
     support = (-np.inf, np.inf)
 
     def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:

@@ -57,7 +57,7 @@ class SemiBandit(Environment):
         self.oracle = oracle
         self.n_arms = self.n_choices = arms.n_arms
         self.means = arms.means
-        self.support = arms.support
+        self.support, self.distribution = arms.support, arms.distribution
 
     @property
     def sigma(self) -> float:
