@@ -14,7 +14,8 @@ from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel, types
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
+from cmab.policies._kernels_hierarchical import HIGH
+from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256
