@@ -28,8 +28,8 @@ from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
 from cmab.policies.budgets import BudgetState as BudgetState
 from cmab.policies.changing import RestartState as RestartState
-from cmab.policies.wrappers import SafeguardState as SafeguardState
 from cmab.policies.changing import WindowStatistics as WindowStatistics
+from cmab.policies.wrappers import SafeguardState as SafeguardState
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.run.compare import Comparison as Comparison
