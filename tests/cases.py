@@ -68,7 +68,7 @@ from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,

@@ -22,7 +22,7 @@ from cmab import (
     identify,
     simulate,
 )
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.studies._bounds import regret_bounds
 from cmab.testing import check_environment, check_oracle
 from cmab.theory import reward_gaps

@@ -1,23 +1,89 @@
-"""CUCB with few calls of the oracle."""
+"""CUCB for slow oracles: the super arm changes only after counts have grown."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Self
+from typing import TypeVar
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
+from cmab.context import Context
 from cmab.declared import interval, real
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.policies._in_play import InPlay, InPlayStatistics
-from cmab.policies.cucb import CUCB
-from cmab.statistics import count
+from cmab.policies.ucb import CUCB
+from cmab.policy import Policy, refuse_parts
+from cmab.statistics import ArmStatistics
+from cmab.ticket import Ticket
 
-# The key is drawn once per run and is stored in files as a JSON number.
+#: The key is drawn once per run and is stored in files as a JSON number.
 _KEYS = 2**53
+
+
+@dataclass(eq=False, repr=False)
+class InPlayStatistics(ArmStatistics):
+    """Arm statistics and the current super arm.
+
+    Attributes
+    ----------
+    super_arm : IntArray, shape (size,)
+        The current super arm; empty before the first round.
+    """
+
+    super_arm: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+State = TypeVar("State", bound=InPlayStatistics)
+
+
+class InPlay(Policy[State]):
+    """A policy that calls the oracle in some rounds only, and plays its last answer in the others.
+
+    Subclasses define the means for the oracle (`_means`). Their `update` sets ``state.super_arm`` to the
+    result of `_solve` when a new super arm is due.
+    """
+
+    oracle: Oracle
+
+    @abstractmethod
+    def _means(self, state: State, rng: np.random.Generator) -> FloatArray:
+        """Return the means that are passed to the oracle, shape (n_arms,)."""
+
+    @abstractmethod
+    def _generator(self, state: State) -> np.random.Generator:
+        """Return a generator that depends only on `state`, so that saving and loading do not affect it."""
+
+    def select(
+        self,
+        state: State,
+        rng: np.random.Generator,  # noqa: ARG002
+        context: Context | None = None,
+    ) -> IntArray:
+        """Return the current super arm or, if part of it is unavailable, the best available super arm.
+
+        Before the first feedback, this is the oracle's answer for the initial state.
+
+        Raises
+        ------
+        ValueError
+            If a context has parts other than `available`, or if no super arm is available.
+        TypeError
+            If the oracle cannot exclude unavailable entries.
+        """
+        refuse_parts(self, context, ("available",))
+        chosen = self._solve(state) if state.rounds == 0 else state.super_arm.copy()
+        if context is None or context.available is None or context.available[chosen].all():
+            return chosen
+        return self._solve(state, context.available)
+
+    def _solve(self, state: State, available: BoolArray | None = None) -> IntArray:
+        rng, oracle = self._generator(state), self.oracle
+        means = self._means(state, rng)
+        chosen = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
+        return oracle.check_super_arm(chosen, f"the super arm of {type(oracle).__name__}.solve")
 
 
 @dataclass(eq=False, repr=False)
@@ -50,17 +116,6 @@ class SwitchingStatistics(InPlayStatistics):
     solved_counters: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     solved_rounds: int = 0
     key: int = 0
-
-    def check(self, fresh: Self) -> None:
-        super().check(fresh)
-        if self.solved_counters.shape != self.counters.shape or self.solved_counters.dtype != np.int64:
-            raise ValueError(f"solved_counters must be {len(self.counters)} integers")
-        if ((self.solved_counters < 0) | (self.solved_counters > self.counters)).any():
-            raise ValueError("solved_counters must lie between 0 and the counts")
-        count("solved_rounds", self.solved_rounds, self.rounds)
-        count("key", self.key, _KEYS - 1)
-        if self.rounds > 0 and self.solved_rounds == 0:
-            raise ValueError("solved_rounds must be positive after the first round, got 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +192,17 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         state.key = 0 if rng is None else int(rng.integers(_KEYS))
         return state
 
-    def update(self, state: SwitchingStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: SwitchingStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,  # noqa: ARG002
+    ) -> None:
         """Update `state`. Call the oracle again if a count or the round number has grown enough."""
         state.update(feedback)
         # Only observed arms can have grown, so the time of a round is proportional to its feedback.
-        seen = feedback.arms
-        factor = 1.0 + self.growth
+        seen, factor = feedback.arms, 1.0 + self.growth
         grown = state.counters[seen] > factor * state.solved_counters[seen]
         if grown.any() or state.rounds > factor * state.solved_rounds:
             state.super_arm = self._solve(state)
