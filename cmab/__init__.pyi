@@ -24,9 +24,9 @@ from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.policies import *
 from cmab.policies.budgets import BudgetState as BudgetState
-from cmab.policies.restarting import RestartState as RestartState
-from cmab.policies.safeguarded import SafeguardState as SafeguardState
-from cmab.policies.windowed import WindowStatistics as WindowStatistics
+from cmab.policies.changing import RestartState as RestartState
+from cmab.policies.changing import WindowStatistics as WindowStatistics
+from cmab.policies.wrappers import SafeguardState as SafeguardState
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.run.compare import Comparison as Comparison

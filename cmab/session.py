@@ -42,8 +42,8 @@ from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.oracle import Oracle
-from cmab.policies._undo import restorer
 from cmab.policies.adaptive import learner_for
+from cmab.policies.compiled_policy import restorer
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of

@@ -67,7 +67,7 @@ from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -133,7 +133,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
-from oracles.influence.options import USUAL
+from oracles.influence.search import USUAL
 
 
 class Together(TriggeringModel):

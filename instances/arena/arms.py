@@ -9,7 +9,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
 from cmab.kernels import Kernel
 from cmab.validation import frozen, per_arm, real, vector
-from instances.arms.arms import Arms
+from instances.arms import Arms
 
 
 class ShrunkCoins(Arms):
@@ -63,7 +63,7 @@ class ShrunkCoins(Arms):
         """Return the outcomes of the arms in `super_arm` and their sum."""
         super_arm = self._check_super_arm(super_arm)
         from cmab.kernels import keyed_uniform, keyed_uniforms
-        from instances.arms._kernels_bernoulli import sum_in_order
+        from instances.arms import sum_in_order
 
         key, n = round_key(rng), self.n_arms
         uniforms = keyed_uniforms(key, super_arm)

@@ -77,7 +77,7 @@ def wide_coverage(rng, left=14, k=4):
 
 
 def test_bound_of_coverage_by_gains(monkeypatch):
-    import oracles.coverage.coverage as module
+    import oracles.coverage as module
 
     for seed in range(5):
         place = wide_coverage(np.random.default_rng(seed))

@@ -187,15 +187,6 @@ def test_without_an_optimum_rewards_are_compared():
     assert found.plot().get_ylabel() == "Expected reward per round so far"
 
 
-def test_wrapped_oracles_and_shared_objects():
-    policy = CUCB(MemoisedOracle(ORACLE))
-    found = compare(
-        {"a": policy, "b": policy, "c": CUCB(ORACLE)}, ENVIRONMENT, horizon=30, replications=2, rng=0
-    )
-    assert len({found[name].rewards.tobytes() for name in "abc"}) == 1
-    assert found.tied == ["b", "c"]
-
-
 def test_cut_off_runs_are_not_averaged_with_finished_ones():
     capped = explored([100, 300, 50, 60, 70, 80, 90, 95], [1, 0, 1, 1, 1, 1, 1, 1])
     whole = explored([20, 30, 10, 20, 30, 10, 12, 13])

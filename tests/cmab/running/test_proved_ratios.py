@@ -46,14 +46,6 @@ def test_a_call_without_a_ratio_leaves_none():
     assert np.isnan(result.proved_optima[0]).tolist() == [False, True, True, True]
 
 
-def test_a_memoised_oracle_passes_the_ratio_on():
-    oracle = MemoisedOracle(Half([0.5]))
-    assert oracle.certifies_calls
-    result = run(oracle)
-    assert result.proved_optima.tolist() == [[0.375, 0.75, 1.125, 1.5]]
-    assert oracle.solve_certified(np.ones(3), 0).ratio == 0.25  # the declared one
-
-
 def test_other_oracles_are_measured_as_before():
     result = run(TopK(3, k=1))
     assert result.path == "compiled" and result.proved_optima is None

@@ -25,7 +25,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.diffusion.spread import exact_threshold_spread
+from oracles.influence.spread import exact_threshold_spread
 
 WORTH = [0.0, 1.0, 1.0, 3.0, 0.0, 1.0, 2.0]
 
