@@ -1,5 +1,3 @@
-import instances as instances
-import oracles as oracles
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -24,7 +22,6 @@ from cmab.linear.statistics import LinearStatistics as LinearStatistics
 from cmab.logs import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
-from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
 from cmab.policies.budgets import BudgetState as BudgetState
 from cmab.policies.changing import RestartState as RestartState

@@ -16,7 +16,6 @@ from cmab import (
     Context,
     Feedback,
     Greedy,
-    MemoisedOracle,
     Oracle,
     Policy,
     RarelySwitchingCUCB,
@@ -82,8 +81,6 @@ REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
         ORACLE,
         TopK(5, 2, sense="min"),
         PARTITION,
-        MemoisedOracle(ORACLE),
-        MemoisedOracle(PARTITION),
     ],
     ids=str,
 )
