@@ -15,7 +15,6 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.declared import one_of, real
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.clucb import SuperArmExplorer, check_constrains
-from cmab.guards import unguarded
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
 from cmab.validation import arm_indices, listed
@@ -185,9 +184,9 @@ class OracleRivals(Rivals):
 
     def _best_in(self, region: Region, values: FloatArray) -> IntArray | None:
         # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
-        solve = unguarded(self.oracle.solve_constrained)
         include, exclude = (np.array(arms, np.int64) for arms in region)
-        return solve(self.oracle.sign * values, include, exclude, np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        return self.oracle.solve_constrained(self.oracle.sign * values, include, exclude, rng)
 
 
 _KEPT = 64

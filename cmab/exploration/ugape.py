@@ -193,7 +193,6 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms with the least gap indices, or the best means if an arm has too few outcomes."""
-
         # The index needs a finite radius for every arm.
         if len(self.unseen(state)):
             return best_of_each(state.means, self.arms_per_bandit, k=self.k)

@@ -83,10 +83,10 @@ class VarianceLUCB(RuledExplorer, BestK):
         return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
 
     def rule_of(self, logs: tuple[float, float], ends: tuple[float, float], bets: FloatArray) -> Rule:
-        """Return the compiled rule with the `log` of the radius on each side, and with Student's radius if
-        there are no bets.
+        """Return the compiled rule for the `log` of the radius on each side.
 
-        The rule scans all arms and recomputes the radii of the sampled arms.
+        Without bets, the radius is Student's. The rule scans all arms and recomputes the radii of the sampled
+        arms.
         """
         reals, integers = [self.epsilon, *logs, *ends, *bets], [len(bets) // 3, *range(self.k)]
         return Rule(decide_variance_lucb, integers, reals, room=2 * self.n_arms)

@@ -14,7 +14,7 @@ from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel, types
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
 from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
+from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256
@@ -176,7 +176,7 @@ def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, strea
     progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]
     arms, outcomes, totals = log[6:9]
     coins = streams.coins
-    m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
+    m, k, high = means.shape[0], last_best.shape[0], reals[5]
     # Choosing candidates costs about m and lasts about n / k rounds, each of which costs n.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
     candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
@@ -21,6 +20,7 @@ from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
+from cmab.solver_certificate import metered
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, real, shown

@@ -20,10 +20,10 @@ from cmab import (
     UGapEc,
     identify,
 )
+from cmab.exploration.base import RuledExplorer
 from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.ugape import UGapEcV
-from cmab.exploration.base import RuledExplorer
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
