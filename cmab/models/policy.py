@@ -12,7 +12,6 @@ from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
 from cmab.feedback import Feedback, check_arrays
-from cmab.guards import Takes, generator, unguarded, verb
 from cmab.linear.features import checked_features
 from cmab.models import estimators
 from cmab.models._refits import learn_more, refit
@@ -35,7 +34,7 @@ from cmab.models.rules import (
 from cmab.models.state import Added, ModelState
 from cmab.models.warned import shown_once
 from cmab.oracle import Oracle
-from cmab.policy import Policy, best_within, fits, refuse_parts
+from cmab.policy import Policy, best_within, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
@@ -202,7 +201,6 @@ class ModelPolicy(Policy[ModelState]):
     growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
     background: bool = field(default=False, metadata=declared.flag())
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
-    _takes: ClassVar[Takes] = {"indices": (fits, generator, None)}
     #: The number of artificial rows of each member of ``"history"``.
     _artificial: ClassVar[int] = 10
 
@@ -254,7 +252,7 @@ class ModelPolicy(Policy[ModelState]):
         with shown_once(self):
             return state.models(self.estimator, self._added, self._finish)
 
-    def initial_state(self) -> ModelState:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:
         first = max(10, 2 * min(self.oracle.max_size, 50))
         return ModelState.empty(self._models, first, self.dimension or 0)
 
@@ -268,7 +266,6 @@ class ModelPolicy(Policy[ModelState]):
                 f" {state.weights.shape[1]} members and {had} features"
             )
 
-    @verb
     def select(self, state: ModelState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the best available super arm for the predictions of one model.
 
@@ -281,7 +278,7 @@ class ModelPolicy(Policy[ModelState]):
         """
         is_sum = self.oracle.is_linear and self.exploration != "gap"
         refuse_parts(self, context, _KNOWN if is_sum else _KNOWN[:2])
-        return best_within(self.oracle, unguarded(self.indices)(state, rng, context), context, rng)
+        return best_within(self.oracle, self.indices(state, rng, context), context, rng)
 
     def indices(
         self, state: ModelState, rng: np.random.Generator, context: Context | None = None
@@ -297,6 +294,7 @@ class ModelPolicy(Policy[ModelState]):
         context : Context, optional
             The context of the round.
         """
+        self._check_state(state)
         rows = self._features_in(state, context)
         models = self._fitted(state)
         low, high = self.support or (0.0, 1.0)
@@ -403,7 +401,6 @@ class ModelPolicy(Policy[ModelState]):
         epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
         return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
 
-    @verb
     def update(
         self,
         state: ModelState,
