@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cmab.compiled._kernels_random import mix
+from cmab.compiled import mix
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence
 from oracles.influence.certificate import GREEDY_RATIO
 from oracles.influence.cover import choose_some, count_covered
