@@ -53,8 +53,6 @@ def test_no_policy_plays_what_is_not_there(case):
     [case for case in ORACLES if getattr(case.make(), "can_solve_root", False)],
     ids=lambda case: case.name,
 )
-    ids=lambda case: case.name,
-)
 def test_the_root_is_the_best_of_what_is_available(case):
     oracle, rng = case.make(), np.random.default_rng(0)
     family, sign, answered = [np.array(list(arms), int) for arms in case.super_arms()], oracle.sign, 0
