@@ -10,11 +10,11 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.feedback import LARGEST, MOST_PULLS, Feedback, are_plain, check_arrays
 from cmab.validation import integer, shown
 
 _ARRAYS = ("counters", "means", "deviations", "memory")
-_INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 # One lock for all statistics. Compiled code releases the interpreter lock, so concurrent updates could lose
 # counts. A lock in each object would have to be excluded from copies and files.
 _WRITING = threading.Lock()
@@ -25,15 +25,6 @@ def count(name: str, value: object, high: int = MOST_PULLS) -> None:
     integer(name, value, 0, high)
 
 
-def _layout(array: object) -> str:
-    """Return a description of the memory layout of an array."""
-    if not isinstance(array, np.ndarray):
-        return shown(array)
-    flags = array.flags
-    traits = ("" if flags.writeable else ", read-only") + ("" if flags.c_contiguous else ", not contiguous")
-    return f"dtype {array.dtype.str}{traits}"
-
-
 def alike(array: object, fresh: AnyArray) -> bool:
     """Return whether `array` has the shape and type of the array `fresh` of an initial state."""
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
@@ -42,6 +33,45 @@ def alike(array: object, fresh: AnyArray) -> bool:
 def _require_vector(name: str, array: object, dtype: type) -> None:
     if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype):
         raise ValueError(f"{name} must be a 1-D array of {dtype.__name__}, got {shown(array)}")
+
+
+@kernel
+def update_statistics(n, arms, sums, pulls, squares, counters, means, deviations):
+    """Update counters, means and squared deviations in place with `n` batches of outcomes."""
+    for j in range(n):
+        arm = arms[j]
+        counters[arm] += pulls[j]
+        update_moments(arm, sums[j], pulls[j], squares[j], counters[arm], means, deviations)
+
+
+@lean_kernel
+def observe_outcomes(n, arms, outcomes, counters, means, deviations):
+    """Update the statistics in place with the first `n` single outcomes."""
+    for j in range(n):
+        observe_outcome(arms[j], outcomes[j], counters, means, deviations)
+
+
+@lean_kernel
+def observe_outcome(arm, outcome, counters, means, deviations):
+    """Update the statistics of one arm with one outcome."""
+    counters[arm] += 1
+    update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
+
+
+@lean_kernel
+def update_moments(arm, total, pulls, square, count, means, deviations):
+    """Update the mean and the squared deviations of an arm with a batch; `count` includes the batch."""
+    # The pairwise update of Chan, Golub and LeVeque (1983), equation 1.5. With the difference d of the means,
+    # mean += d n_b / n and M2 += M2_b + d^2 n_a n_b / n. For one outcome, this is Welford's update.
+    # The deviations within a batch are nan if its sum of squares is unknown.
+    mean = total / pulls
+    # Rounding may give a batch of equal outcomes a negative sum of squared deviations.
+    within = square - total * mean if pulls > 1 else 0.0
+    if within < 0.0:
+        within = 0.0
+    shift = mean - means[arm]
+    means[arm] += shift * (pulls / count)
+    deviations[arm] += within + shift * shift * (pulls * ((count - pulls) / count))
 
 
 @dataclass(eq=False, repr=False)
@@ -124,8 +154,6 @@ class ArmStatistics:
             If an arm is out of range, outcomes are not finite numbers, or counts would overflow. The
             statistics are then not changed.
         """
-        from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
-
         if (
             type(feedback) is not Feedback
             or feedback.pulls is not None
@@ -263,34 +291,23 @@ class ArmStatistics:
         merged.rounds = self.rounds + other.rounds
         return merged
 
-    @property
-    def is_laid_out(self) -> bool:
-        """Whether compiled code can be called with the arrays. It is read in every round."""
-        counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
-        try:  # numpy has one object for each plain dtype, and `is` is fast
-            return (
-                (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
-                and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
-                and (means.flags.carray and deviations.flags.carray)
-            )  # fmt: skip
-        except AttributeError:
-            return False
+    def check_sizes(self, n_arms: int, n_memory: int) -> None:
+        """Raise ``ValueError`` unless there are `n_arms` arms and `n_memory` numbers in the memory.
 
-    def check_layout(self) -> None:
-        """Raise unless compiled code can be called with the arrays.
+        Policies call it before compiled code, which does not check bounds, reads the arrays.
 
-        Raises
-        ------
-        ValueError
-            If an array has a wrong type or byte order, or is read-only or not contiguous.
+        Parameters
+        ----------
+        n_arms, n_memory : int
+            The sizes that a policy needs.
         """
-        for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL, _REAL), strict=True):
-            array = getattr(self, name)
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.carray:
-                raise ValueError(
-                    f"state.{name} must be a contiguous, writeable array of {dtype.name} in the byte order of"
-                    f" the machine, got {_layout(array)}"
-                )
+        if not len(self.means) == len(self.counters) == len(self.deviations) == n_arms:
+            raise ValueError(f"state must have statistics of {n_arms} arms, got {self!r}")
+        if len(self.memory) != n_memory:
+            raise ValueError(
+                f"state must have a memory of {n_memory} numbers, got {len(self.memory)}: it is the state of"
+                " another policy"
+            )
 
     def _check_feedback(self, feedback: Feedback) -> None:
         """Raise for feedback that compiled code would write out of bounds, or that would spoil the means."""

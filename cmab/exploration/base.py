@@ -13,15 +13,25 @@ import numpy as np
 
 from cmab import validation
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import loop_kernel
-from cmab.compiled._kernels_exploration import EXPLORE, MOST_SAMPLES, ROUNDS, SAMPLES, STEPS, Arguments, Seen
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.compiled import (
+    EXPLORE,
+    MOST_SAMPLES,
+    ROUNDS,
+    SAMPLES,
+    STEPS,
+    Arguments,
+    ExplorerKernel,
+    Rule,
+    Seen,
+    loop_kernel,
+)
+from cmab.context import Context
 from cmab.declared import Declaration, checked, integer, one_of, real
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, observe_outcome
+from cmab.ticket import Ticket
 
 #: Maximum number of samples of a run. Counts and their sums then fit into 64-bit integers.
 MOST = 2**62
@@ -96,13 +106,21 @@ class SamplingExplorer(Explorer[ArmStatistics]):
     initial_pulls = 1
     in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         return ArmStatistics.empty(self.n_arms)
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         state.update(feedback)
 
-    def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+    def select(
+        self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return the arms with fewer than `initial_pulls` outcomes; otherwise the critical arms."""
         unseen = self.unseen(state)
         return unseen if len(unseen) else self.critical(state, rng)
@@ -178,7 +196,7 @@ class RuledExplorer(SamplingExplorer):
     --------
     >>> import numpy as np
     >>> from cmab import RuledExplorer, identify
-    >>> from cmab.kernels import Rule, decide_kernel
+    >>> from cmab.compiled import Rule, decide_kernel
     >>> from instances import BernoulliArms
     >>> @decide_kernel
     ... def least_seen(seen, coin, integers, reals, chosen):
@@ -212,11 +230,17 @@ class RuledExplorer(SamplingExplorer):
         rule, (integers, reals) = self._rule
         return Arguments(integers.copy(), np.concatenate((reals, np.zeros(rule.room), rule.memory)))
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         """Return the statistics before the first outcome, with the initial memory of the rule."""
         return ArmStatistics.empty(self.n_arms, memory=self._rule[0].memory)
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the statistics with `feedback`, and let the rule update its memory."""
         super().update(state, feedback)
         # This call only updates the memory. `select` calls the rule again for the arms to sample.
@@ -253,6 +277,7 @@ class RuledExplorer(SamplingExplorer):
 
     def seen(self, state: ArmStatistics) -> Seen:
         """Return the part of `state` that compiled functions read."""
+        state.check_sizes(self.n_arms, len(self._rule[0].memory))
         # Rules read only these two entries of the clock: ROUNDS and SAMPLES.
         clock = np.array([state.rounds, state.counts.sum()])
         return Seen(state.counts, state.means, state.deviations, clock)

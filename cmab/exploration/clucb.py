@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_ORACLE,
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -22,11 +21,13 @@ from cmab.compiled._kernels_exploration import (
     SAMPLES,
     STEPS,
     Arguments,
+    ExplorerKernel,
+    Kernel,
+    compiled_form,
+    kernel,
+    lean_kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_select import mark_best, restore_best
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
 from cmab.confidence._kernels_radii import (
     RADII,
     anytime_rate,
@@ -38,7 +39,8 @@ from cmab.confidence.radii import MODE, Mode, around, lil_parameters
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE, SamplingExplorer, grown
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle
-from cmab.statistics import ArmStatistics
+from cmab.selection import mark_best, plant, put, restore_best, tree_size
+from cmab.statistics import ArmStatistics, observe_outcome
 
 
 class SuperArmExplorer(SamplingExplorer):

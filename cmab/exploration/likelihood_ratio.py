@@ -13,14 +13,12 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled._kernels import kernel, lean_kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
 from cmab.confidence.radii import pair_threshold
 from cmab.declared import one_of, real
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
 from cmab.exploration.lucb import choose_critical
+from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
 
 #: Places in `reals` of all rules here: sigma of Gaussian arms (0 for Bernoulli arms), the constant part of

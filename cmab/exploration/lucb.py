@@ -16,26 +16,27 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_TREES,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
+    ExplorerKernel,
+    Rule,
     decide_kernel,
+    kernel,
+    lean_kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_select import mark_best, mark_best_again
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.compiled.forms import ExplorerKernel, Rule
 from cmab.confidence._kernels_kl import heuristic_rate, kl_bounds_of, kl_lucb_rate
 from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, radius_at
 from cmab.confidence.kl import kl_bounds, kl_rate
 from cmab.confidence.radii import MODE, Mode, around, c_epsilon, lil_parameters, lil_radii, lucb1_radii
 from cmab.declared import one_of
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
-from cmab.statistics import ArmStatistics
+from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
+from cmab.statistics import ArmStatistics, observe_outcome
 
 
 class Pair(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.context import Context
 from cmab.declared import integer, real
 from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
 from cmab.exploration.lucb import LUCB1
@@ -23,6 +24,7 @@ from cmab.feedback import Feedback
 from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
 from cmab.theory.hardness import best_k_gaps, halving_samples, halving_schedule
+from cmab.ticket import Ticket
 from cmab.validation import shown
 
 
@@ -113,14 +115,14 @@ class PhasedExplorer(Explorer[Phases]):
         Set `accepted` for the accepted arms, and clear `undecided` for all accepted and rejected arms.
         """
 
-    def initial_state(self) -> Phases:
+    def initial_state(self, rng: np.random.Generator | None = None) -> Phases:
         """Return the state at the beginning of the first phase."""
         n_arms = self.n_arms
         state = Phases(ArmStatistics.empty(n_arms), np.ones(n_arms, np.bool_), np.zeros(n_arms, np.bool_))
         self._begin(state)
         return state
 
-    def select(self, state: Phases, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def select(self, state: Phases, rng: np.random.Generator, context: Context | None = None) -> IntArray:  # noqa: ARG002
         """Return the undecided arms that have fewer than ``state.target`` outcomes."""
         return np.flatnonzero(state.undecided & (state.stats.counts < state.target))
 
@@ -130,7 +132,13 @@ class PhasedExplorer(Explorer[Phases]):
         # The least number that a selected arm needs, so that no arm gets more than `target`.
         return int(state.target - counts[counts < state.target].max(initial=0))
 
-    def update(self, state: Phases, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: Phases,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the statistics with `feedback`; if the phase is complete, decide and begin the next."""
         state.stats.update(feedback)
         state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())
@@ -583,17 +591,23 @@ class LUCB1Halving(Explorer[Restart]):
     def goal(self) -> Goal:
         return ExploreM(self.k, self.epsilon)
 
-    def initial_state(self) -> Restart:
+    def initial_state(self, rng: np.random.Generator | None = None) -> Restart:
         return Restart(self.first.initial_state(), self.second.initial_state())
 
-    def update(self, state: Restart, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: Restart,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the state of the present rule; restart after `most_rounds` rounds if LUCB1 is not done."""
         rule, own = self._present(state)
         rule.update(own, feedback)
         if not state.restarted and state.first.rounds >= self.most_rounds:
             state.restarted = not self.first.is_done(state.first)
 
-    def select(self, state: Restart, rng: np.random.Generator) -> IntArray:
+    def select(self, state: Restart, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         rule, own = self._present(state)
         return rule.select(own, rng)
 

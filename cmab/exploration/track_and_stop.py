@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
 from cmab.exploration.base import GROWTH, K
 from cmab.exploration.likelihood_ratio import (
     OWN,
@@ -22,6 +19,7 @@ from cmab.exploration.likelihood_ratio import (
     least_separated_pair,
     pair_evidence,
 )
+from cmab.selection import mark_best_again
 
 # Bernoulli means are kept at least this far from 0 and 1, where a single outcome would be infinite evidence.
 _EDGE = 1e-9

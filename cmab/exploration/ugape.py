@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.confidence._kernels_radii import anytime_rate, bernstein_rate, hoeffding_radii
 from cmab.confidence._kernels_radii import bernstein_radii as write_bernstein
 from cmab.confidence.radii import anytime_radii, around, bernstein_radii
@@ -31,6 +28,7 @@ from cmab.exploration.base import (
 from cmab.exploration.budget import BUDGET, FixedBudgetRule, gaps_of_bandits
 from cmab.explorer import Explorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
+from cmab.selection import mark_best
 from cmab.statistics import ArmStatistics
 from cmab.theory._kernels_gaps import sum_of_inverse_squares
 

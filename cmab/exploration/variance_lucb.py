@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_exploration import decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule, decide_kernel, lean_kernel
 from cmab.confidence._kernels_variances import bernstein_radius, student_radius
 from cmab.confidence.variances import bet_table, one_sided_evidence
 from cmab.exploration.base import EPSILON, SUPPORT, BestK, RuledExplorer
 from cmab.exploration.lucb import best_mask, choose_critical, critical_pair
+from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
 
 #: Places in `reals`: the tolerance, the `log` of a radius on the high and the low side, the ends of the

@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.certificates.certificate import certificate
-from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
+from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, check_outcomes
@@ -330,7 +330,7 @@ def _loop(
     coins: np.random.Generator,
     clock: IntArray,
 ) -> None:
-    from cmab.compiled._kernels_exploration import SAMPLES, Arguments, Seen, Streams
+    from cmab.compiled import SAMPLES, Arguments, Seen, Streams
 
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)
