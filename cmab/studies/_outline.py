@@ -12,9 +12,8 @@ from typing import Any
 from cmab.arrays import IntArray
 from cmab.running._arrivals import AT_ONCE, Arrival
 from cmab.running.simulation import check_rounds
-from cmab.spelling import nearest
 from cmab.studies._objects import told
-from cmab.validation import integer, shown
+from cmab.validation import integer, meant, shown
 
 _FOR_LEARNERS = ("horizon", "checkpoints", "batch", "delay")
 _FOR_EXPLORERS = ("max_samples",)
@@ -158,7 +157,7 @@ def _depth(value: Any) -> int:
 def _check_names(specification: Mapping[str, Any]) -> None:
     if unknown := set(specification) - _KNOWN:
         known = ", ".join(sorted(_KNOWN))
-        hint = nearest(min(unknown), _KNOWN)
+        hint = meant(min(unknown), _KNOWN)
         raise ValueError(f"a study must only have the entries {known}; got {sorted(unknown)}{hint}")
     for kind, names in (("learners", _FOR_LEARNERS), ("explorers", _FOR_EXPLORERS)):
         if kind not in specification and (useless := set(names) & set(specification)):

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.spelling import nearest
-from cmab.validation import shown
+from cmab.validation import meant, shown
 
 _COMMANDS = ("demos", "experiments")
 #: The kinds of classes, in the order in which a name is looked up.
@@ -132,7 +131,7 @@ def class_of(name: str, where: str) -> Any:
     if entry is None:
         known = [name for group in CLASSES for name in entries(group)]
         raise ValueError(
-            f"{where}.class must be a name that `cmab list` shows{nearest(name, known)}, got {name!r};"
+            f"{where}.class must be a name that `cmab list` shows{meant(name, known)}, got {name!r};"
             ' name your own class as "module:Class", or register its package by an entry point in the group'
             " cmab.plugins"
         )

@@ -10,10 +10,9 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.studies._registry import class_of
-from cmab.validation import shown
+from cmab.validation import meant, shown
 
 _MAKERS = ("class", "networkx", "file", "object")
 
@@ -90,7 +89,7 @@ class Builder:
         if maker is not None:
             return called(maker, extra | arguments, where)
         name = value["networkx"]
-        maker = generator(name, where, nearest(name, GENERATORS))
+        maker = generator(name, where, meant(name, GENERATORS))
         check_generator(maker, arguments, where)
         return self._noted(called(maker, extra | arguments, where))
 
@@ -120,7 +119,7 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
     except (TypeError, ValueError):  # compiled functions may have no signature
         unknown, known = [], []
     if unknown:
-        hint = nearest(unknown[0], known)
+        hint = meant(unknown[0], known)
         raise ValueError(
             f"{where} must only have the entries {', '.join(known)}; got {', '.join(unknown)}{hint}"
         )

@@ -13,7 +13,6 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.identification import Identification
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.results.simulation import Simulation
-from cmab.spelling import names_arguments
 from cmab.studies._notes import About, Origin, noted, origins_of
 from cmab.studies._outline import Outline, plain
 from cmab.studies._pieces import Piece
@@ -270,7 +269,6 @@ class Study:
         with self.at(folder) as found:
             return found.repair()
 
-    @names_arguments
     def run(
         self,
         folder: str | os.PathLike[str],

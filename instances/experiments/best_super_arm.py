@@ -14,8 +14,8 @@ import numpy as np
 from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.explorer import AnyExplorer
+from cmab.feedback import Ticket
 from cmab.running.identification import explore
-from cmab.ticket import Ticket
 from instances.arms import GaussianArms
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (
