@@ -7,14 +7,10 @@ import hashlib
 import json
 import math
 import os
-import sqlite3
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +21,7 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
 from cmab.results import tables
+from cmab.run.pieces import stored_results
 from cmab.running.simulation import simulate
 from cmab.validation import integer, one_of
 
@@ -350,20 +347,6 @@ def _short(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _store(folder: Path) -> closing[sqlite3.Connection]:
-    """Open the file of finished matches, which several processes may write at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = sqlite3.connect(folder / "arena.sqlite", timeout=600.0, isolation_level=None)
-    file.execute("CREATE TABLE IF NOT EXISTS matches (key TEXT PRIMARY KEY, result TEXT)")
-    return closing(file)
-
-
-def _stored(folder: Path) -> dict[str, Row]:
-    """Return the stored matches by key."""
-    with _store(folder) as file:
-        return {key: json.loads(text) for key, text in file.execute("SELECT key, result FROM matches")}
-
-
 def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: int) -> str:
     from cmab import __version__
 
@@ -371,24 +354,23 @@ def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: i
     return json.dumps([*told, __version__])
 
 
-def _play_entries(
-    folder: Path, problem: Problem, entries: list[Entry], replication: int, seed: int, horizon: int
-) -> list[str]:
-    """Play and store the matches of one replication, and return the faults of policies."""
-    faults, instance = [], problem.draw(seed=seed, replication=replication)
-    with _store(folder) as file:
-        for entry in entries:
-            try:
-                found = play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance)
-            except CannotPlay as reason:
-                found = {"refused": str(reason)}
-            except Exception as error:  # a policy of a user may raise anything
-                where = f"{entry.name} on {problem.name}, replication {replication}"
-                faults.append(f"{where}: {type(error).__name__}: {error}")
-                continue
-            key = _key(problem, entry, replication, seed, horizon)
-            file.execute("INSERT OR REPLACE INTO matches VALUES (?, ?)", (key, json.dumps(found)))
-    return faults
+def _matches(
+    problem: Problem, entries: list[Entry], replication: int, seed: int, horizon: int
+) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """Yield the key and the call of each match of a replication; all matches share the instance."""
+
+    @cache
+    def instance() -> Instance:
+        return problem.draw(seed=seed, replication=replication)
+
+    def match(entry: Entry) -> Row:
+        try:
+            return play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance())
+        except CannotPlay as reason:
+            return {"refused": str(reason)}
+
+    for entry in entries:
+        yield _key(problem, entry, replication, seed, horizon), partial(match, entry)
 
 
 def run(
@@ -451,9 +433,6 @@ def run(
     >>> run([problem], [Entry.of(CTS), Entry.of(CUCB)]).best("ten arms")
     'CTS'
     """
-    from joblib import Parallel, delayed
-    from tqdm import tqdm
-
     factor = LEVELS[one_of("level", level, tuple(LEVELS))]
     games, players = [*problems], [*entries]
     for what, named in (("problems", games), ("entries", players)):
@@ -461,29 +440,24 @@ def run(
         if not names or len({*names}) < len(names):
             raise ValueError(f"{what} must have different names, and there must be one, got {names}")
     known = {} if recorded is None else recorded
-    cells: list[tuple[Problem, list[Entry], int, int]] = [
-        (game, [e for e in players if e.plays(game.kind) and (game.name, e.name) not in known], r, length)
+    tasks = [
+        (
+            game,
+            [e for e in players if e.plays(game.kind) and (game.name, e.name) not in known],
+            r,
+            rng,
+            length,
+        )
         for game in games
         for length in [horizon or factor * game.horizon]
         for r in range(replications or factor * game.replications)
     ]
     # Replications are the outer loop, so that early results include all problems.
-    cells.sort(key=lambda cell: cell[2])
-    with tempfile.TemporaryDirectory() as own:
-        place, tasks = Path(own if folder is None else folder), []
-        stored = _stored(place)
-        for game, mine, r, length in cells:
-            if missing := [e for e in mine if _key(game, e, r, rng, length) not in stored]:
-                tasks.append(delayed(_play_entries)(place, game, missing, r, rng, length))
-        played = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
-        watched = tqdm(played, total=len(tasks), unit="replication", disable=None, file=sys.stderr)
-        faults = [fault for found in watched for fault in found]
-        stored = _stored(place)
-    if faults:
-        raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
+    tasks.sort(key=lambda task: task[2])
+    stored = stored_results(_matches, tasks, folder=None if folder is None else Path(folder), n_jobs=n_jobs)
     names = {(game.name, entry.name) for game in games for entry in players}
     found = {pair: matches for pair, matches in known.items() if pair in names}
-    for game, mine, r, length in cells:
+    for game, mine, r, _, length in tasks:
         for entry in mine:
             found.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
     return Standings(tuple(games), tuple(players), found)
