@@ -47,7 +47,6 @@ from cmab import (
     Greedy,
     HierarchicalCTS,
     LogisticTS,
-    MemoisedOracle,
     ModelPolicy,
     OfflineCUCB,
     Oracle,
@@ -61,16 +60,14 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving, SequentialHalving
+from cmab.exploration.halving import Halving
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.super_arm_glr import SuperArmGLR
-from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -136,7 +133,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
-from oracles.influence.options import USUAL
+from oracles.influence.search import USUAL
 
 
 class Together(TriggeringModel):
@@ -195,6 +192,7 @@ def their_pairs(chosen):
 class UpToK(TopK):
     """The sets of at most k arms, the best of which, where means are not negative, has k."""
 
+    has_membership = True
     uniform_size = None
 
     def is_feasible(self, super_arm):
@@ -675,9 +673,6 @@ ORACLES = [
         lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
     ),
     OracleCase(
-        "memoised", lambda: MemoisedOracle(TopK(6, k=2), cache_size=5), lambda: combinations(range(6), 2)
-    ),
-    OracleCase(
         "partition_matroid",
         lambda: PartitionMatroid(list("abacba"), {"a": 2, "b": 1, "c": 0}),
         lambda: bases(
@@ -1008,18 +1003,6 @@ EXPLORERS = [
     ),
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
-        "super_arm_glr",
-        lambda: SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
-        "super_arm_glr_listed",
-        lambda: SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
         "pfws",
         lambda: cmab.PFWS(BruteForce(4, combinations(range(4), 2)), delta=0.1, growth=0.5),
         0.1,
@@ -1041,10 +1024,6 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("eb_tci", lambda: EBTCI(4, delta=0.1), 0.1),
-    ExplorerCase(
-        "eb_tci_heuristic", lambda: EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
-    ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
     ExplorerCase(
@@ -1062,7 +1041,6 @@ EXPLORERS = [
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
-    ExplorerCase("sequential_halving", lambda: SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),

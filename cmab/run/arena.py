@@ -7,10 +7,13 @@ import hashlib
 import json
 import math
 import os
+import sqlite3
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,9 +23,9 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
-from cmab.results import tables
-from cmab.run.pieces import stored_results
-from cmab.running.simulation import simulate
+from cmab.run.simulate import simulate
+from cmab.run.tables import text
+from cmab.run.workers import ended_by_signals, in_workers, progress_bar
 from cmab.validation import integer, one_of
 
 Row = dict[str, Any]
@@ -354,23 +357,38 @@ def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: i
     return json.dumps([*told, __version__])
 
 
-def _matches(
-    problem: Problem, entries: list[Entry], replication: int, seed: int, horizon: int
-) -> Iterator[tuple[str, Callable[[], Row]]]:
-    """Yield the key and the call of each match of a replication; all matches share the instance."""
+def _stored(folder: Path) -> closing[sqlite3.Connection]:
+    """Open the file of the finished matches, to which several processes may write at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = sqlite3.connect(folder / "arena.sqlite", timeout=600.0, isolation_level=None)
+    file.execute("CREATE TABLE IF NOT EXISTS matches (key TEXT PRIMARY KEY, result TEXT)")
+    return closing(file)
 
-    @cache
-    def instance() -> Instance:
-        return problem.draw(seed=seed, replication=replication)
 
-    def match(entry: Entry) -> Row:
-        try:
-            return play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance())
-        except CannotPlay as reason:
-            return {"refused": str(reason)}
+def _play_missing(folder: Path, task: tuple[Problem, list[Entry], int, int, int]) -> list[str]:
+    """Play and store the missing matches of a replication, and return the faults of policies.
 
-    for entry in entries:
-        yield _key(problem, entry, replication, seed, horizon), partial(match, entry)
+    The entries of a replication are one task, so that the instance is built once.
+    """
+    problem, entries, replication, seed, horizon = task
+    faults, instance = [], None
+    with _stored(folder) as file:
+        known = {key for (key,) in file.execute("SELECT key FROM matches")}
+        for entry in entries:
+            key = _key(problem, entry, replication, seed, horizon)
+            if key in known:
+                continue
+            instance = instance or problem.draw(seed=seed, replication=replication)
+            try:
+                found = play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance)
+            except CannotPlay as reason:
+                found = {"refused": str(reason)}
+            except Exception as error:  # a policy of a user may raise anything
+                where = f"{entry.name} on {problem.name}, replication {replication}"
+                faults.append(f"{where}: {type(error).__name__}: {error}")
+                continue
+            file.execute("INSERT OR REPLACE INTO matches VALUES (?, ?)", (key, json.dumps(found)))
+    return faults
 
 
 def run(
@@ -454,13 +472,26 @@ def run(
     ]
     # Replications are the outer loop, so that early results include all problems.
     tasks.sort(key=lambda task: task[2])
-    stored = stored_results(_matches, tasks, folder=None if folder is None else Path(folder), n_jobs=n_jobs)
+    with tempfile.TemporaryDirectory() as own, ended_by_signals():
+        place = Path(own if folder is None else folder)
+        call = partial(_play_missing, place)
+        played = map(call, tasks) if n_jobs == 1 else in_workers(call, tasks, n_jobs)
+        faults = []
+        with progress_bar(None, total=len(tasks)) as bar:
+            for found in played:
+                faults += found
+                if bar is not None:
+                    bar.update()
+        if faults:
+            raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
+        with _stored(place) as file:
+            stored = {key: json.loads(row) for key, row in file.execute("SELECT key, result FROM matches")}
     names = {(game.name, entry.name) for game in games for entry in players}
-    found = {pair: matches for pair, matches in known.items() if pair in names}
+    matches = {pair: rows for pair, rows in known.items() if pair in names}
     for game, mine, r, _, length in tasks:
         for entry in mine:
-            found.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
-    return Standings(tuple(games), tuple(players), found)
+            matches.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
+    return Standings(tuple(games), tuple(players), matches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -638,7 +669,7 @@ class Standings:
                     short[f"{head}within 1.5"] = None if np.isnan(share) else f"{100.0 * share:.0f} %"
                     short[f"{head}tail"] = _two(row[f"{part} largest tail"])
             rows.append(short | {"us a round": _two(row["microseconds"])})
-        return tables.text(rows, grouped=True, form=form)
+        return text(rows, form)
 
     def place(self, entry: str) -> str:
         """Return a sentence with the place of an entry among all that play at least half as many problems."""

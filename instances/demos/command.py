@@ -13,12 +13,11 @@ import numpy as np
 
 from cmab import CTS, CUCB, KLCUCB, AdaptiveCTS, Environment, EpsilonGreedy, Oracle, RandomPolicy, simulate
 from cmab.arrays import IntArray
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
-from instances.choices.multinomial_logit import MultinomialLogit
+from instances.arms import BernoulliArms, SemiBandit
+from instances.choices import MultinomialLogit
 from instances.datasets import film_lists, movielens, travel_offers, travel_survey
 from instances.demos.influence import influence
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import Assortment, Matching, RankedTopK, ShortestPath
 
 
@@ -61,7 +60,7 @@ def assortment(options: argparse.Namespace, rng: np.random.Generator) -> Problem
     )
 
 
-def matching(options: argparse.Namespace, rng: np.random.Generator) -> Problem:  # noqa: ARG001
+def matching(options: argparse.Namespace, rng: np.random.Generator) -> Problem:
     """Learn which women of Davis's study to match with which of the events that they attended."""
     import networkx as nx
 
@@ -71,7 +70,7 @@ def matching(options: argparse.Namespace, rng: np.random.Generator) -> Problem: 
     return Problem(place, oracle, about, oracle.labels)
 
 
-def routing(options: argparse.Namespace, rng: np.random.Generator) -> Problem:  # noqa: ARG001
+def routing(options: argparse.Namespace, rng: np.random.Generator) -> Problem:
     """Learn the route with the least congestion through a grid of streets."""
     import networkx as nx
 
@@ -109,7 +108,7 @@ def demo(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iter
 def _run(
     name: str, make: Callable[[argparse.Namespace, np.random.Generator], Problem], options: argparse.Namespace
 ) -> Iterator[str]:
-    from cmab.results.tables import text, write_csv
+    from cmab.run.tables import text, write_csv
 
     problem = make(options, np.random.default_rng(options.seed))
     place, oracle = problem.environment, problem.oracle
@@ -136,7 +135,7 @@ def _run(
         rows.append(
             {"learner": learner, "reward a round": reward, "regret": float(regret.mean()), "s.e.": error}
         )
-    yield text(rows, grouped=True)
+    yield text(rows)
     chosen = "; ".join(map(str, problem.names(results["Learner"].super_arms[0])))
     yield f"The best choice has {place.optimum:.4g} a round. Last choice of the learner: {chosen}"
     if options.out is not None:

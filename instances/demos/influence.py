@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, AdaptiveCTS, simulate
-from cmab.arrays import FloatArray, IntArray
+from cmab import CTS, CUCB, AdaptiveCTS, Study, simulate
+from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
-from cmab.run.pieces import stored_results
 from cmab.seeding import Purpose, root, stream
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
 from instances.networks.network import read_network
-from instances.spreading.independent_cascade import IndependentCascade
-from oracles import DegreeHeuristic, DirectedGraph, InfluenceMaximization
-from oracles.diffusion.directed_graph import as_directed_graph
+from instances.spreading import IndependentCascade
+from oracles import DegreeHeuristic, InfluenceMaximization
+from oracles.influence.graph import as_directed_graph
 
 Row = dict[str, Any]
 #: The expected spread and the names of people who are chosen without learning, by the rule that chose them.
@@ -38,11 +36,11 @@ _EARLY = (1, 2, 5, 15)
 
 
 @dataclass(frozen=True)
-class Network:
+class Problem:
     """A network with true probabilities, and the lines on how it was read."""
 
-    graph: DirectedGraph
-    truth: FloatArray
+    place: IndependentCascade
+    oracle: InfluenceMaximization
     title: str
     lines: Sequence[str]
 
@@ -80,53 +78,62 @@ def influence(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace],
 
 
 def _run(options: argparse.Namespace) -> Iterator[str]:
-    network = _network(options)
-    yield from network.lines
-    graph = network.graph
-    k = max(1, min(5, graph.n_nodes // 2)) if options.k is None else options.k
-    n_rr_sets = _FEW_SETS if graph.n_nodes <= _SMALL else _MANY_SETS
-    place = IndependentCascade(graph, network.truth, k=k, n_rr_sets=n_rr_sets)
+    from cmab.run.tables import text, write_csv
+
+    names = (
+        "directed",
+        "probability_column",
+        "weight_column",
+        "header",
+        "model",
+        "probability",
+        "k",
+        "epsilon",
+    )
+    given: Row = {name: getattr(options, name) for name in names} | {"seed_of_problem": options.seed}
+    if options.graph is not None:
+        given |= {"graph": str(options.graph.resolve()), "changed": options.graph.stat().st_mtime_ns}
+    problem = problem_of(**given)
+    yield from problem.lines
+    place, graph, k = problem.place, problem.place.graph, problem.oracle.k
     rounds = options.rounds or int(np.clip(_EFFORT // graph.n_arcs, _FEWEST_ROUNDS, _MOST_ROUNDS))
-    learners = learners_of(InfluenceMaximization(graph, k=k, epsilon=options.epsilon))
     yield (
         f"{graph.n_nodes:,} people, {graph.n_arcs:,} directed ties; {k} {'is' if k == 1 else 'are'} asked in"
-        f" each of {rounds:,} rounds; {len(learners)} learners play {options.replications} times"
+        f" each of {rounds:,} rounds; {len(_LEARNERS)} learners play {options.replications} times"
     )
-    told = {key: str(value) for key, value in vars(options).items() if key not in ("out", "jobs", "command")}
-    settings = json.dumps([told, None if options.graph is None else options.graph.stat().st_mtime_ns])
-    tasks = [
-        (name, settings, policy, place, rounds, options.replications, options.seed)
-        for name, policy in learners.items()
-    ]
-    out = options.out or _folder(options.graph)
-    stored = stored_results(_pieces, tasks, folder=out, n_jobs=options.jobs)
-    played = {name: stored[_key(name, settings)] for name in learners}
+    out = options.out or Path(f"cmab-influence{'' if options.graph is None else f'-{options.graph.stem}'}")
+    study = Study(
+        out / "runs.sqlite",
+        trials={name: {"class": play, "learner": name, "rounds": rounds, **given} for name in _LEARNERS},
+        replications=options.replications,
+        seed=options.seed,
+    )
+    study.run(n_jobs=options.jobs)
+    played = {name: [run for (run,) in runs] for name, runs in study.trial_rows().items()}
     fixed = comparators(place, k, options.seed)
     yield ""
-    yield from report(played, fixed, place, rounds)
+    yield from report(played[LEADER], fixed, place, rounds)
     yield ""
     rows = table(played, fixed, place)
-    from cmab.results.tables import text, write_csv
-
-    yield text(rows, grouped=True)
+    yield text(rows)
     yield from (f"  {line}" for line in _COLUMNS)
     write_csv(out / "table.csv", rows)
     try:
-        _draw(network, place, played, fixed, out)
-        yield f"written to {out}: table.csv, reward.png, network.png"
+        _draw(problem, played, fixed, out)
     except ImportError as error:
         yield f"written to {out}: table.csv; without pictures: {error}"
+    else:
+        yield f"written to {out}: table.csv, reward.png, network.png"
 
 
-def learners_of(oracle: InfluenceMaximization) -> dict[str, AnyPolicy]:
-    """Return the learners. The first one needs no tuning."""
-    return {
-        LEADER: AdaptiveCTS(oracle),
-        # Influence is rare. With this prior, the learner does not have to try every tie.
-        "Thompson, prior": CTS(oracle, prior_mean=0.05, prior_weight=20.0),
-        # With the full radius, almost every tie has an upper bound of 1 for very long.
-        "CUCB": CUCB(oracle),
-    }
+#: The learners. The first one needs no tuning.
+_LEARNERS: dict[str, Callable[[InfluenceMaximization], AnyPolicy]] = {
+    LEADER: AdaptiveCTS,
+    # Influence is rare. With this prior, the learner does not have to try every tie.
+    "Thompson, prior": lambda oracle: CTS(oracle, prior_mean=0.05, prior_weight=20.0),
+    # With the full radius, almost every tie has an upper bound of 1 for very long.
+    "CUCB": CUCB,
+}
 
 
 def comparators(place: IndependentCascade, k: int, seed: int) -> Fixed:
@@ -145,52 +152,34 @@ def comparators(place: IndependentCascade, k: int, seed: int) -> Fixed:
     return {CONNECTED: max(found.values()), "Random people": (random, [])}
 
 
-def _key(name: str, settings: str) -> str:
-    from cmab import __version__
-
-    return f"{name} {settings} cmab {__version__}"
-
-
-def _pieces(
-    name: str,
-    policy: AnyPolicy,
-    place: IndependentCascade,
-    rounds: int,
-    replications: int,
-    seed: int,
-    told: str,
-) -> Iterator[tuple[str, Callable[[], Row]]]:
-    yield _key(name, told), partial(_play, policy, place, rounds, replications, seed)
-
-
-def _play(policy: AnyPolicy, place: IndependentCascade, rounds: int, replications: int, seed: int) -> Row:
-    """Return the expected spread in blocks of rounds, by replication, and the last seeds of the first one."""
-    blocks = np.linspace(0, rounds, min(rounds, 25) + 1).round()[1:]
-    ends = np.unique([*range(1, min(rounds, _EARLY[-1]) + 1), *blocks, 0.9 * rounds // 1 or 1]).astype(int)
-    simulate(policy, place, min(rounds, 3), rng=seed)  # compiles the rules before time is measured
-    result = simulate(policy, place, rounds, replications=replications, checkpoints=ends, rng=seed)
-    earned = np.diff(result.expected_rewards, axis=1, prepend=0.0) / np.diff(result.rounds, prepend=0)
-    late = result.rounds > 0.9 * rounds
-    weights = np.diff(result.rounds, prepend=0)[late]
-    return {
-        "rounds": result.rounds.tolist(),
-        "spread": earned.tolist(),
-        "late": np.average(earned[:, late], axis=1, weights=weights).tolist(),
-        "seconds": float(np.median(result.seconds) / rounds),
-        "choice": [int(node) for node in result.super_arms[0]],
-    }
+def play(
+    learner: str, rounds: int, seed: np.random.SeedSequence, replication: int, **given: Any
+) -> list[Row]:
+    """Return the expected spread of one run in blocks of rounds, and the last seeds."""
+    problem = problem_of(**given)
+    policy, place = _LEARNERS[learner](problem.oracle), problem.place
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(replication,))
+    early, blocks = range(1, min(rounds, _EARLY[-1]) + 1), np.linspace(0, rounds, min(rounds, 25) + 1)[1:]
+    ends = np.unique([*early, *blocks.round(), max(1, 9 * rounds // 10)]).astype(int)
+    simulate(policy, place, min(rounds, 3), rng=own)  # compiles the rules before time is measured
+    result = simulate(policy, place, rounds, checkpoints=ends, rng=own)
+    lengths = np.diff(result.rounds, prepend=0)
+    earned = np.diff(result.expected_rewards[0], prepend=0.0) / lengths
+    late = result.rounds > 9 * rounds // 10
+    return [
+        {
+            "rounds": result.rounds.tolist(),
+            "spread": earned.tolist(),
+            "late": float(np.average(earned[late], weights=lengths[late])),
+            "seconds": float(result.seconds[0] / rounds),
+            "choice": [int(node) for node in result.super_arms[0]],
+        }
+    ]
 
 
-def report(
-    played: Mapping[str, Row],
-    fixed: Fixed,
-    place: IndependentCascade,
-    rounds: int,
-) -> Iterator[str]:
+def report(runs: Sequence[Row], fixed: Fixed, place: IndependentCascade, rounds: int) -> Iterator[str]:
     """Yield the recommended people, the comparison with the best connected, and the first rounds in words."""
-    leader, graph = played[LEADER], place.graph
-    late = np.array(leader["late"])
-    mean, error = float(late.mean()), float(late.std(ddof=1) / np.sqrt(len(late))) if len(late) > 1 else 0.0
+    graph, (mean, error) = place.graph, late_mean(runs)
     best, (connected, names) = float(place.optimum), fixed[CONNECTED]
     digits = 1 if best < 1_000 else 0
 
@@ -198,7 +187,7 @@ def report(
         return f"{value:,.{digits}f}"
 
     # Names may contain commas, so semicolons separate them.
-    yield f"Ask these people: {'; '.join(str(graph.label(node)) for node in leader['choice'])}"
+    yield f"Ask these people: {'; '.join(str(graph.label(node)) for node in runs[0]['choice'])}"
     yield (
         f"They are the choice of the default learner after {rounds:,} rounds. Its people reach {shown(mean)}"
         f" of {graph.n_nodes:,} people on average, the best known people {shown(best)}, random people"
@@ -206,13 +195,13 @@ def report(
     )
     gain = mean - connected
     rivals = f"the best connected people ({'; '.join(names)}) reach {shown(connected)}"
-    if gain > max(2.0 * error, 0.005 * connected):
+    if gain > max(2.0 * (error or 0.0), 0.005 * connected):
         yield f"Learning gains {shown(gain)} people ({100 * gain / connected:.0f} %): {rivals}."
-    elif gain < -max(2.0 * error, 0.005 * connected):
+    elif gain < -max(2.0 * (error or 0.0), 0.005 * connected):
         yield f"Learning loses {shown(-gain)} people so far: {rivals}. More rounds may help (--rounds)."
     else:
         yield f"Nothing is gained over asking the best connected people here: {rivals}."
-    spread, ends = np.mean(leader["spread"], axis=0), leader["rounds"]
+    spread, ends = np.mean([run["spread"] for run in runs], axis=0), runs[0]["rounds"]
     early = [f"{shown(spread[ends.index(t)])} in round {t}" for t in _EARLY if t in ends]
     yield f"The people of the learner reach {', '.join(early)}."
 
@@ -224,77 +213,87 @@ _COLUMNS = (
 )
 
 
-def table(played: Mapping[str, Row], fixed: Fixed, place: IndependentCascade) -> list[Row]:
+def late_mean(runs: Sequence[Row]) -> tuple[float, float | None]:
+    """Return the mean spread in the last tenth of the rounds, and its standard error over the runs."""
+    late = np.array([run["late"] for run in runs])
+    return float(late.mean()), float(late.std(ddof=1) / np.sqrt(len(late))) if len(late) > 1 else None
+
+
+def table(played: Mapping[str, Sequence[Row]], fixed: Fixed, place: IndependentCascade) -> list[Row]:
     """Return a row for each learner, and one for each choice without learning."""
     rows: list[Row] = []
-    for name, run in played.items():
-        late = np.array(run["late"])
-        error = float(late.std(ddof=1) / np.sqrt(len(late))) if len(late) > 1 else None
-        found = {"people reached": float(late.mean()), "s.e.": error}
-        rows.append({"learner": name, **found, "ms a round": 1000.0 * run["seconds"]})
-    rows += [{"learner": name, "people reached": value} for name, (value, _) in fixed.items()]
-    for row in rows:
-        row["% of best"] = 100.0 * row["people reached"] / place.optimum
+    for name, runs in played.items():
+        found = dict(zip(("people reached", "s.e."), late_mean(runs), strict=True))
+        share, time = 100.0 * found["people reached"] / place.optimum, [run["seconds"] for run in runs]
+        rows.append(
+            {"learner": name, **found, "% of best": share, "ms a round": 1000.0 * float(np.median(time))}
+        )
+    for name, (value, _) in fixed.items():
+        rows.append({"learner": name, "people reached": value, "% of best": 100.0 * value / place.optimum})
     return rows
 
 
-def _network(options: argparse.Namespace) -> Network:
-    """Return the network of the file, or that of Les Misérables."""
-    if options.graph is None:
+@lru_cache(maxsize=1)
+def problem_of(
+    *,
+    directed: bool | None,
+    probability_column: str | None,
+    weight_column: str | None,
+    header: bool | None,
+    model: str | None,
+    probability: float,
+    k: int | None,
+    epsilon: float,
+    seed_of_problem: int,
+    graph: str | None = None,
+    changed: int = 0,
+) -> Problem:
+    """Return the problem of a file, or that of Les Misérables. Each worker builds it once."""
+    if graph is None:
         import networkx as nx
 
-        graph = as_directed_graph(nx.les_miserables_graph())
+        arcs = as_directed_graph(nx.les_miserables_graph())
         title, lines = "Les Misérables", ["Les Misérables: ties of characters who meet, both ways"]
     else:
-        read = read_network(
-            options.graph,
-            directed=options.directed,
-            probability_column=options.probability_column,
-            weight_column=options.weight_column,
-            header=options.header,
-        )
-        graph, title, lines = read.graph, options.graph.name, list(read.told)
-    if not graph.n_arcs:
+        columns: Any = {"probability_column": probability_column, "weight_column": weight_column}
+        read = read_network(graph, directed=directed, header=header, **columns)
+        arcs, title, lines = read.graph, Path(graph).name, list(read.told)
+    if not arcs.n_arcs:
         raise ValueError(f"{title} must have a tie between two people, got none; add lines with two names")
-    truth, how = graph.probabilities, []
-    if options.model == "constant":
-        truth = constant_probabilities(graph, options.probability)
-        how = [f"probabilities are {options.probability:g} each"]
-    elif options.model == "trivalency":
-        truth = trivalency(graph, stream(root(options.seed), Purpose.ESTIMATION, 0))
-        how = ["probabilities are 0.1, 0.01 or 0.001, drawn at random (trivalency)"]
-    elif options.model is not None or truth is None:
-        truth = weighted_cascade(graph)
-        how = ["probabilities are one over the number of ties into a person (weighted cascade)"]
-    return Network(graph, truth, title, [*lines, *how])
+    truth = arcs.probabilities
+    if model == "constant":
+        truth = constant_probabilities(arcs, probability)
+        lines.append(f"probabilities are {probability:g} each")
+    elif model == "trivalency":
+        truth = trivalency(arcs, stream(root(seed_of_problem), Purpose.ESTIMATION, 0))
+        lines.append("probabilities are 0.1, 0.01 or 0.001, drawn at random (trivalency)")
+    elif model is not None or truth is None:
+        truth = weighted_cascade(arcs)
+        lines.append("probabilities are one over the number of ties into a person (weighted cascade)")
+    size = max(1, min(5, arcs.n_nodes // 2)) if k is None else k
+    sets = _FEW_SETS if arcs.n_nodes <= _SMALL else _MANY_SETS
+    place = IndependentCascade(arcs, truth, k=size, n_rr_sets=sets)
+    return Problem(place, InfluenceMaximization(arcs, k=size, epsilon=epsilon), title, lines)
 
 
-def _folder(graph: Path | None) -> Path:
-    """Return the usual folder; each file has its own, so that its pictures do not replace others."""
-    return Path("cmab-influence" if graph is None else f"cmab-influence-{graph.stem}")
-
-
-def _draw(
-    network: Network,
-    place: IndependentCascade,
-    played: Mapping[str, Row],
-    fixed: Fixed,
-    out: Path,
-) -> None:
+def _draw(problem: Problem, played: Mapping[str, Sequence[Row]], fixed: Fixed, out: Path) -> None:
     """Draw the people reached in each round, and one cascade from the recommended people."""
     from cmab.plotting import curves_with_bands, save
 
-    curves = {name: (np.array(run["rounds"]), np.array(run["spread"])) for name, run in played.items()}
-    axes = curves_with_bands(curves, x_label="Round", y_label="People reached (expected)", log=False)
-    levels = {"Best known people": float(place.optimum)} | {name: value for name, (value, _) in fixed.items()}
-    for name, value in levels.items():
+    curves = {
+        name: (np.array(runs[0]["rounds"]), np.array([run["spread"] for run in runs]))
+        for name, runs in played.items()
+    }
+    axes = curves_with_bands(curves, x_label="Round", y_label="People reached (expected)")
+    levels = {name: value for name, (value, _) in fixed.items()}
+    for name, value in {"Best known people": float(problem.place.optimum), **levels}.items():
         axes.axhline(value, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
         where: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
         axes.annotate(name, (0.99, value), (0, 2), fontsize=7, color="0.4", **where)
-    title = f"{network.title}: {len(played[LEADER]['choice'])} people asked in a round"
-    axes.set_title(title, loc="left", fontsize=9, parse_math=False)
+    title, seeds = problem.title, np.array(played[LEADER][0]["choice"])
+    axes.set_title(f"{title}: {len(seeds)} people asked in a round", loc="left", fontsize=9, parse_math=False)
     save(axes, out / "reward")
-    save(draw_cascade(place, np.array(played[LEADER]["choice"]), title=network.title), out / "network")
+    save(draw_cascade(problem.place, seeds, title=title), out / "network")
 
 
 def draw_cascade(place: IndependentCascade, seeds: IntArray, *, title: str = "", key: int = 0) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from cmab import Study
 from cmab.arrays import FloatArray
 from cmab.intervals import band, proportion_interval
-from cmab.run.pieces import stored_results
 from cmab.seeding import Purpose, stream
 
 Row = dict[str, Any]
@@ -63,27 +63,33 @@ class Experiment:
 
 
 def run(
-    name: str,
-    experiment: Experiment,
-    *,
-    quick: bool,
-    seed: int = 0,
-    n_jobs: int = 1,
-    folder: Path | None = None,
+    name: str, *, quick: bool, seed: int = 0, n_jobs: int = 1, folder: Path | None = None
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows of the table, and a sentence on each order. Stored runs are not repeated."""
-    from cmab import __version__
+    """Return the rows of the table of an experiment, and a sentence on each order.
 
-    cells, runs = experiment.cells(quick), experiment.runs[0 if quick else 1]
-    tasks = [(name, cell, seed, r, __version__) for r in range(runs) for cell in cells]
-    stored = stored_results(partial(_pieces, experiment.play), tasks, folder=folder, n_jobs=n_jobs)
-    found = [[stored[_key(name, cell, seed, r, __version__)] for r in range(runs)] for cell in cells]
-    rows = [row for cell, own in zip(cells, found, strict=True) for row in summarised(experiment, cell, own)]
+    Each run is stored in ``runs.sqlite`` in the folder. Stored runs are not repeated.
+    """
+    experiment = experiments()[name]
+    cells = {
+        ", ".join(f"{key} {value}" for key, value in cell.items()): cell for cell in experiment.cells(quick)
+    }
+    with TemporaryDirectory() as own:
+        study = Study(
+            (Path(own) if folder is None else folder) / "runs.sqlite",
+            trials={title: {"class": play, "name": name, "cell": cell} for title, cell in cells.items()},
+            replications=experiment.runs[0 if quick else 1],
+            seed=seed,
+        )
+        study.run(n_jobs=n_jobs)
+        found: dict[str, list[Found]] = {
+            title: [{row.pop("learner"): row for row in rows} for rows in each]
+            for title, each in study.trial_rows().items()
+        }
+    rows = [row for title, cell in cells.items() for row in summarised(experiment, cell, found[title])]
     sentences = []
     for less, more in experiment.orders:
-        verdicts = [
-            order(own, experiment.measure, less, more) for own in found if {less, more} <= own[0].keys()
-        ]
+        both = [own for own in found.values() if {less, more} <= own[0].keys()]
+        verdicts = [order(own, experiment.measure, less, more) for own in both]
         words = (("holds", True), ("is open", None), ("does not hold", False))
         counts = [f"{word} in {verdicts.count(value)}" for word, value in words if value in verdicts]
         if counts:
@@ -91,25 +97,21 @@ def run(
     return rows, sentences
 
 
-def _key(name: str, cell: Row, seed: int, replication: int, version: str) -> str:
-    told = ", ".join(f"{key} {value}" for key, value in cell.items())
-    return f"{name}: {told}; seed {seed}, replication {replication}, cmab {version}"
-
-
-def _pieces(
-    play: Callable[[Row, np.random.Generator, int], Found],
-    name: str,
-    cell: Row,
-    seed: int,
-    replication: int,
-    version: str,
-) -> Iterator[tuple[str, Callable[[], Found]]]:
-    """Yield the key and the call of one run of a cell."""
+def play(name: str, cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
+    """Play one run of a cell and return a row of measures for each learner."""
     # Each cell has its own streams, so that the results of different cells are independent.
-    root = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(_key(name, cell, 0, 0, "").encode()),))
-    rng = stream(root, Purpose.ENVIRONMENT, replication)
-    runs = int(stream(root, Purpose.LEARNER, replication).integers(2**62))
-    yield _key(name, cell, seed, replication, version), partial(play, cell, rng, runs)
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(zlib.crc32(repr((name, cell)).encode()),))
+    runs = int(stream(own, Purpose.LEARNER, replication).integers(2**62))
+    found = experiments()[name].play(cell, stream(own, Purpose.ENVIRONMENT, replication), runs)
+    return [{"learner": learner, **measures} for learner, measures in found.items()]
+
+
+def experiments() -> dict[str, Experiment]:
+    """Return all experiments by name."""
+    from instances.reproduce.identification import IDENTIFICATION
+    from instances.reproduce.regret import REGRET
+
+    return {**IDENTIFICATION, **REGRET}
 
 
 def summarised(experiment: Experiment, cell: Row, found: Sequence[Found]) -> list[Row]:
@@ -177,40 +179,29 @@ def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
 
 def reproduce(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
     """Run an experiment of a paper."""
-    from instances.reproduce.identification import IDENTIFICATION
-    from instances.reproduce.regret import REGRET
-
-    experiments: Mapping[str, Experiment] = {**IDENTIFICATION, **REGRET}
+    known = experiments()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "experiments:\n" + "\n".join(
-        f"  {name:{max(map(len, experiments))}}  {each.about}" for name, each in experiments.items()
+        f"  {name:{max(map(len, known))}}  {each.about}" for name, each in known.items()
     )
-    parser.add_argument(
-        "name", metavar="NAME", choices=[*experiments], help="an experiment of the list below"
-    )
+    parser.add_argument("name", metavar="NAME", choices=[*known], help="an experiment of the list below")
     parser.add_argument("--quick", action="store_true", help="fewer cells, rounds and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="workers, -1 for all cores (-1)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder for the runs, the table and the figure"
     )
-    return lambda options: _command(experiments[options.name], options)
+    return lambda options: _command(known[options.name], options)
 
 
 def _command(experiment: Experiment, options: argparse.Namespace) -> Iterator[str]:
-    from cmab.results.tables import text, write_csv
+    from cmab.run.tables import text, write_csv
 
     yield experiment.about
     yield f"about {experiment.minutes[0 if options.quick else 1]:g} min on two cores"
-    rows, orders = run(
-        options.name,
-        experiment,
-        quick=options.quick,
-        seed=options.seed,
-        n_jobs=options.jobs,
-        folder=options.out,
-    )
-    yield text(rows, grouped=True)
+    settings: Any = {"quick": options.quick, "seed": options.seed, "n_jobs": options.jobs}
+    rows, orders = run(options.name, folder=options.out, **settings)
+    yield text(rows)
     yield from orders
     if options.out is not None:
         write_csv(options.out / "table.csv", rows)

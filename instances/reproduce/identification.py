@@ -39,7 +39,7 @@ from cmab.goals import best_k
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from cmab.theory.super_arm_time import super_arm_time
-from instances.arms.arms import Arms, BernoulliArms, GaussianArms
+from instances.arms import Arms, BernoulliArms, GaussianArms
 from instances.best_k import (
     audibert_bubeck_munos,
     lil_exponential,
@@ -75,7 +75,7 @@ def lil_cells(quick: bool) -> list[Row]:
     return [{"instance": name, "k": size, "arms": n} for name, size in settings for n in sizes]
 
 
-def lil_play(cell: Row, rng: Rng, seed: int) -> Found:  # noqa: ARG001
+def lil_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Run the proven and the heuristic rules on Gaussian arms of variance 1/4, with delta = 0.01."""
     n, name = cell["arms"], cell["instance"]
     k = n // 2 if cell["k"] == "half" else int(cell["k"])
@@ -299,7 +299,7 @@ def super_arm_rules(oracle: LinearOracle, growth: float, **family: Any) -> dict[
     }
 
 
-def twenty_play(cell: Row, rng: Rng, seed: int) -> Found:  # noqa: ARG001
+def twenty_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Return the samples over ``T* ln(1 / delta)`` of each rule, and its errors."""
     means, time, rules = twenty_problem(cell["instance"])
     found = race(rules, GaussianArms(means, _SIGMA), seed, _CAP)

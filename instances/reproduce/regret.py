@@ -25,10 +25,9 @@ from cmab import (
 )
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.policy import AnyPolicy
-from instances.arms.arms import Arms, BernoulliArms, GaussianArms
-from instances.arms.semi_bandit import SemiBandit
-from instances.contexts.sleeping import SleepingSemiBandit
-from instances.lists.cascade_model import CascadeModel
+from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
+from instances.contexts import SleepingSemiBandit
+from instances.lists import CascadeModel
 from instances.reproduce.experiment import Experiment, Found, Row
 from instances.reproduce.identification import family_of
 from oracles import BruteForce, RankedTopK, TopK
@@ -232,7 +231,7 @@ def offline_cells(quick: bool) -> list[Row]:
     return [{"log": log, "rounds": n} for log, n in rows + [(log, n) for log in _CACHES for n in sizes]]
 
 
-def offline_play(cell: Row, rng: Rng, seed: int) -> Found:  # noqa: ARG001
+def offline_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Return the loss of each learner; all learners use the same log."""
     losses = (cache_losses if cell["log"] in _CACHES else list_losses)(cell["log"], cell["rounds"], 0.05, rng)
     return {name: {"loss": loss} for name, loss in losses.items()}

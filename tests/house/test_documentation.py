@@ -18,6 +18,7 @@ from places import ROOT
 
 from cmab import Study, cli
 from cmab.studies import _registry
+from instances.reproduce.experiment import experiments
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 #: A snippet, and what it prints if the page shows that below it.
@@ -147,7 +148,7 @@ def test_every_plug_in_has_a_row_in_the_table_of_algorithms(name):
     assert any(re.search(rf"`[^`]*\b{name}\b[^`]*`", row) for row in rows)
 
 
-@pytest.mark.parametrize("name", _registry.entries("experiments"))
+@pytest.mark.parametrize("name", experiments())
 def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
     assert any(line.startswith(f"| `{name}` |") for line in page("reproducing"))
 

@@ -12,13 +12,13 @@ root, home, *allowed = sys.argv[1:]
 sys.path[:0] = [root, home]
 os.chdir(home)
 # What libraries do when they are imported is their own affair.
+import cmab.reports.report  # noqa: E402
 import highspy  # noqa: E402, F401
 import joblib  # noqa: E402, F401
 import networkx as nx  # noqa: E402
 import pulp  # noqa: E402, F401
 
 import cmab.cli  # noqa: E402
-import cmab.reports.report  # noqa: E402
 import instances  # noqa: E402, F401
 import oracles  # noqa: E402, F401
 from cmab import Study  # noqa: E402

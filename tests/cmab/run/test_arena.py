@@ -108,7 +108,7 @@ def test_a_killed_run_continues(tmp_path):
         run([PROBLEMS["top 5 of 20"]], ENTRIES[:12], folder="store", horizon=4000)
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path)
-    file = tmp_path / "store" / "results.sqlite"
+    file = tmp_path / "store" / "arena.sqlite"
     while not file.exists() or b"regret" not in file.read_bytes():
         time.sleep(0.05)
     process.kill()
@@ -149,7 +149,7 @@ def test_faults_are_reported_after_all_other_matches(tmp_path):
     calls = []
     counted = Entry("counted", lambda oracle, facts: calls.append(1) or CUCB(oracle))
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"3 pieces failed; the first is .*Failing.*must be finite"):
+        with pytest.raises(RuntimeError, match=r"3 matches failed; the first is Failing.*must be finite"):
             run([problem()], [Entry.of(Failing), counted], folder=tmp_path)
     assert len(calls) == 3
 
@@ -276,7 +276,7 @@ def test_the_command_prints_the_place_of_a_policy(tmp_path, monkeypatch, capsys)
     told = capsys.readouterr().out
     assert re.search(r"Mine has place \d+ of \d+ on the open problems", told)
     assert {path.name for path in (tmp_path / "found").iterdir()} == {
-        "results.sqlite",
+        "arena.sqlite",
         "scores.csv",
         "regrets.csv",
     }

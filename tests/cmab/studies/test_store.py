@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cmab.reports.report import write_report
 from places import ROOT
 
 from cmab import Study
 from cmab.cli import main
-from cmab.reports.report import write_report
 from cmab.results.tables import write_csv
 from cmab.studies._store_file import StoreFile
 from cmab.studies.store import Store

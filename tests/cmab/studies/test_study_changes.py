@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-
-from cmab import Study, StudyFailed
 from cmab.reports import report
 from cmab.reports.report import write_report
+
+from cmab import Study, StudyFailed
 from cmab.studies import _provenance, _registry
 
 FILES = {

@@ -7,11 +7,11 @@ import sys
 
 import networkx as nx
 import pytest
+from cmab.reports import report
 from places import ROOT, SUPPORT
 
 from cmab import Study
 from cmab.cli import main
-from cmab.reports import report
 from cmab.studies import _registry, _specification
 from cmab.studies._graphs import GENERATORS, generator
 from cmab.studies.store import Store

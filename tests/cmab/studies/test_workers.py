@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from tests.cmab.command.test_streams import ENVIRONMENT, STUDY
 
 from cmab import Greedy, simulate
 from cmab.studies._workers import spread
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
-from tests.cmab.command.test_streams import ENVIRONMENT, STUDY
 
 ORACLE = TopK(2, 1)
 PROC = Path("/proc")
