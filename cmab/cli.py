@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from importlib import metadata
+from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 import cmab
@@ -96,7 +96,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     chosen = next((word for word in words if not word.startswith("-")), None)
     known = dict(COMMANDS)
-    for entry in metadata.entry_points(group="cmab.commands"):
+    for entry in entry_points(group="cmab.commands"):
         known.setdefault(entry.name, (entry.value, f"the command of {entry.value.partition('.')[0]}"))
     for name, (place, text) in known.items():
         own = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")

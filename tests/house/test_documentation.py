@@ -15,9 +15,9 @@ from types import ModuleType
 import cloudpickle
 import pytest
 from places import ROOT
+from public import public_classes
 
 from cmab import Study, cli
-from cmab.studies import _registry
 from instances.reproduce.experiment import experiments
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -136,10 +136,10 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins", "commands")}
-CLASSES = sorted(
-    name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
-)
+GROUPS = {"cmab.commands"}
+CLASSES = [
+    name for group in ("oracles", "environments", "policies", "explorers") for name in public_classes(group)
+]
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -43,7 +43,7 @@ def other_package(monkeypatch):
     made = [
         EntryPoint(name, f"{__name__}:{name}", "cmab.commands") for name in ("greet", "refuse", "break_down")
     ]
-    monkeypatch.setattr(cli.metadata, "entry_points", lambda group: made)
+    monkeypatch.setattr(cli, "entry_points", lambda group: made)
 
 
 def test_a_command_of_another_package_prints_its_lines(capsys):
