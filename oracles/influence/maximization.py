@@ -16,7 +16,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.cascades.cascade import Network
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.smoothness import Smoothness

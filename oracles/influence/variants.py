@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.logs.offline import OfflineChoice, recommended

@@ -8,7 +8,7 @@ import pytest
 from refusals import refused
 
 from cmab import CUCB, LUCB1, Campaign, Session, compare, identify, simulate
-from cmab.compiled import _watch
+from cmab import compiled as _watch
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
