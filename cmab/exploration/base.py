@@ -25,13 +25,11 @@ from cmab.compiled import (
     Seen,
     loop_kernel,
 )
-from cmab.context import Context
 from cmab.declared import Declaration, checked, integer, one_of, real
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, observe_outcome
-from cmab.ticket import Ticket
 
 #: Maximum number of samples of a run. Counts and their sums then fit into 64-bit integers.
 MOST = 2**62

@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.context import Context
 from cmab.declared import integer, real
 from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
 from cmab.exploration.lucb import LUCB1
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
 from cmab.theory.hardness import best_k_gaps, halving_samples, halving_schedule
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 
