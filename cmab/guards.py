@@ -16,9 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cmab import _metering
 from cmab.seeding import root
-from cmab.validation import entries
 
 # Called with the object, the argument and all arguments, of which the ones before it are already checked.
 Check = Callable[[Any, Any, tuple[Any, ...]], Any]
@@ -26,7 +24,6 @@ Check = Callable[[Any, Any, tuple[Any, ...]], Any]
 Takes = Mapping[str, tuple[Check | None, ...]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
-_SETS = {set, frozenset}
 # The code object of the wrapper. It identifies methods that are already wrapped.
 _GUARDED: set[Any] = set()
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -50,24 +47,10 @@ class Verb(NamedTuple):
     dropped: Callable[[Any, Any], None] | None = None
 
 
-def answered(answer: Any) -> Any:
-    """Return a super arm, or None, as an array. An empty list becomes an array of integers, too."""
-    if answer is None:
-        return None
-    array = entries("super_arm", answer)
-    return array if array.size else np.empty(0, np.int64)
-
-
 def unguarded(method: Method) -> Method:
     """Return a bound method without the checks of its arguments, for arguments that are already valid."""
     inner = getattr(method, "unguarded", None)  # other decorators set __wrapped__, too
     return method if inner is None else inner.__get__(method.__self__)  # type: ignore[attr-defined]
-
-
-def checks_itself(method: Method) -> Method:
-    """Mark a method that validates its arguments itself, because it is called too often to be wrapped."""
-    method.checks_itself = True  # type: ignore[attr-defined]
-    return method
 
 
 def verb(method: Callable[..., Result]) -> Callable[..., Result]:
@@ -79,22 +62,19 @@ def guard(
     cls: type,
     table: Takes,
     verbs: Mapping[str, Verb] | None = None,
-    metered: tuple[str, ...] = (),
-    answers: tuple[str, ...] = (),
 ) -> None:
     """Wrap the methods of `cls` in the checks of `table`, one check (or None) for each argument.
 
     Methods that `cls` inherits from classes without guards are wrapped, too. Properties are left unchanged,
-    and so are methods that are assigned after the class definition. `metered` methods are counted, and sets
-    that the methods `answers` return become arrays.
+    and so are methods that are assigned after the class definition.
     """
     for name, checks in table.items():
         method = inspect.getattr_static(cls, name, None)
         if not inspect.isfunction(method):
             method = _as_function(name, method)
-        if method is not None and method.__code__ not in _GUARDED and not hasattr(method, "checks_itself"):
+        if method is not None and method.__code__ not in _GUARDED:
             form = None if verbs is None else verbs.get(name)
-            setattr(cls, name, _guarded(cls, method, checks, form, name in metered, name in answers))
+            setattr(cls, name, _guarded(cls, method, checks, form))
 
 
 def _as_function(name: str, method: Any) -> Any:
@@ -122,8 +102,6 @@ def _guarded(
     method: Callable[..., Any],
     checks: tuple[Check | None, ...],
     form: Verb | None,
-    is_metered: bool,
-    is_answer: bool,
 ) -> Callable[..., Any]:
     parameters = _parameters(method)
     takes = len(parameters) if form is None else _taken(cls, method, form, parameters)
@@ -149,14 +127,7 @@ def _guarded(
             if form.dropped is not None and takes < len(form.names) == len(args):
                 form.dropped(self, args[-1])
             args = args[:takes] if len(args) > takes else (*args, *(None,) * (takes - len(args)))
-        if not is_answer:
-            return method(self, *args, **named)
-        meter = _metering.ACTIVE.meter
-        if is_metered and meter is not None and meter.oracle is self:
-            answer = meter.measure(method, (self, *args), named)
-        else:
-            answer = method(self, *args, **named)
-        return answered(answer) if type(answer) in _SETS else answer
+        return method(self, *args, **named)
 
     _GUARDED.add(guarded.__code__)  # type: ignore[attr-defined]
     guarded.takes, guarded.unguarded = takes, method  # type: ignore[attr-defined]

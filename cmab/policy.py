@@ -11,7 +11,7 @@ from weakref import finalize
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, settle_forms
+from cmab.compiled.forms import Kernel
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
@@ -20,7 +20,6 @@ from cmab.guards import (
     Check,
     Takes,
     Verb,
-    checks_itself,
     generator,
     generator_or_none,
     guard,
@@ -108,7 +107,6 @@ class Policy(Declared, ABC, Generic[State]):
             cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
         cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
         guard(cls, cls._takes, VERBS)
-        settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""
@@ -199,7 +197,6 @@ class Policy(Declared, ABC, Generic[State]):
         """
         return False
 
-    @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
         """Record in `state` that a ticket was issued; its feedback may be late.
 

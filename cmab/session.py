@@ -33,18 +33,18 @@ from cmab.cascades.estimates import Estimate, posterior
 from cmab.cascades.kept import KeptCascades, WithCascades, kept
 from cmab.cascades.told import Cascades
 from cmab.certificates.arguments import statistics_for, support_for
+from cmab.certificates.certificate import Certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.oracle import Oracle
-from cmab.policies._undo import restorer
 from cmab.policies.adaptive import learner_for
+from cmab.policies.compiled_policy import restorer
 from cmab.policy import Policy, State, check_policy_instance
-from cmab.results.certificate import Certificate
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state, moved, position_of
 from cmab.saving._learned import check_learned, is_learned

@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
-from cmab.oracle.certificate import SolverCertificate, report_ratio
+from cmab.solver_certificate import SolverCertificate, report_ratio
 from cmab.validation import integer, one_of, real
 
 OnLimit = Literal["best", "raise", "incumbent"]

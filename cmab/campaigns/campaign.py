@@ -31,11 +31,11 @@ from cmab.campaigns.request import Request
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.cascades.estimates import Estimate
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving._generators import position_of
 from cmab.saving._state import copied
 from cmab.seeding import Seed, root

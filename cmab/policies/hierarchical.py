@@ -12,7 +12,7 @@ from cmab.cascades.prior import BetaPrior
 from cmab.declared import interval, one_of
 from cmab.guards import Takes
 from cmab.oracle import Oracle
-from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policy import fits
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector

@@ -15,7 +15,7 @@ from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
-from instances.arms.arms import GaussianArms
+from instances.arms import GaussianArms
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (
     Row,

@@ -13,7 +13,7 @@ import numpy as np
 from cmab import CTS, HierarchicalCTS, Policy, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 ROUNDS, SPANS = 100, ((0, 10), (10, 30), (30, 50), (50, 100))
 #: From which round on which quality: a number is a multiple of the sets of "good".

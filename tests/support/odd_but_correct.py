@@ -173,6 +173,7 @@ class ListedAnswer(Tupled):
 class Reliable(Oracle):
     """A product reward, in logarithms, with a warning that it hides."""
 
+    has_membership = True
     n_arms = N
 
     def solve(self, means, rng):

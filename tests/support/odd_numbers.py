@@ -13,6 +13,8 @@ from oracles import TopK
 class BestPairs(LinearOracle):
     """The two best arms, as lists, with or without arms that are forced in or out."""
 
+    can_constrain = True
+    has_membership = True
     n_arms = N
     max_size = 2
 
@@ -32,6 +34,8 @@ class BestPairs(LinearOracle):
 
 class PairsAsSets(BestPairs):
     """Answers are sets, and those with forced arms tuples."""
+
+    can_constrain = True
 
     def solve(self, means, rng):
         return set(super().solve(means, rng))

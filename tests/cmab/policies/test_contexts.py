@@ -16,13 +16,12 @@ from cmab import (
     Context,
     Feedback,
     Greedy,
-    MemoisedOracle,
     Oracle,
     Policy,
     RarelySwitchingCUCB,
     Session,
 )
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, PartitionMatroid, TopK
 
@@ -82,8 +81,6 @@ REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
         ORACLE,
         TopK(5, 2, sense="min"),
         PARTITION,
-        MemoisedOracle(ORACLE),
-        MemoisedOracle(PARTITION),
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ import pytest
 from oracles import SetCover, SolverError, VertexCover
 from oracles._watch import Watch
 from oracles.anytime import Clock
-from oracles.covers._search import improved, independent
+from oracles.covers import improved, independent
 
 RNG = np.random.default_rng
 

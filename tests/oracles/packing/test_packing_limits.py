@@ -7,10 +7,10 @@ import pytest
 from refusals import refused
 
 from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack
+from oracles import packing as _core
 from oracles._watch import Watch
 from oracles.anytime import Clock
-from oracles.packing import _core
-from oracles.packing._core import fractional_bound, packed
+from oracles.packing import fractional_bound, packed
 
 RNG = np.random.default_rng
 LIMITS = ({}, {"time_limit": 0}, {"time_limit": 60.0, "on_limit": "best"}, {"gap": 0.2}, {"on_limit": "best"})
