@@ -27,7 +27,6 @@ from cmab.solver_certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
-from oracles._watch import Watch, watched
 from oracles.anytime import Clock, Limits, OnLimit, checked_limits
 from oracles.programs import FeasibleSet, Outcome, PuLPOracle, scaled, unscaled, value_of
 
@@ -476,7 +475,6 @@ def improved(
     chosen: BoolArray,
     bound: float,
     clock: Clock,
-    watch: Watch,
     exchanges: int | None = None,
 ) -> BoolArray:
     """Return the best cover that a local search finds, which starts from `chosen`.
@@ -503,10 +501,9 @@ def improved(
     begin_walk(incidence, costs, best, walk)
     least, done = float(costs[best].sum()), 0
     total = _EXCHANGES + _PER_ARM * n if exchanges is None else exchanges
-    while done < total and not clock.is_over and not watch.is_interrupted and least > bound:
+    while done < total and not clock.is_over and least > bound:
         least = improve_cover(incidence, costs, walk, min(_BLOCK, total - done), best, least)
         done += _BLOCK
-        watch.tell(least, bound)
     return best
 
 
@@ -516,7 +513,6 @@ def independent(
     known: BoolArray,
     most_nodes: int,
     clock: Clock,
-    watch: Watch,
     costs_of: float,
 ) -> tuple[BoolArray, float, bool]:
     """Return the independent set of largest weight found, an upper bound on all, and whether it is optimal.
@@ -551,10 +547,9 @@ def independent(
     chosen = np.zeros(len(padded), bool)
     chosen[:n] = known[order]
     best, done, bound = float(padded[chosen].sum()), 0, np.inf
-    while tree.numbers[DEPTH] >= 0 and done < most_nodes and not clock.is_over and not watch.is_interrupted:
+    while tree.numbers[DEPTH] >= 0 and done < most_nodes and not clock.is_over:
         best = search_independent(tree, _NODES, best, chosen)
         done += _NODES
-        watch.tell(costs_of - best, costs_of - bound)
     is_over = bool(tree.numbers[DEPTH] < 0)
     bound = best if is_over else open_bound(tree, best)
     found = np.zeros(n, bool)
@@ -654,8 +649,8 @@ class Cover(PuLPOracle):
         clock, (costs, exponent) = Clock(self.time_limit), scaled(values)
         chosen, bound = self._greedily(costs)
         if not (is_greedy or self.time_limit == 0.0 or bound >= _least(costs, chosen)):
-            with watched(type(self).__name__) as watch:
-                chosen, bound = self._searched_cover(costs, chosen, bound, clock, watch)
+            with clock:
+                chosen, bound = self._searched_cover(costs, chosen, bound, clock)
         arms = np.flatnonzero(chosen)
         answer = self._certificate(arms, value_of(values[arms]), unscaled(bound, exponent))
         if bound >= _least(costs, chosen) or is_greedy:
@@ -674,7 +669,7 @@ class Cover(PuLPOracle):
         return chosen, float(dual_bound(self._incidence, costs, self._scarce, np.empty(self.n_arms)))
 
     def _searched_cover(
-        self, costs: FloatArray, greedy: BoolArray, bound: float, clock: Clock, watch: Watch
+        self, costs: FloatArray, greedy: BoolArray, bound: float, clock: Clock
     ) -> tuple[BoolArray, float]:
         """Return the best cover found and a lower bound, by the relaxation, local search and the program."""
         best, known = greedy, bound
@@ -688,26 +683,26 @@ class Cover(PuLPOracle):
             """Return the optimum, or a cover with which branch and bound begins."""
             nonlocal best, known
             known = max(known, rounded(relaxed.bound))
-            best = improved(self._incidence, costs, best, known, clock, watch)
+            best = improved(self._incidence, costs, best, known, clock)
             if len(self._incidence.firsts) > _LARGE and np.isfinite(clock.left):
                 # Branch and bound would not come far: search for most of the time.
-                best = improved(self._incidence, costs, best, known, Clock(0.7 * clock.left), watch, 2**60)
+                best = improved(self._incidence, costs, best, known, clock.limited(0.7), 2**60)
             if known < _least(costs, best):
                 fractions = relaxed.values
                 assert fractions is not None, "only a solved relaxation comes here"
-                best, known = self._reduced(costs, fractions, best, known, clock, watch)
+                best, known = self._reduced(costs, fractions, best, known, clock)
             if known >= _least(costs, best):
                 return Outcome("optimal", best.astype(np.float64), float(costs[best].sum()))
             return best.astype(np.float64)
 
         with self._pool.lent() as program:
-            outcome = program.solve(costs, "min", None, _SHARE * clock.left, watch, between)
+            outcome = program.solve(costs, "min", None, clock.limited(_SHARE), between)
         if outcome.values is not None:
             found = outcome.values > 0.5
             if outcome.state == "optimal" or costs[found].sum() < costs[best].sum():
                 best = found
         elif not clock.is_over:
-            best = improved(self._incidence, costs, best, known, clock, watch)
+            best = improved(self._incidence, costs, best, known, clock)
         if outcome.state == "optimal":
             return best, float(costs[best].sum())
         return best, max(known, rounded(outcome.bound) if np.isfinite(outcome.bound) else known)
@@ -719,7 +714,6 @@ class Cover(PuLPOracle):
         best: BoolArray,
         bound: float,
         clock: Clock,  # noqa: ARG002
-        watch: Watch,  # noqa: ARG002
     ) -> tuple[BoolArray, float]:
         """Return a better cover and bound by a method of the family; by default those that are known."""
         return best, bound
@@ -924,7 +918,6 @@ class VertexCover(Cover, GraphOracle):
         best: BoolArray,
         bound: float,
         clock: Clock,
-        watch: Watch,
     ) -> tuple[BoolArray, float]:
         """Search the kernel: the nodes that are neither 0 nor 1 in the relaxation.
 
@@ -951,7 +944,6 @@ class VertexCover(Cover, GraphOracle):
             ~best[kernel],
             most,
             clock,
-            watch,
             fixed + whole,
         )
         cover = outside.copy()

@@ -27,7 +27,6 @@ from cmab.kernels import descending_order, kernel, lean_kernel, solve_kernel
 from cmab.oracle import Sense
 from cmab.solver_certificate import SolverCertificate
 from cmab.validation import as_array, check_flag, one_of, real, real_array, shown, vector
-from oracles._watch import Watch, watched
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.programs import INTEGRAL, PuLPOracle, rows_of, scaled, unscaled, value_of
 
@@ -442,7 +441,6 @@ def packed(
     room: int,
     clock: Clock,
     gap: float,
-    watch: Watch,
     goes_on: bool,
 ) -> tuple[IntArray, float]:
     """Return the best set found, in increasing order, and an upper bound on the value of every set.
@@ -471,13 +469,12 @@ def packed(
                 _narrow(core, used, worth, room)
                 wider = core.size.shape[1]
             core = _longer(core, wider, longer)
-        if clock.is_over or watch.is_interrupted:
+        if clock.is_over:
             break
         state, best = expand(used, worth, room, _BUDGET, best, core)
         if state == SPENT:
             if is_complete:
                 bound = min(bound, hope_left(used, worth, room, best, core))
-            watch.tell(unscaled(best, exponent), unscaled(bound, exponent))
             if bound - best <= gap * best:
                 break
     if is_complete:
@@ -723,9 +720,8 @@ class Knapsack(AnytimeOracle):
             chosen = self._by_lists(values, room)
             value = value_of(values[chosen])
             return chosen, min(value / (1.0 - self.epsilon), self._fractional(values, room))
-        with watched(type(self).__name__) as watch:
-            clock, goes_on = Clock(self.time_limit), self.on_limit == "best"
-            return packed(values, self._sizes, room, clock, self.gap, watch, goes_on)
+        with Clock(self.time_limit) as clock:
+            return packed(values, self._sizes, room, clock, self.gap, self.on_limit == "best")
 
     def _fractional(self, values: FloatArray, room: int) -> float:
         """Return an upper bound: infinite if the set is exact, otherwise the fractional knapsack."""

@@ -24,8 +24,7 @@ from cmab.description import described
 from cmab.oracle import Sense
 from cmab.solver_certificate import SolverCertificate
 from cmab.validation import one_of, shown
-from oracles._watch import Watch, watched
-from oracles.anytime import AnytimeOracle, Limits, OnLimit, SolverError, checked_limits
+from oracles.anytime import AnytimeOracle, Clock, Limits, OnLimit, SolverError, checked_limits
 
 INTEGRAL = 1e-6
 # Scaled costs have their largest value in [2^11, 2^12), so the solver's absolute tolerances become relative.
@@ -206,7 +205,7 @@ class KeptProgram:
     """
 
     def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
-        self._set, self._watch = feasible, Watch("HiGHS")
+        self._set, self._clock = feasible, Clock(None)
         self._between: Callable[[Outcome], Outcome | FloatArray] | None = None
         self._hi = import_highs()
         self._highs = silent_highs()()
@@ -222,21 +221,15 @@ class KeptProgram:
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
         self._highs.passModel(self._model())
-        self._highs.cbMipInterrupt.subscribe(self._see_nodes)
+        self._highs.cbMipInterrupt.subscribe(self._see)
         self._highs.cbSimplexInterrupt.subscribe(self._see)
         self._all = np.arange(feasible.n_columns, dtype=np.int32)
         self._deadline, self._exponent = np.inf, 0
 
     def _see(self, event: Any) -> None:
-        """Stop the search after Ctrl-C."""
-        if self._watch.is_interrupted:
+        """Stop the search after Ctrl-C or at the deadline."""
+        if self._clock.is_over:
             event.interrupt()
-
-    def _see_nodes(self, event: Any) -> None:
-        """Show the progress of branch and bound, and stop it after Ctrl-C."""
-        seen, exponent = event.data_out, self._exponent + _INTEGER_EXPONENT
-        self._watch.tell(unscaled(seen.mip_primal_bound, exponent), unscaled(seen.mip_dual_bound, exponent))
-        self._see(event)
 
     def _model(self) -> Any:
         lp, feasible = self._hi.HighsLp(), self._set
@@ -255,13 +248,12 @@ class KeptProgram:
         costs: FloatArray,
         sense: Literal["max", "min"],
         fixed: Mapping[int, float] | None = None,
-        seconds: float = np.inf,
-        watch: Watch | None = None,
+        clock: Clock | None = None,
         between: Callable[[Outcome], Outcome | FloatArray] | None = None,
     ) -> Outcome:
-        """Return optimal column values for `costs`, or the state of the search after `seconds`.
+        """Return optimal column values for `costs`, or the state of the search when `clock` is over.
 
-        `fixed` gives values of columns for this call. `watch` shows the progress and stops the search.
+        `fixed` gives values of columns for this call.
         `between` receives the relaxation if it is fractional. It returns the outcome, or feasible values with
         which branch and bound begins. The relaxation then has half of the time.
 
@@ -271,7 +263,8 @@ class KeptProgram:
             If the solver stops for any reason other than a proof or the time limit.
         """
         highs, kinds = self._highs, self._hi.ObjSense
-        self._watch = Watch("HiGHS") if watch is None else watch
+        self._clock = Clock(None) if clock is None else clock
+        seconds = self._clock.left
         self._between = between
         highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
@@ -590,8 +583,7 @@ class PuLPOracle(AnytimeOracle):
         The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
         given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
         its own ratio, which `solve_certified` returns and `Simulation.regret_at_proved_ratios` uses. With a
-        time limit, the answer depends on the speed of the machine. The former name of ``"best"`` is
-        ``"incumbent"``.
+        time limit, the answer depends on the speed of the machine.
 
     Raises
     ------
@@ -815,8 +807,8 @@ class PuLPOracle(AnytimeOracle):
         """Solve by the user's solver, or by a kept program that no other call uses."""
         if self.solver is not None:
             return solve_by_pulp(self._set, costs, sense, fixed or {}, self.solver)
-        with self._pool.lent() as program, watched(type(self).__name__) as watch:
-            return program.solve(costs, sense, fixed, np.inf if seconds is None else seconds, watch)
+        with self._pool.lent() as program, Clock(seconds) as clock:
+            return program.solve(costs, sense, fixed, clock)
 
     def _stopped(self) -> str:
         who = "HiGHS" if self.solver is None else f"solver {self.solver!r}"

@@ -32,7 +32,6 @@ from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph
 from oracles._networks import network_of, node_number
 from oracles._sufficing import Sufficing
-from oracles._watch import Watch, watched
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.programs import import_highs, scaled, silent_highs, value_of
 
@@ -805,7 +804,7 @@ class CutProgram:
             options["mip_max_nodes"] = search.node_limit
         for name, value in options.items():
             self.highs.setOptionValue(name, value)
-        self.highs.cbMipInterrupt.subscribe(self._see_nodes)
+        self.highs.cbMipInterrupt.subscribe(self._see)
         self.highs.cbSimplexInterrupt.subscribe(self._see)
         upper = np.where(self.heads == search.root, 0.0, 1.0)
         self.highs.addCols(len(costs), costs, np.zeros(len(costs)), upper, 0, [], [], [])
@@ -883,15 +882,9 @@ class CutProgram:
         return bool(status == kinds.kOptimal)
 
     def _see(self, event: Any) -> None:
-        """Stop HiGHS after Ctrl-C."""
-        if self.search.watch.is_interrupted:
+        """Stop HiGHS after Ctrl-C or at the deadline."""
+        if self.search.clock.is_over:
             event.interrupt()
-
-    def _see_nodes(self, event: Any) -> None:
-        """Show the progress of branch and bound, and stop it after Ctrl-C."""
-        bound = float(np.ldexp(event.data_out.mip_dual_bound, -self._exponent))
-        self.search.watch.tell(self.search.value, bound)
-        self._see(event)
 
     def _raise_bound(self, objective: float) -> None:
         bound = float(np.ldexp(objective, -self._exponent))
@@ -988,7 +981,6 @@ class Search:
     costs: FloatArray
     terminals: IntArray
     clock: Clock
-    watch: Watch
     gap: float = 0.0
     node_limit: int | None = None
 
@@ -1008,8 +1000,7 @@ class Search:
     @property
     def is_late(self) -> bool:
         """Whether the search must end."""
-        self.watch.tell(self.value, self.bound)
-        return self.clock.is_over or self.watch.is_interrupted
+        return self.clock.is_over
 
     @property
     def is_over(self) -> bool:
@@ -1303,9 +1294,8 @@ class SteinerTree(AnytimeOracle, Sufficing):
         if self.time_limit == 0.0:
             is_closed = not costs[chosen].any() or len(self._terminals) == 2
             return chosen, 1.0 / self._greedy_ratio, is_closed
-        clock = Clock(self.time_limit)
-        with watched(type(self).__name__) as watch:
-            search = Search(self._roads, weights, self._terminals, clock, watch, self.gap, self.node_limit)
+        with Clock(self.time_limit) as clock:
+            search = Search(self._roads, weights, self._terminals, clock, self.gap, self.node_limit)
             best_tree(search, chosen, is_exact=self.method == "exact")
         if search.is_closed():
             return search.chosen, 1.0, True

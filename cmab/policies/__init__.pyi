@@ -1,5 +1,4 @@
 from cmab.confidence.radii import LogRadius as LogRadius
-from cmab.models.policy import ModelPolicy as ModelPolicy
 from cmab.policies.adaptive import AdaptiveCTS as AdaptiveCTS
 from cmab.policies.adaptive import Learner as Learner
 from cmab.policies.adversarial import FTPL as FTPL
@@ -13,6 +12,7 @@ from cmab.policies.choice_models import MNLUCB as MNLUCB
 from cmab.policies.choice_models import ContextualMNLTS as ContextualMNLTS
 from cmab.policies.choice_models import ContextualMNLUCB as ContextualMNLUCB
 from cmab.policies.compiled_policy import CompiledIndexPolicy as CompiledIndexPolicy
+from cmab.policies.estimators import PositionBased as PositionBased
 from cmab.policies.exploration import Clairvoyant as Clairvoyant
 from cmab.policies.exploration import EpsilonGreedy as EpsilonGreedy
 from cmab.policies.exploration import ForcedExploration as ForcedExploration
@@ -26,6 +26,7 @@ from cmab.policies.linear import CombLinTS as CombLinTS
 from cmab.policies.linear import LogisticTS as LogisticTS
 from cmab.policies.lists import PBMUCB as PBMUCB
 from cmab.policies.lists import TopRank as TopRank
+from cmab.policies.models import ModelPolicy as ModelPolicy
 from cmab.policies.switching import RarelySwitchingCUCB as RarelySwitchingCUCB
 from cmab.policies.thompson import CTS as CTS
 from cmab.policies.thompson import BayesUCB as BayesUCB

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.context import Context
-from cmab.feedback import Feedback, check_arrays
-from cmab.guards import Takes, generator, unguarded, verb
+from cmab.feedback import Feedback
 from cmab.linear.features import checked_features
-from cmab.models import estimators
-from cmab.models._refits import learn_more, refit
-from cmab.models.background import Finish
-from cmab.models.blending import blended
-from cmab.models.history import History
-from cmab.models.priors import Priors
-from cmab.models.rules import (
-    ARTIFICIAL,
-    BLENDED,
-    DRAWN,
-    ENSEMBLES,
-    EXPLORATIONS,
-    UNCUT,
-    Exploration,
-    check_exploration,
-    drawn_values,
-    gap_chances,
-)
-from cmab.models.state import Added, ModelState
-from cmab.models.warned import shown_once
 from cmab.oracle import Oracle
-from cmab.policy import Policy, best_within, fits, refuse_parts
+from cmab.policies import estimators
+from cmab.policies.estimators import ModelError, Task
+from cmab.policy import Policy, best_within, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
@@ -45,6 +27,91 @@ _KNOWN = ("available", "features", "values", "costs")
 _TIE = 1e-9
 #: Without a support, differences of this fraction of the largest number are rounding errors.
 _ROUNDING = 1e-12
+# More rows than a session ever observes; a very large growth would overflow.
+_FARTHEST = 2.0**62
+
+Exploration = Literal[
+    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
+]
+EXPLORATIONS = (
+    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
+)  # fmt: skip
+#: Explorations with several members, which leave out rows, by which the weight of ridge regression is chosen.
+ENSEMBLES = ("mixture", "history", "bootstrap")
+#: Explorations whose numbers are random although the model is given.
+DRAWN = ("deviation", "joint")
+#: Explorations whose numbers may lie outside the support.
+UNCUT = ("deviation", "joint", "optimism")
+
+
+class Fitted:
+    """The fitted models of a state, or None after the state was read from a file or pickle.
+
+    The models depend only on the arrays of the state. Pickles, files and comparisons of a state therefore
+    omit them, and copies of a state share them.
+    """
+
+    def __init__(self, models: list[Any] | None = None) -> None:
+        self.models = models
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Fitted, ()
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class ModelState:
+    """The kept rows with their outcomes, and the description of the last fit.
+
+    Attributes
+    ----------
+    rows : FloatArray, shape (n, d)
+        Features of the kept rows, oldest first; one row for each observed base arm in a round.
+    outcomes : FloatArray, shape (n,)
+        Their outcomes.
+    weights : IntArray, shape (n, members)
+        How often each row counts in the fit of each member.
+    seeds : IntArray, shape (members,)
+        The seeds of the last fit.
+    fitted : int
+        The number of rows of the last fit, which are the first rows; 0 before the first fit.
+    seen : int
+        The number of rows observed in all rounds.
+    due : int
+        The value of `seen` from which the models are fitted again.
+    rounds : int
+        The number of rounds with feedback.
+    """
+
+    rows: FloatArray
+    outcomes: FloatArray
+    weights: IntArray
+    seeds: IntArray
+    fitted: int
+    seen: int
+    due: int
+    rounds: int = 0
+
+    # The models, which a loaded state computes again.
+    _fitted = Fitted()
+
+    def __repr__(self) -> str:
+        return (
+            f"ModelState(rows={len(self.rows)}, seen={self.seen}, fitted={self.fitted}, rounds={self.rounds})"
+        )
+
+    def append(self, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> None:
+        """Add the rows of one round."""
+        self.rows = np.concatenate([self.rows.reshape(len(self.rows), rows.shape[1]), rows])
+        self.outcomes = np.concatenate([self.outcomes, outcomes])
+        self.weights = np.concatenate([self.weights, weights])
+        self.seen += len(rows)
+
+    def keep(self, kept: Any) -> None:
+        """Drop all rows except `kept`, an index."""
+        self.rows, self.outcomes, self.weights = self.rows[kept], self.outcomes[kept], self.weights[kept]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,9 +127,8 @@ class ModelPolicy(Policy[ModelState]):
 
     The state contains the data, and the models are a function of the data and of recorded seeds. The models
     are fitted again when the number of observed rows has grown by the fraction `growth`. All fits together
-    therefore use about ``(1 + 1 / growth) n`` rows to learn from n rows. If the estimator has
-    ``partial_fit``, the models also learn each round between two fits. Before the first fit, the policy plays
-    the oracle's answer to uniformly random means.
+    therefore use about ``(1 + 1 / growth) n`` rows to learn from n rows. Before the first fit, the policy
+    plays the oracle's answer to uniformly random means.
 
     Parameters
     ----------
@@ -76,32 +142,22 @@ class ModelPolicy(Policy[ModelState]):
         parameter named `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
         Features of the arms, for all rounds whose context has no features.
-    exploration : {"mixture", "history", "bootstrap", "priors", "deviation", "joint", "optimism", "gap", \
-"epsilon", "none"}
+    exploration : {"mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", \
+"none"}
         How the policy explores; see Notes. The default was chosen by measurement.
     blend : bool
         Whether predictions are weighted means of those of the model and of a ridge regression (only for the
-        same explorations as `members`, except ``"priors"``, and if the estimator has no ``partial_fit``); see
-        Notes.
+        same explorations as `members`); see Notes.
     members : int
-        The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``, ``"priors"``).
+        The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``).
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
     deviation_factor : float
         For ``"deviation"`` and ``"optimism"``: the factor of the standard deviations, at least 0.
-    draws : int
-        For ``"deviation"``: the number of normal draws of each arm, of which the best is used.
     max_rows : int
-        The largest number of rows that a fit uses.
-    forget : {"oldest", "random"}
-        Which rows are dropped beyond `max_rows`: the oldest (a window), or rows chosen uniformly at random
-        (a reservoir).
+        The largest number of rows that a fit uses. Older rows are dropped.
     growth : float
         The relative growth of the number of observed rows before the next fit, above 0.
-    background : bool
-        Whether a worker process fits the models. The policy plays the last models until half of the rows
-        before the next fit were observed, and then waits for the new models if they are not ready. The
-        choices therefore do not depend on the speed of the machine.
     support : tuple of float or None
         Interval to which predictions are clipped. For ``"deviation"``, ``"joint"`` and ``"optimism"``, the
         numbers of arms are clipped only if the oracle needs it. With None, outcomes may be any numbers.
@@ -119,8 +175,7 @@ class ModelPolicy(Policy[ModelState]):
     -----
     RuntimeWarning
         If ``fit`` raises an exception, or if its model cannot predict. The policy then keeps the models of
-        the last successful fit, and repeats the fit when the data have grown again. The same warning of the
-        estimator itself is shown once for each policy.
+        the last successful fit, and repeats the fit when the data have grown again.
 
     Notes
     -----
@@ -134,16 +189,12 @@ class ModelPolicy(Policy[ModelState]):
       or if it is None, the extremes of the observed outcomes.
     - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
       they are, and otherwise ``"history"`` (ours).
-    - ``"priors"``: each member also adds a fixed random function to its predictions, and is fitted to the
-      remaining differences (Osband, Aslanides and Cassirer 2018). It needs a regressor.
     - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
       `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
-      Gaussian process. With several `draws` of each arm, it receives the best of them. With
-      `NetworkRegressor` and ``gradients="all"`` this is CN-TS (Hwang et al. 2023).
-    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these
-      deviations. With `NetworkRegressor` and ``gradients="all"`` this is CN-UCB.
+      Gaussian process.
+    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these deviations.
     - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
-      example of a Gaussian process. With `NetworkRegressor` this is neural-linear (Riquelme et al. 2018).
+      example of a Gaussian process.
     - ``"gap"``: one model, and for oracles of single arms. An arm whose prediction is worse by a gap g has
       the probability ``1 / (n + gamma g)`` (SquareCB, Foster and Rakhlin 2020).
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
@@ -177,12 +228,9 @@ class ModelPolicy(Policy[ModelState]):
     L. Breiman: Stacked regressions, Machine Learning 24 (1996).
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
     D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
-    2020. T. Hwang, K. Chai, M.-H. Oh: Combinatorial Neural Bandits, ICML 2023.
-    I. Osband, J. Aslanides, A. Cassirer: Randomized prior functions for deep reinforcement learning, NeurIPS
-    2018.
+    2020.
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
-    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001.
-    C. Riquelme, G. Tucker, J. Snoek: Deep Bayesian Bandits Showdown, ICLR 2018. All from memory.
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
     """
 
     oracle: Oracle
@@ -194,34 +242,40 @@ class ModelPolicy(Policy[ModelState]):
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
     deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
-    draws: int = field(default=1, metadata=declared.integer(1))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
-    forget: Literal["oldest", "random"] = field(
-        default="oldest", metadata=declared.one_of("oldest", "random")
-    )
     growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
-    background: bool = field(default=False, metadata=declared.flag())
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
-    _takes: ClassVar[Takes] = {"indices": (fits, generator, None)}
     #: The number of artificial rows of each member of ``"history"``.
     _artificial: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
         estimators.check_estimator("estimator", self.estimator)
-        check_exploration(self.exploration, self.estimator, self.oracle)
+        self._check_exploration()
         if self.features is not None:
             own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
             own.setflags(write=False)
             object.__setattr__(self, "features", own)
 
-    @property
-    def dimension(self) -> int | None:
-        """The number of columns of `features`; None if only contexts have features."""
-        return None if self.features is None else int(np.shape(self.features)[1])
+    def _check_exploration(self) -> None:
+        """Raise ``TypeError`` or ``ValueError`` if the estimator or the oracle does not allow it."""
+        method, argument = (
+            ("sample_y", "random_state") if self.exploration == "joint" else ("predict", "return_std")
+        )
+        own = getattr(self.estimator, method, None)
+        if self.exploration in UNCUT and not estimators.takes(own, argument):
+            raise TypeError(
+                f"estimator must have {method}(X, {argument}=...) for exploration={self.exploration!r}, got"
+                f" {shown(self.estimator)}; use exploration='mixture'"
+            )
+        if self.exploration == "gap" and getattr(self.oracle, "uniform_size", None) != 1:
+            raise ValueError(
+                "oracle must choose any single arm, as TopK(n_arms, k=1), for exploration='gap', got"
+                f" {shown(self.oracle)}; use exploration='mixture'"
+            )
 
     @property
-    def _models(self) -> int:
+    def _n_models(self) -> int:
         """The number of fitted models."""
         if self.exploration == "mixture":
             return 1 + self.members
@@ -232,43 +286,65 @@ class ModelPolicy(Policy[ModelState]):
         """The probability with which a round uses each model."""
         if self.exploration == "mixture":
             return np.array([0.5, *[0.5 / self.members] * self.members])
-        return np.full(self._models, 1.0 / self._models)
+        return np.full(self._n_models, 1.0 / self._n_models)
 
-    @property
-    def _added(self) -> Added:
-        if self.exploration == "priors":
-            return Priors(self.support)
-        if self.exploration not in ARTIFICIAL:
-            return None
-        together = getattr(self.estimator, "joint_columns", 0)
-        return History(self._artificial, self.support, int(self.exploration == "mixture"), together)
+    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:  # noqa: ARG002
+        first, n = max(10, 2 * min(self.oracle.max_size, 50)), self._n_models
+        d = 0 if self.features is None else int(np.shape(self.features)[1])
+        arrays = np.zeros((0, d)), np.zeros(0), np.zeros((0, n), np.int64), np.zeros(n, np.int64)
+        return ModelState(*arrays, fitted=0, seen=0, due=first)
 
-    @property
-    def _finish(self) -> Finish:
-        # Between two fits, the line and the share would stay as they are while the model learns.
-        may_blend = self.blend and not estimators.can_fit_more(self.estimator)
-        return blended if may_blend and self.exploration in BLENDED else None
+    # Fits ----------------------------------------------------------------------------------------------
 
-    def _fitted(self, state: ModelState) -> list[Any]:
-        """Return the models of the last fit."""
-        with shown_once(self):
-            return state.models(self.estimator, self._added, self._finish)
+    def _models(self, state: ModelState) -> list[Any]:
+        """Return the models of the last fit; after loading, fit them again to the same rows."""
+        models = state._fitted.models
+        if models is None:
+            models = self._fit(state, slice(0, state.fitted), state.seeds) if state.fitted else []
+            state._fitted = Fitted(models)
+        return models
 
-    def initial_state(self) -> ModelState:
-        first = max(10, 2 * min(self.oracle.max_size, 50))
-        return ModelState.empty(self._models, first, self.dimension or 0)
+    def _fit(self, state: ModelState, kept: slice, seeds: IntArray) -> list[Any]:
+        """Return models that are fitted to the rows `kept`, a model for each seed."""
+        tasks: list[Task] = []
+        for member, seed in enumerate(seeds.tolist()):
+            data = state.rows[kept], state.outcomes[kept], state.weights[kept, member]
+            if self.exploration == "history" or (self.exploration == "mixture" and member):
+                together = getattr(self.estimator, "joint_columns", 0)
+                more: Any = {"size": self._artificial, "ends": self.support, "together": together}
+                data = estimators.with_artificial_rows(*data, **more, seed=seed)
+            tasks.append((self.estimator, *data, seed))
+        models = [estimators.fit(*task) for task in tasks]
+        if self.exploration in UNCUT:  # raise if a model has no usable deviations or draws
+            self._numbers(models[0], state.rows[kept][:2], np.random.default_rng(0))
+        return estimators.blended(tasks, models) if self.blend and self.exploration in ENSEMBLES else models
 
-    def _check_state(self, state: ModelState) -> None:
-        if not isinstance(state, ModelState):
-            raise ValueError(f"state must be a ModelState, got {shown(state)}")
-        had, has = state.rows.shape[1], self.dimension
-        if state.weights.shape[1] != self._models or (had and has and had != has):
-            raise ValueError(
-                f"state must be one of {self._models} members and {has or had} features, got"
-                f" {state.weights.shape[1]} members and {had} features"
+    def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
+        """Fit the models to the last `max_rows` rows, or keep the last models if the fit fails."""
+        step = max(1, math.ceil(min(self.growth * min(state.seen, self.max_rows), _FARTHEST)))
+        state.due, n = state.seen + step, len(state.rows)
+        seeds = rng.integers(2**31 - 1, size=len(state.seeds))
+        kept = slice(max(0, n - self.max_rows), n)
+        try:
+            models = self._fit(state, kept, seeds)
+        except ModelError as error:
+            last = (
+                f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
             )
+            warnings.warn(
+                f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed"
+                " rows. The observations are kept",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            if n > state.fitted + self.max_rows:  # no rows were dropped by a successful fit
+                state.keep(np.r_[: state.fitted, n - self.max_rows : n])
+            return
+        state.keep(kept)
+        state.seeds, state.fitted, state._fitted = seeds, len(state.rows), Fitted(models)
 
-    @verb
+    # Choices -------------------------------------------------------------------------------------------
+
     def select(self, state: ModelState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the best available super arm for the predictions of one model.
 
@@ -281,7 +357,7 @@ class ModelPolicy(Policy[ModelState]):
         """
         is_sum = self.oracle.is_linear and self.exploration != "gap"
         refuse_parts(self, context, _KNOWN if is_sum else _KNOWN[:2])
-        return best_within(self.oracle, unguarded(self.indices)(state, rng, context), context, rng)
+        return best_within(self.oracle, self.indices(state, rng, context), context, rng)
 
     def indices(
         self, state: ModelState, rng: np.random.Generator, context: Context | None = None
@@ -297,8 +373,7 @@ class ModelPolicy(Policy[ModelState]):
         context : Context, optional
             The context of the round.
         """
-        rows = self._features_in(state, context)
-        models = self._fitted(state)
+        rows, models = self._features_in(state, context), self._models(state)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
@@ -308,7 +383,33 @@ class ModelPolicy(Policy[ModelState]):
         if self.exploration == "gap":
             chances = self._gap_chances(state, values, context)
             return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle.sign, 0.0)
-        return self._without_ties(values, rng)
+        rounded = self._clipped(values)
+        return rounded + rng.random(len(values)) * self._tie(rounded)
+
+    def _numbers(self, model: Any, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return the numbers of a model for the rows in one round."""
+        if self.exploration == "joint":
+            return estimators.sample(model, rows, int(rng.integers(2**31 - 1)))
+        if self.exploration not in UNCUT:
+            return estimators.predict(model, rows)
+        means, deviations = estimators.predict_with_deviation(model, rows)
+        widths = self.deviation_factor * self.oracle.sign * deviations
+        return means + (
+            widths if self.exploration == "optimism" else widths * rng.standard_normal(len(means))
+        )
+
+    def _drawn(
+        self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the numbers for the rows, only of available base arms if entries are base arms."""
+        free: Any = slice(None)
+        if context is not None and context.available is not None and self.oracle.is_linear:
+            free = np.flatnonzero(context.available)
+        # Entries that are not available keep this number, which no super arm uses.
+        found = np.full(len(rows), 0.0 if self.support is None else float(self.support[0]))
+        if len(rows[free]):
+            found[free] = self._numbers(model, rows[free], rng)
+        return found
 
     def _gap_chances(self, state: ModelState, values: FloatArray, context: Context | None) -> FloatArray:
         """Return the probability of each arm; 0 if it is not available."""
@@ -319,49 +420,20 @@ class ModelPolicy(Policy[ModelState]):
         chances[free] = gap_chances(scaled[free], state.fitted)
         return chances
 
-    def _drawn(
-        self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return the predictions for the rows, only of available base arms if entries are base arms."""
-        free: Any = slice(None)
-        if context is not None and context.available is not None and self.oracle.is_linear:
-            free = np.flatnonzero(context.available)
-        # Entries that are not available keep this number, which no super arm uses.
-        found = np.full(len(rows), 0.0 if self.support is None else float(self.support[0]))
-        if not len(rows[free]):
-            return found
-        factor = self.deviation_factor * self.oracle.sign
-        with shown_once(self):
-            found[free] = drawn_values(self.exploration, model, rows[free], rng, factor, self.draws)
-        return found
-
-    def _without_ties(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return the values, clipped to the support, with ties broken at random."""
-        rounded = self._clipped(values)
-        noise: FloatArray = rng.random(len(values))
-        noise *= self._tie(rounded)
-        noise += rounded
-        return noise
-
     def _clipped(self, values: FloatArray) -> FloatArray:
+        """Return the numbers within the support, and equal if they differ by no more than a tie."""
         low, high = self.support or (0.0, 0.0)
         # A model without outcomes predicts nan.
-        values[np.isnan(values)] = (low + high) / 2.0
-        # Differences of the size of the random numbers are ties.
+        values = np.where(np.isnan(values), (low + high) / 2.0, values)
         tie = self._tie(values)
-        if tie > 0.0:
-            np.divide(values, tie, out=values)
-            np.rint(values, out=values)
-            values *= tie
-        if self.support is not None:
-            np.clip(values, *self._limits(low, high - tie), out=values)
-        return values
-
-    def _limits(self, low: float, high: float) -> tuple[float, float]:
-        """Return the limits of the numbers of base arms. Cutting optimistic numbers would make them equal."""
-        if self.exploration in UNCUT and self.oracle.is_linear:
-            return min(low, float(getattr(self.oracle, "least_mean", low))), math.inf
-        return low, high
+        values = np.rint(values / tie) * tie if tie > 0.0 else values
+        if self.support is None:
+            return values
+        if (
+            self.exploration in UNCUT and self.oracle.is_linear
+        ):  # clipping would make optimistic numbers equal
+            return np.maximum(values, min(low, float(getattr(self.oracle, "least_mean", low))))
+        return np.clip(values, low, high - tie)
 
     def _tie(self, values: FloatArray) -> float:
         if self.support is None:
@@ -378,32 +450,24 @@ class ModelPolicy(Policy[ModelState]):
         members.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
-        models = self._fitted(state)
+        models = self._models(state)
         if uniform is None or not models:
             return uniform
-        if getattr(self.oracle, "uniform_size", None) is None:  # ties would need all orders
-            return None
-        if self.exploration in DRAWN:
+        # If the super arms are not all sets of k arms, ties would need all orders.
+        if getattr(self.oracle, "uniform_size", None) is None or self.exploration in DRAWN:
             return None
         rows, free = self._features_in(state, context), available_in(self.oracle, context)
         unused = np.random.default_rng(0)
         if self.exploration == "gap":
             values = self._drawn(models[0], rows, context, unused)
             return float(self._gap_chances(state, values, context)[super_arm].sum())
-        chances = [
-            chance_within(
-                self._clipped(self._drawn(model, rows, context, unused)),
-                len(super_arm),
-                super_arm,
-                free,
-                self.oracle.sign,
-            )
-            for model in models
-        ]
+        chances = []
+        for model in models:
+            values = self._clipped(self._drawn(model, rows, context, unused))
+            chances.append(chance_within(values, len(super_arm), super_arm, free, self.oracle.sign))
         epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
         return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
 
-    @verb
     def update(
         self,
         state: ModelState,
@@ -415,9 +479,6 @@ class ModelPolicy(Policy[ModelState]):
 
         The features are those of the ticket's context, or those of the policy if the context has none.
         """
-        if not isinstance(feedback, Feedback):
-            raise ValueError(f"feedback must be a Feedback(arms, outcomes), got {shown(feedback)}")
-        check_arrays(feedback)
         if feedback.pulls is not None:
             raise ValueError(
                 "feedback.pulls must be None for ModelPolicy, which needs each outcome separately"
@@ -428,15 +489,13 @@ class ModelPolicy(Policy[ModelState]):
         state.rounds += 1
         if not len(arms):
             return
-        rows = self._features_in(state, None if ticket is None else ticket.context)[arms]
-        is_many = self._models > 1
-        counts = rng.poisson(1.0, (len(rows), self._models)) if is_many else np.ones((len(rows), 1), np.int64)
+        rows, n = self._features_in(state, None if ticket is None else ticket.context)[arms], self._n_models
+        counts = rng.poisson(1.0, (len(rows), n)) if n > 1 else np.ones((len(rows), 1), np.int64)
         if self.exploration == "mixture":
             counts[:, 0] = 1
-        state.append(rows, feedback.outcomes, counts.astype(np.int64), rng.random(len(rows)))
-        with shown_once(self):
-            if not refit(self, state, rng) and state.fitted and estimators.can_fit_more(self.estimator):
-                learn_more(self, state)
+        state.append(rows, feedback.outcomes, counts.astype(np.int64))
+        if state.seen >= state.due:
+            self._refit(state, rng)
 
     def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:
         told = None if context is None else context.features
@@ -450,3 +509,31 @@ class ModelPolicy(Policy[ModelState]):
                 f" in earlier rounds), got {rows.shape}"
             )
         return rows  # type: ignore[no-any-return]
+
+
+def gap_chances(values: FloatArray, n_rows: int) -> FloatArray:
+    """Return the probabilities of inverse-gap weighting for predictions scaled to [0, 1], best largest.
+
+    Parameters
+    ----------
+    values : FloatArray, shape (n_arms,)
+        The predictions.
+    n_rows : int
+        The number of outcomes that the model has seen.
+
+    Notes
+    -----
+    An arm of gap g has the probability ``1 / (n_arms + gamma g)``, and the best arm has the rest. ``gamma``
+    is ``sqrt(n_arms n_rows)``, which is the order of the published rate for models of bounded squared regret.
+
+    References
+    ----------
+    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
+    2020, algorithm 1. N. Abe, P. Long: Associative reinforcement learning using linear probabilistic
+    concepts, ICML 1999. From memory.
+    """
+    n, best = len(values), int(np.argmax(values))
+    chances: FloatArray = 1.0 / (n + math.sqrt(n * n_rows) * (values[best] - values))
+    chances[best] = 0.0
+    chances[best] = max(0.0, 1.0 - float(chances.sum()))
+    return chances
