@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any, Literal
 
@@ -9,15 +10,14 @@ import networkx as nx
 import numpy as np
 
 from cmab import Environment, LinearOracle
-from cmab.arena import Problem
 from cmab.arrays import FloatArray
-from instances.arena._draws import Rng, shuffled
-from instances.arena._spreading import covered
+from cmab.run.arena import Problem
 from instances.arena.arms import ShrunkCoins
-from instances.arms.semi_bandit import SemiBandit
+from instances.arena.linear import Rng, shuffled
+from instances.arms import SemiBandit
 from instances.changing import PiecewiseStationary
 from instances.coverage import Coverage
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import (
     BruteForce,
     GraphicMatroid,
@@ -53,7 +53,7 @@ def detour(rng: Rng, *, size: int, street: tuple[float, float], bypass: tuple[in
     """Draw a street grid with a bypass of cheap segments between its corners."""
     graph, (length, low, high) = nx.grid_2d_graph(size, size), bypass
     stops = [(0, 0), *(("bypass", i) for i in range(length - 1)), (size - 1, size - 1)]
-    graph.add_edges_from(zip(stops[:-1], stops[1:], strict=True), cheap=True)
+    graph.add_edges_from(itertools.pairwise(stops), cheap=True)
     for edge in graph.edges:
         graph.edges[edge]["cost"] = rng.uniform(*((low, high) if graph.edges[edge].get("cheap") else street))
     # The costs are named by their ends, because the edges are shuffled.
@@ -69,7 +69,7 @@ def stages(rng: Rng, *, layers: int, width: int, usual: tuple[float, float], che
     graph: nx.DiGraph[Any] = nx.DiGraph()
     levels = [[("s", 0)], *([(i, j) for j in range(width)] for i in range(layers)), [("t", 0)]]
     good = {levels[i][rng.integers(len(levels[i]))] for i in range(layers + 2)}
-    for now, then in zip(levels[:-1], levels[1:], strict=True):
+    for now, then in itertools.pairwise(levels):
         for a in now:
             for b in then:
                 graph.add_edge(a, b, cost=cheap if a in good and b in good else rng.uniform(*usual))
@@ -141,9 +141,7 @@ def hubs(rng: Rng, *, hubs: int, fakes: int, weak: Part, strong: Part) -> tuple[
     return graph, np.array(means)
 
 
-def influencer(
-    rng: Rng, **people: Any
-) -> tuple[InfluenceMaximization, IndependentCascade]:
+def influencer(rng: Rng, **people: Any) -> tuple[InfluenceMaximization, IndependentCascade]:
     """Draw influence with one seed among `hubs`."""
     graph, means = hubs(rng, **people)
     directed: nx.DiGraph[Any] = nx.DiGraph(list(graph.edges))
@@ -192,37 +190,123 @@ _ITEMS = "one item or bundle beside many of another kind"
 _PEOPLE = "one person with strong ties beside hubs with many weak ties"
 _LATE = "arms that become good later"
 
-_TABLE: list[tuple[str, str, Any, str]] = [
-    ("motorway and 10 roads", "path", partial(parts, best=(3, 0.02, 0.06), others=(1, 0.25, 0.5), count=10, sense="min"), _ROUTES),
-    ("motorway of 6 and 20 roads", "path", partial(parts, best=(6, 0.01, 0.03), others=(1, 0.25, 0.5), count=20, sense="min"), _ROUTES),
-    ("motorway, low costs", "path", partial(parts, best=(4, 0.002, 0.004), others=(1, 0.05, 0.08), count=10, sense="min"), _ROUTES),
-    ("train of 5 and 8 roads of 2", "path", partial(parts, best=(5, 0.02, 0.06), others=(2, 0.25, 0.4), count=8, sense="min"), _ROUTES),
-    ("long scenic route", "path", partial(parts, best=(12, 0.005, 0.02), others=(2, 0.2, 0.4), count=10, sense="min"), _ROUTES),
-    ("motorway, noisy costs", "path", partial(parts, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, sense="min", coupling=0.5), _ROUTES),
-    ("motorway, narrow costs", "path", partial(parts, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, sense="min", spread=0.3), _ROUTES),
-    ("bypass of a 6 x 6 grid", "path", partial(detour, size=6, street=(0.25, 0.5), bypass=(14, 0.02, 0.06)), _ROUTES),
-    ("bypass of an 8 x 8 grid", "path", partial(detour, size=8, street=(0.25, 0.5), bypass=(18, 0.02, 0.06)), _ROUTES),
-    ("short bypass of a 5 x 5 grid", "path", partial(detour, size=5, street=(0.1, 0.3), bypass=(10, 0.01, 0.03)), _ROUTES),
-    ("cheap way through 3 layers", "path", partial(stages, layers=3, width=5, usual=(0.3, 0.6), cheap=0.05), _ROUTES),
-    ("cheap way through 5 layers", "path", partial(stages, layers=5, width=4, usual=(0.3, 0.6), cheap=0.05), _ROUTES),
-    ("one heavy item", "knapsack", partial(heavy, light=30, heavy=1, weight=5, usual=(0.05, 0.12), good=0.9), _ITEMS),
-    ("one of 5 heavy items", "knapsack", partial(heavy, light=30, heavy=5, weight=6, usual=(0.05, 0.12), good=0.95), _ITEMS),
-    ("one of 10 heavy items", "knapsack", partial(heavy, light=60, heavy=10, weight=4, usual=(0.05, 0.15), good=0.8), _ITEMS),
-    ("single item or bundles of 5", "sets", partial(parts, best=(1, 0.9, 0.95), others=(5, 0.08, 0.15), count=12), _ITEMS),
-    ("pair or bundles of 10", "sets", partial(parts, best=(2, 0.85, 0.95), others=(10, 0.08, 0.15), count=10), _ITEMS),
-    ("bundle of 5 or of 15", "sets", partial(parts, best=(5, 0.7, 0.8), others=(15, 0.1, 0.2), count=8), _ITEMS),
-    ("bundles of 4, coupled", "sets", partial(parts, best=(2, 0.6, 0.7), others=(4, 0.15, 0.25), count=12, coupling=0.5), _ITEMS),
-    ("one matching of 6 x 6", "matching", partial(one_matching, size=6, usual=(0.1, 0.3), good=0.7), _ITEMS),
-    ("one matching of 10 x 10", "matching", partial(one_matching, size=10, usual=(0.1, 0.3), good=0.7), _ITEMS),
-    ("one tree of 8 nodes", "tree", partial(one_tree, n=8, usual=(0.4, 0.7), cheap=0.05), _ITEMS),
-    ("one tree of 15 nodes", "tree", partial(one_tree, n=15, usual=(0.4, 0.7), cheap=0.05), _ITEMS),
-    ("3 odd arms of 100", "top-k", partial(odd_arms, n=100, k=3, odd=3, usual=(0.05, 0.15), good=0.8), _ITEMS),
-    ("odd arm in 20 classes", "top-k", partial(odd_class, classes=20, size=6, usual=(0.05, 0.15), good=0.8), _ITEMS),
-    ("influencer and 10 hubs", "influence", partial(influencer, hubs=10, fakes=0, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)), _PEOPLE),
-    ("influencer, 5 fakes, 10 hubs", "influence", partial(influencer, hubs=10, fakes=5, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)), _PEOPLE),
-    ("coverage by one of 11", "coverage", partial(covered_by_one, hubs=10, fakes=0, weak=(30, 0.1, 0.2), strong=(10, 0.8, 0.95)), _PEOPLE),
-    ("late good arms, 3 of 60", "change", partial(late, n=60, k=3, odd=3, usual=(0.1, 0.2), good=0.8, change=1_000), _LATE),
-    ("motorway that opens late", "change", partial(late_route, change=500), _LATE),
-]
 
-UNSEEN = [Problem(name, kind, make, 10_000, source) for name, kind, make, source in _TABLE]
+def family(kind: str, source: str, makes: dict[str, Any]) -> list[Problem]:
+    """Return problems of 10,000 rounds."""
+    return [Problem(name, kind, make, 10_000, source) for name, make in makes.items()]
+
+
+_roads = partial(parts, sense="min")
+
+UNSEEN = [
+    *family(
+        "path",
+        _ROUTES,
+        {
+            "motorway and 10 roads": partial(_roads, best=(3, 0.02, 0.06), others=(1, 0.25, 0.5), count=10),
+            "motorway of 6 and 20 roads": partial(
+                _roads, best=(6, 0.01, 0.03), others=(1, 0.25, 0.5), count=20
+            ),
+            "motorway, low costs": partial(_roads, best=(4, 0.002, 0.004), others=(1, 0.05, 0.08), count=10),
+            "train of 5 and 8 roads of 2": partial(
+                _roads, best=(5, 0.02, 0.06), others=(2, 0.25, 0.4), count=8
+            ),
+            "long scenic route": partial(_roads, best=(12, 0.005, 0.02), others=(2, 0.2, 0.4), count=10),
+            "motorway, noisy costs": partial(
+                _roads, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, coupling=0.5
+            ),
+            "motorway, narrow costs": partial(
+                _roads, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, spread=0.3
+            ),
+            "bypass of a 6 x 6 grid": partial(detour, size=6, street=(0.25, 0.5), bypass=(14, 0.02, 0.06)),
+            "bypass of an 8 x 8 grid": partial(detour, size=8, street=(0.25, 0.5), bypass=(18, 0.02, 0.06)),
+            "short bypass of a 5 x 5 grid": partial(
+                detour, size=5, street=(0.1, 0.3), bypass=(10, 0.01, 0.03)
+            ),
+            "cheap way through 3 layers": partial(stages, layers=3, width=5, usual=(0.3, 0.6), cheap=0.05),
+            "cheap way through 5 layers": partial(stages, layers=5, width=4, usual=(0.3, 0.6), cheap=0.05),
+        },
+    ),
+    *family(
+        "knapsack",
+        _ITEMS,
+        {
+            "one heavy item": partial(heavy, light=30, heavy=1, weight=5, usual=(0.05, 0.12), good=0.9),
+            "one of 5 heavy items": partial(
+                heavy, light=30, heavy=5, weight=6, usual=(0.05, 0.12), good=0.95
+            ),
+            "one of 10 heavy items": partial(
+                heavy, light=60, heavy=10, weight=4, usual=(0.05, 0.15), good=0.8
+            ),
+        },
+    ),
+    *family(
+        "sets",
+        _ITEMS,
+        {
+            "single item or bundles of 5": partial(
+                parts, best=(1, 0.9, 0.95), others=(5, 0.08, 0.15), count=12
+            ),
+            "pair or bundles of 10": partial(parts, best=(2, 0.85, 0.95), others=(10, 0.08, 0.15), count=10),
+            "bundle of 5 or of 15": partial(parts, best=(5, 0.7, 0.8), others=(15, 0.1, 0.2), count=8),
+            "bundles of 4, coupled": partial(
+                parts, best=(2, 0.6, 0.7), others=(4, 0.15, 0.25), count=12, coupling=0.5
+            ),
+        },
+    ),
+    *family(
+        "matching",
+        _ITEMS,
+        {
+            "one matching of 6 x 6": partial(one_matching, size=6, usual=(0.1, 0.3), good=0.7),
+            "one matching of 10 x 10": partial(one_matching, size=10, usual=(0.1, 0.3), good=0.7),
+        },
+    ),
+    *family(
+        "tree",
+        _ITEMS,
+        {
+            "one tree of 8 nodes": partial(one_tree, n=8, usual=(0.4, 0.7), cheap=0.05),
+            "one tree of 15 nodes": partial(one_tree, n=15, usual=(0.4, 0.7), cheap=0.05),
+        },
+    ),
+    *family(
+        "top-k",
+        _ITEMS,
+        {
+            "3 odd arms of 100": partial(odd_arms, n=100, k=3, odd=3, usual=(0.05, 0.15), good=0.8),
+            "odd arm in 20 classes": partial(odd_class, classes=20, size=6, usual=(0.05, 0.15), good=0.8),
+        },
+    ),
+    *family(
+        "influence",
+        _PEOPLE,
+        {
+            "influencer and 10 hubs": partial(
+                influencer, hubs=10, fakes=0, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)
+            ),
+            "influencer, 5 fakes, 10 hubs": partial(
+                influencer, hubs=10, fakes=5, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)
+            ),
+        },
+    ),
+    *family(
+        "coverage",
+        _PEOPLE,
+        {
+            "coverage by one of 11": partial(
+                covered_by_one, hubs=10, fakes=0, weak=(30, 0.1, 0.2), strong=(10, 0.8, 0.95)
+            ),
+        },
+    ),
+    *family(
+        "change",
+        _LATE,
+        {
+            "late good arms, 3 of 60": partial(
+                late, n=60, k=3, odd=3, usual=(0.1, 0.2), good=0.8, change=1_000
+            ),
+            "motorway that opens late": partial(late_route, change=500),
+        },
+    ),
+]
