@@ -14,7 +14,7 @@ from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import LARGEST, MOST_ARMS, Feedback, are_plain, check_outcomes, check_told
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State
+from cmab.policy import Policy, State, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
@@ -43,6 +43,8 @@ def check_context(context: Context, policy: Policy[Any]) -> None:
     """Raise an error if `context` is not a context for the base arms of the policy."""
     if not isinstance(context, Context):
         raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
+    if isinstance(policy, Explorer):
+        refuse_parts(policy, context)
     n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
     context.check(n_arms, range_of_choices(policy))
 

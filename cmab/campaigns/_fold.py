@@ -23,7 +23,7 @@ from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State, draws_to_learn
+from cmab.policy import Policy, State
 from cmab.propensities import estimate_propensity
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
@@ -231,8 +231,7 @@ class Fold(Generic[State]):
         ticket = self.current._open[event["ticket"]]
         feedback = self.feedback(event, self._corrections.get(line, line))
         self._check_told(ticket, feedback)
-        if draws_to_learn(self.policy):
-            self._catch_up()
+        self._catch_up()
         self.current._learn(feedback, ticket)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line

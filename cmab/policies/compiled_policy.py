@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.saving._state import copied
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import check_vector, shown
+from cmab.validation import shown
 
 #: The largest change of an index, as a fraction of the support. A running mean of 10^4 outcomes has a
 #: rounding error of this size, so a smaller difference of indices is not evidence of an order.
@@ -115,9 +116,13 @@ class CompiledIndexPolicy(IndexPolicy):
         learning = self.learning_rule()
         return Kernel(self.rule(), reals=self._reals, is_random=self.is_random, learning=learning)
 
+    @cached_property
+    def _n_memory(self) -> int:
+        return len(self.memory())
+
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         # Rejection sampling does not end with nan, and rules read one parameter for each arm of the oracle.
-        check_vector("stats.means", stats.means, self.oracle.n_arms)
+        stats.check_sizes(self.oracle.n_arms, self._n_memory)
         out = np.empty(len(stats.means))
         # Passing a generator from Python takes twenty times as long as the rule itself.
         source = rng if self.is_random else None
@@ -146,6 +151,7 @@ class CompiledIndexPolicy(IndexPolicy):
                 f"feedback.pulls must be None for {type(self).__name__}, which needs each outcome separately,"
                 f" got {shown(feedback.pulls)}"
             )
+        state.check_sizes(self.oracle.n_arms, self._n_memory)
         state.update(feedback)
         if learn is not None:
             arms, outcomes = feedback.arms, feedback.outcomes

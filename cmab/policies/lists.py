@@ -115,7 +115,7 @@ class TopRank(Policy[Comparisons]):
     >>> page = position_based_model([0.1, 0.9, 0.5, 0.1], examination=[1.0, 0.4])
     >>> policy = TopRank(page.oracle, 1e-3, lists=np.arange(8).reshape(4, 2))
     >>> run = simulate(policy, page, 1000, rng=0)
-    >>> page.oracle.labels(policy.select(run.states[0], rng=0))
+    >>> page.oracle.labels(policy.select(run.states[0], np.random.default_rng(0)))
     [(1, 'position 1'), (2, 'position 2')]
 
     References
@@ -341,7 +341,7 @@ class PBMUCB(CompiledIndexPolicy):
     >>> page = position_based_model(attraction, examination)
     >>> policy = PBMUCB(page.oracle, examination * 4, items=[0, 0, 1, 1, 2, 2, 3, 3])
     >>> run = simulate(policy, page, 3000, rng=0)
-    >>> page.oracle.labels(policy.select(run.states[0], rng=0))
+    >>> page.oracle.labels(policy.select(run.states[0], np.random.default_rng(0)))
     [(2, 'position 1'), (3, 'position 2')]
 
     References

@@ -162,8 +162,8 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
     >>> from oracles import TopK
     >>> oracle = TopK(n_arms=5, k=2)
     >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.8, 0.3]), oracle)
-    >>> bool(simulate(RarelySwitchingCUCB(oracle), environment, 5000, rng=0).oracle_calls[0] < 60)
-    True
+    >>> simulate(RarelySwitchingCUCB(oracle), environment, 5000, rng=0).super_arms
+    [array([1, 3])]
 
     References
     ----------

@@ -44,13 +44,13 @@ class Staged(Policy):
         object.__setattr__(self, "oracle", min(self.oracles.values(), key=lambda oracle: oracle.alpha))
         object.__setattr__(self, "support", self.policy.support)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return self.policy.initial_state()
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return self.stages[max(start for start in self.stages if start <= state.rounds)].select(state, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.policy.update(state, feedback)
 
 

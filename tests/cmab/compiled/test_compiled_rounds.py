@@ -65,7 +65,6 @@ def test_all_loops_give_the_same_run(case, sense, arms):
     for fast in (fused, mixed):
         assert np.array_equal(fast.rewards, plain.rewards)
         assert np.array_equal(fast.expected_rewards, plain.expected_rewards)
-        assert np.array_equal(fast.oracle_calls, plain.oracle_calls)
         for a, b in zip(fast.states, plain.states, strict=True):
             assert_same_state(a, b)
         for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
@@ -97,7 +96,6 @@ def test_cucb_on_top_k_is_fused():
     fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
     assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")
     assert (mixed.oracle_seconds > 0).all()
-    assert np.array_equal(fused.oracle_calls, [50, 50, 50])
     assert np.isnan(fused.oracle_seconds).all()
 
 

@@ -22,6 +22,7 @@ from cmab import (
     Session,
 )
 from cmab.policies.ucb import LLR
+from cmab.policy import refuse_parts
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, PartitionMatroid, TopK
 
@@ -186,7 +187,8 @@ def test_a_semi_bandit_is_worth_what_the_context_says():
 
 
 class OwnSelect(CUCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
         return np.array([0, 1])
 
 
@@ -227,7 +229,7 @@ class Diary(Policy):
 
     oracle = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Notes()
 
     def select(self, state, rng, context=None):

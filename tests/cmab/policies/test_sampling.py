@@ -279,7 +279,7 @@ def test_exchanges_leave_super_arms_feasible_and_available():
 
 def test_rules_that_count_no_rounds_are_refused():
     class Blind(Greedy):
-        def initial_state(self):
+        def initial_state(self, rng=None):
             return {}
 
     with pytest.raises(ValueError, match="state that counts its `rounds`"):

@@ -109,15 +109,15 @@ class Wrapper(Policy):
     def oracle(self):
         return self.inner.oracle
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         assert isinstance(self.oracle, LinearOracle)
         return self.inner.initial_state()
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         assert type(self.oracle).__name__ in ("Counting", "MemoisedOracle")
         return self.oracle.solve(state.means, rng) if state.rounds % 3 == 0 else self.inner.select(state, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.inner.update(state, feedback)
 
 
@@ -139,7 +139,7 @@ def test_the_policy_sees_its_own_oracle():
     oracle, seen = TopK(4, 1), set()
 
     class Looking(Greedy):
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             seen.add(id(self.oracle))
             return super().select(state, rng)
 
