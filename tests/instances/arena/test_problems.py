@@ -12,7 +12,6 @@ from instances import SemiBandit
 from instances.arena import ENTRIES, PROBLEMS, UNUSUAL, ShrunkCoins
 from oracles import TopK
 
-
 ALL = PROBLEMS | UNUSUAL
 
 
