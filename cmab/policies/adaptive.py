@@ -10,8 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.cascades.prior import BetaPrior
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.declared import interval
 from cmab.oracle import Oracle
 from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
