@@ -47,7 +47,6 @@ from cmab import (
     Greedy,
     HierarchicalCTS,
     LogisticTS,
-    MemoisedOracle,
     ModelPolicy,
     OfflineCUCB,
     Oracle,
@@ -61,23 +60,14 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving, SequentialHalving
+from cmab.exploration.halving import Halving
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.super_arm_glr import SuperArmGLR
-from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.baselines import ExploreThenCommit
-from cmab.policies.bc_ucb import BCUCB
-from cmab.policies.escb import OLSUCB
-from cmab.policies.hybrid import HybridFTRL
-from cmab.policies.linear_ucb import CombLinUCB
-from cmab.policies.llr import LLR
-from cmab.policies.mnl_ts import MNLTS
-from cmab.policies.over_windows import BanditOverBandit
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -143,7 +133,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
-from oracles.influence.options import USUAL
+from oracles.influence.search import USUAL
 
 
 class Together(TriggeringModel):
@@ -202,6 +192,7 @@ def their_pairs(chosen):
 class UpToK(TopK):
     """The sets of at most k arms, the best of which, where means are not negative, has k."""
 
+    has_membership = True
     uniform_size = None
 
     def is_feasible(self, super_arm):
@@ -682,9 +673,6 @@ ORACLES = [
         lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
     ),
     OracleCase(
-        "memoised", lambda: MemoisedOracle(TopK(6, k=2), cache_size=5), lambda: combinations(range(6), 2)
-    ),
-    OracleCase(
         "partition_matroid",
         lambda: PartitionMatroid(list("abacba"), {"a": 2, "b": 1, "c": 0}),
         lambda: bases(
@@ -785,8 +773,8 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
-JOINT = {"lfg", "aescb", "escb", "olsucb", "primaldualcucb"}
-UNIFORM = {"barrierftrl", "barrierftrl_drifting", "hybrid", "top_rank"}
+JOINT = {"lfg", "aescb", "escb", "primaldualcucb"}
+UNIFORM = {"barrierftrl", "barrierftrl_drifting", "top_rank"}
 ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
@@ -794,28 +782,13 @@ POLICIES = [
     PolicyCase(
         "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
     ),
-    PolicyCase(
-        "banditoverwindows",
-        lambda oracle: BanditOverBandit(
-            CUCB(oracle), 300, windows=[7, 60], block=9, reward_range=None if oracle.is_linear else (0.0, 7.0)
-        ),
-        slow="runs",
-    ),
     PolicyCase("barrierftrl", BarrierFTRL),
     PolicyCase("barrierftrl_drifting", lambda oracle: BarrierFTRL(oracle, horizon=5000, step=0.25)),
     PolicyCase("bayesucb", BayesUCB, slow="runs"),
-    PolicyCase("bcucb", BCUCB),
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
     PolicyCase("cmoss", lambda oracle: CMOSS(oracle, 5000)),
-    PolicyCase(
-        "comblinucb",
-        lambda oracle: CombLinUCB(
-            oracle, np.ones((oracle.n_arms, 1)), groups=np.arange(oracle.n_arms), horizon=100
-        ),
-        slow="runs",
-    ),
     PolicyCase(
         "contextual_mnl_ts",
         lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
@@ -839,7 +812,6 @@ POLICIES = [
     PolicyCase("epsilon_greedy", EpsilonGreedy),
     PolicyCase("epsilon_decaying", lambda oracle: EpsilonGreedy(oracle, epsilon=20.0, decay=True)),
     PolicyCase("escb", ESCB, slow="runs growth memory learning determinism"),
-    PolicyCase("explore_then_commit", lambda oracle: ExploreThenCommit(oracle, exploration_rounds=20)),
     PolicyCase(
         "explored", lambda oracle: ForcedExploration(Greedy(oracle, prior_mean=0.3, prior_weight=5.0))
     ),
@@ -861,7 +833,6 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
-    PolicyCase("hybrid", HybridFTRL),
     PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1), slow="runs"),
@@ -876,9 +847,7 @@ POLICIES = [
         lambda oracle: ModelPolicy(oracle, LeastSquares(), np.eye(oracle.n_arms), members=3),
         slow="runs",
     ),
-    PolicyCase("mnl_ts", lambda oracle: MNLTS(oracle, 3000, deviation_factor=0.02), slow="runs"),
     PolicyCase("mnl_ucb", lambda oracle: MNLUCB(oracle, log_factor=0.5), slow="runs"),
-    PolicyCase("olsucb", OLSUCB, slow="runs growth memory learning determinism"),
     PolicyCase("pbm_ucb", lambda oracle: PBMUCB(oracle, 0.9), slow="runs"),
     PolicyCase(
         "primaldualcucb", lambda oracle: PrimalDualCUCB(oracle, [9e3, 1e6], horizon=5000), slow="runs"
@@ -1034,18 +1003,6 @@ EXPLORERS = [
     ),
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
-        "super_arm_glr",
-        lambda: SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
-        "super_arm_glr_listed",
-        lambda: SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
         "pfws",
         lambda: cmab.PFWS(BruteForce(4, combinations(range(4), 2)), delta=0.1, growth=0.5),
         0.1,
@@ -1067,10 +1024,6 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("eb_tci", lambda: EBTCI(4, delta=0.1), 0.1),
-    ExplorerCase(
-        "eb_tci_heuristic", lambda: EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
-    ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
     ExplorerCase(
@@ -1088,7 +1041,6 @@ EXPLORERS = [
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
-    ExplorerCase("sequential_halving", lambda: SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),

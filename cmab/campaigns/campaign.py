@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
-from cmab._former_defaults import with_defaults_of
 from cmab.campaigns._admission import (
     admit,
     beginning,
     changed,
     checked_author,
-    last_description,
     learner_of,
 )
 from cmab.campaigns._expiry import age, older
@@ -30,15 +28,14 @@ from cmab.campaigns._rows import last_to_undo, row_of
 from cmab.campaigns._schema import Event
 from cmab.campaigns._words import by_name, feedback_of, pending_ticket, restricted, told_ticket
 from cmab.campaigns.request import Request
-from cmab.campaigns.stores._store import Store
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.cascades.estimates import Estimate
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.saving._generators import position_of
 from cmab.saving._state import copied
 from cmab.seeding import Seed, root
@@ -139,7 +136,7 @@ class Campaign:
         author: str | None = None,
     ) -> None:
         store = store_of(where)
-        self.policy = learner_of(learner, store, support, accept_changes)
+        self.policy = learner_of(learner, store, support)
         self._expires, self._author = age("expires", expires), checked_author(author)
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
@@ -152,8 +149,9 @@ class Campaign:
         is_there = store.exists()
         first = None if is_there else beginning(self._records.fold, generator, support)
         with store.held(create=True):
-            known, events = self._read(store, accept_changes)
-            fold = self._records.fold
+            self._records.resume()
+            fold, events = self._records.fold, store.read()
+            known = [fold.events[line - 1] for line in fold.descriptions]
             if not (events or fold.events):
                 self._records.append(first or beginning(fold, generator, support), self._author)
             else:
@@ -171,25 +169,6 @@ class Campaign:
         is_new = any(now.get(key) != of for key, of in fold.described.items())
         if now["choices"] or now["names"] or is_new:
             self._records.append(now, self._author)
-
-    def _read(self, store: Store, accept_changes: bool) -> tuple[list[Event], list[Event]]:
-        """Return the descriptions of the learner in a checkpoint, and the events after the checkpoint.
-
-        Unless `accept_changes` is true, the last description determines the defaults of the policy.
-        """
-        while True:
-            self._records.resume()
-            fold, events = self._records.fold, store.read()
-            known = [fold.events[line - 1] for line in fold.descriptions]
-            last = last_description([*known, *events])
-            if accept_changes or last is None:
-                return known, events
-            policy = with_defaults_of(last["policy"], self.policy)
-            if policy is self.policy:
-                return known, events
-            # `learner_of` has used the first description, and a later one has other defaults.
-            self.policy, self._records = policy, Records(policy, store, is_same=True)
-            store.rewind()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same file.

@@ -16,7 +16,7 @@ from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
 from cmab.cascades.cascade import CascadeFeedback
 from cmab.cascades.estimates import Informed, information, kind_of
-from cmab.results.regret_certificate import RegretCertificate
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 

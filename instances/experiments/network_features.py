@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab import CTS, CUCB, Clairvoyant, CombLinTS, EpsilonGreedy, simulate
+from cmab import C2UCB, CTS, CUCB, Clairvoyant, CombLinTS, EpsilonGreedy, simulate
 from cmab.arrays import FloatArray
-from cmab.policies.linear_ucb import CombLinUCB
 from cmab.policy import AnyPolicy
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import Row, Verdicts, by_name, columns, interval, is_lower, world_and_coins
 from instances.graphs import weighted_cascade
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
 
 SEEDS, COMMUNITIES = 10, 8
@@ -28,7 +27,7 @@ def learners(oracle: InfluenceMaximization, features: FloatArray, means: FloatAr
     return {
         "knows all": Clairvoyant(oracle, means),
         # The radius and the ridge (alpha and lambda) of the comparison in the code of IMBandits.
-        "IMLinUCB": CombLinUCB(oracle, features, radius=0.1, ridge=0.3),
+        "IMLinUCB": C2UCB(oracle, features, radius=0.1, ridge=0.3),
         "CombLinTS": CombLinTS(oracle, features),
         "epsilon-greedy": EpsilonGreedy(oracle, epsilon=0.1),
         "CTS": CTS(oracle),

@@ -1,7 +1,5 @@
 """Regret on the k best of m arms: the comparison of CL-SG, and index rules for small variances."""
 
-# ruff: noqa: ARG001 - all index rules have the same arguments.
-
 from __future__ import annotations
 
 import math
@@ -13,12 +11,10 @@ import numpy as np
 
 from cmab import CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
 from cmab.arrays import FloatArray, IntArray
-from cmab.policies.bc_ucb import BCUCB
 from cmab.policy import AnyPolicy
 from cmab.rules import compiled_rule
 from cmab.validation import real
-from instances.arms.arms import Arms, BernoulliArms, GaussianArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_regret
 from instances.experiments._rows import (
@@ -82,7 +78,6 @@ def learners(oracle: TopK) -> dict[str, AnyPolicy]:
         "CTS-G": _WideGaussianCTS(oracle),
         "BG-CTS": GaussianCTS(oracle, "boosted"),
         "KL-CUCB": KLCUCB(oracle),
-        "BC-UCB": BCUCB(oracle),
     }
 
 
@@ -123,7 +118,7 @@ def claims(rows: list[Row]) -> Verdicts:
     for (name, m), table in by_name(rows, "instance", "arms", name="learner").items():
         pairs = list(pairwise(_PUBLISHED))
         if name != "two levels":
-            pairs = [("KL-CUCB", "CombUCB"), ("BC-UCB", "CombUCB")]
+            pairs = [("KL-CUCB", "CombUCB")]
         verdicts += less_regret(table, pairs, f"{name}, {m} arms")
     return verdicts
 
@@ -131,7 +126,7 @@ def claims(rows: list[Row]) -> Verdicts:
 SEMI_BANDITS = Experiment(
     name="semi-bandits",
     title="Regret on the k best of m arms",
-    about="Regret of CUCB, KL-CUCB, BC-UCB and Thompson rules: the comparison of CL-SG, and small variances.",
+    about="Regret of CUCB, KL-CUCB and Thompson rules: the comparison of CL-SG, and small variances.",
     sizes="10,000 rounds and 5 runs instead of 100,000 and 50",
     minutes={True: 0.2, False: 6},
     replications={True: 5, False: 50},

@@ -2,7 +2,7 @@
 
 Run: python tests/benchmarks/shifting_means.py [RUNS]. The worlds are those of `cmab reproduce
 shifting-means`, in one compiled loop: rounds that differ otherwise take Python. Mean regret and standard
-error after 20,000 and 100,000 rounds; HYBRID takes 29 microseconds a round on a busy machine.
+error after 20,000 and 100,000 rounds.
 "CUCB, uncut" has indices above 1 and first plays every arm, as in the authors' code.
 """
 
@@ -14,8 +14,7 @@ import sys
 import numpy as np
 from numba import njit
 
-from cmab.policies._kernels_barrier import barrier_indices, learn_predicted_losses
-from cmab.policies._kernels_hybrid import drawn_indices, learn_losses
+from cmab.policies.adversarial import barrier_indices, learn_predicted_losses
 
 ARMS, SIZE, GAP = 10, 5, 0.125
 CHECKPOINTS = np.array([20_000, 100_000])
@@ -25,8 +24,6 @@ CHECKPOINTS = np.array([20_000, 100_000])
 def regret(rule, shifts, base, rng, checkpoints):
     counts, means, unused = np.zeros(ARMS, np.int64), np.zeros(ARMS), np.zeros(ARMS)
     index, outcomes, wins = np.zeros(ARMS), np.zeros(SIZE), np.zeros(ARMS)
-    memory, reals = np.zeros(2 * ARMS + 1), np.array([float(SIZE), 1.0, 1.0, 0.0, 1.0])
-    memory[ARMS : 2 * ARMS] = SIZE / ARMS
     # The memory and the parameters of `BarrierFTRL`.
     barrier, numbers = np.zeros(5 * ARMS + 1), np.array([float(SIZE), 1.0, 0.0, 1.0, 0.0, 0.0])
     barrier[ARMS : 2 * ARMS], barrier[2 * ARMS : 3 * ARMS] = SIZE / ARMS, 1.44
@@ -37,9 +34,7 @@ def regret(rule, shifts, base, rng, checkpoints):
         # Zimmert et al. (2019), by the authors' code.
         is_low = int(math.log(t) / math.log(1.1)) % 10 < 5
         shift = 0.5 * (1.0 - GAP) * (-1.0 if is_low else 1.0) if shifts else 0.0
-        if rule == "HYBRID":
-            drawn_indices(counts, means, unused, memory, t, reals, rng, index)
-        elif rule == "barrier" or rule == "drifting":
+        if rule == "barrier" or rule == "drifting":
             barrier_indices(counts, means, unused, barrier, t, numbers, rng, index)
         for i in range(ARMS):
             if rule == "CTS":
@@ -56,9 +51,7 @@ def regret(rule, shifts, base, rng, checkpoints):
             wins[arm] += outcomes[j]
             means[arm] = wins[arm] / counts[arm]
             lost -= base[arm]
-        if rule == "HYBRID":
-            learn_losses(chosen, SIZE, outcomes, t, reals, memory)
-        elif rule == "barrier" or rule == "drifting":
+        if rule == "barrier" or rule == "drifting":
             learn_predicted_losses(chosen, SIZE, outcomes, t, numbers, barrier)
         lost += best
         told[checkpoints == t] = lost
@@ -67,7 +60,7 @@ def regret(rule, shifts, base, rng, checkpoints):
 
 def main(runs: int) -> None:
     for world in ("steady", "shifting"):
-        for rule in ("CTS", "CUCB", "CUCB, uncut", "HYBRID", "barrier", "drifting"):
+        for rule in ("CTS", "CUCB", "CUCB, uncut", "barrier", "drifting"):
             told = []
             for run in range(runs):
                 rng = np.random.default_rng(1000 + run)

@@ -24,7 +24,6 @@ from cmab import (
 )
 from cmab.confidence import anytime_radii
 from cmab.exploration.halving import Halving
-from cmab.policies.mnl_ts import MNLTS
 from cmab.testing import check_environment
 from instances import BernoulliArms, EmpiricalArms, MultinomialLogit, SemiBandit, two_groups
 from oracles import (
@@ -138,7 +137,6 @@ def test_the_faults_of_the_audit():
 
 
 CHOICE_RULES = {
-    "mnl_ts": lambda oracle: MNLTS(oracle, 100),
     "mnl_ucb": MNLUCB,
     "contextual_mnl_ts": lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms)),
     "contextual_mnl_ucb": lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms)),

@@ -7,9 +7,7 @@ import pytest
 import cmab
 import instances
 import oracles
-from cmab.policies.baselines import ExploreThenCommit
-from cmab.policies.llr import LLR
-from cmab.policies.over_windows import BanditOverBandit
+from cmab.policies.ucb import LLR
 from oracles import TopK
 
 # A pair, as networkx has it.
@@ -21,10 +19,9 @@ CLASSES += [
     if getattr(thing, "__module__", "").startswith("instances.")
 ]
 CLASSES += [
-    *(cmab.CTS, cmab.CUCB, LLR, cmab.EpsilonGreedy, ExploreThenCommit, cmab.Greedy),
+    *(cmab.CTS, cmab.CUCB, LLR, cmab.EpsilonGreedy, cmab.Greedy),
     *(
         cmab.PrimalDualCUCB,
-        BanditOverBandit,
         cmab.GaussianCTS,
         cmab.HierarchicalCTS,
         cmab.ForcedExploration,

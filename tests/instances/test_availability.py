@@ -8,7 +8,6 @@ import pytest
 from cases import JOINT, ORACLES, POLICIES, UNIFORM
 
 from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
-from cmab.policies.escb import OLSUCB
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
 from oracles import BruteForce, Knapsack, PartitionMatroid, TopK, UniformMatroid
 
@@ -117,11 +116,10 @@ def test_what_is_no_mask_is_refused():
 # Policies ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [ESCB, OLSUCB])
-def test_joint_optimism_is_for_what_is_available(rule):
+def test_joint_optimism_is_for_what_is_available():
     """Against the index of each set of at most two arms, written out; what was never seen comes first."""
     oracle, rng = Knapsack([1] * N_ARMS, 2), np.random.default_rng(0)
-    policy = rule(oracle) if rule is OLSUCB else rule(oracle, loglog=0.0)
+    policy = ESCB(oracle, loglog=0.0)
     family = [np.array(arms, int) for size in range(3) for arms in combinations(range(N_ARMS), size)]
     session = Session(policy, rng=0)
     for t in range(1, 60):
@@ -164,7 +162,7 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
 @pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
 def test_who_overrides_select_alone_is_asked_and_refuses_what_it_does_not_know(rule):
     class First(rule):
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             return np.array([0, 1])
 
     session = Session(First(TopK(3, 2)), rng=0)

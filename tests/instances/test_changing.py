@@ -19,7 +19,6 @@ from cmab import (
     Context,
     DiscountedCUCB,
     Feedback,
-    GaussianCTS,
     GLRRestart,
     RarelySwitchingCUCB,
     Session,
@@ -31,7 +30,6 @@ from cmab import (
 )
 from cmab.confidence import bernoulli_divergence, change_statistic, change_threshold
 from cmab.confidence.change_points import calibration
-from cmab.policies.over_windows import BanditOverBandit, BlockStatistics
 from cmab.reports.report import write_report
 from cmab.testing import check_environment, check_policy
 from instances import (
@@ -57,78 +55,6 @@ def changing(n_changes, length):
         [place(np.roll(MEANS, 2 * i)) for i in range(n_changes + 1)],
         [length * (i + 1) for i in range(n_changes)],
     )
-
-
-# Bandits over bandits.
-
-
-@pytest.mark.parametrize("window", [1, 7, 30, 90])
-def test_a_block_begins_with_what_its_window_holds(window):
-    """As if the window had been of that length from the beginning."""
-    seen, alone = (WindowStatistics.empty(ArmStatistics.empty(4), window=w) for w in (90, window))
-    rng = np.random.default_rng(window)
-    for _ in range(100):
-        arms = np.flatnonzero(rng.random(4) < 0.4)
-        told = Feedback(arms, rng.random(len(arms)))
-        seen.update(told)
-        alone.update(told)
-    block = BlockStatistics.of(seen, ArmStatistics.empty(4), window=window)
-    block.check(WindowStatistics.empty(ArmStatistics.empty(4), window=90))
-    assert np.array_equal(block.recent.counts, alone.recent.counts)
-    assert np.allclose(block.recent.means, alone.recent.means)
-    assert np.allclose(block.recent.deviations, alone.recent.deviations)
-    assert (block.rounds, block.recent.rounds) == (alone.rounds, alone.recent.rounds)
-
-
-def test_windows_are_drawn_by_exp3():
-    """Against a plain EXP3 that is told the same rewards and draws the same numbers."""
-    policy = BanditOverBandit(CUCB(TopK(4, k=2)), 200, windows=[3, 10, 40], block=5)
-    session, coins = Session(policy, rng=np.random.default_rng(1)), np.random.default_rng(2)
-    rng, weights, chosen, k = np.random.default_rng(1), np.ones(3), [], 3
-    gamma = min(1.0, np.sqrt(k * np.log(k) / ((np.e - 1) * 200 / 5)))
-    chances = np.full(3, 1 / 3)
-    world = place([0.2, 0.9, 0.4, 0.6])
-    rng.choice(3)  # as `start` does, without weights
-    choice = session.state.choice
-    for _ in range(40):
-        assert session.state.choice == choice
-        assert session.state.recent.window == (3, 10, 40)[choice]
-        total = 0.0
-        for _ in range(5):
-            ticket = session.ask()
-            told = world.play(ticket.super_arm, coins)
-            total += told.reward / 2
-            session.tell(told)
-        weights[choice] *= np.exp(gamma * (total / 5 / chances[choice]) / k)
-        chances = (1 - gamma) * weights / weights.sum() + gamma / k
-        choice = rng.choice(3, p=chances)
-        chosen.append(int(choice))
-    assert len(set(chosen)) == 3 and session.state.blocks.sum() == 41
-
-
-@pytest.mark.slow
-def test_chosen_windows_are_never_as_bad_as_the_worst():
-    """Means of 2 runs: below the regret of the worst window, where means move and where they stay."""
-    narrow, still = CUCB(TopK(6, k=2), radius_factor=0.3), PiecewiseStationary([place(MEANS)], [])
-    for world, worst in ((changing(3, 500), 2000), (still, 45)):
-        rules = (BanditOverBandit(narrow, 2000), SlidingWindow(narrow, window=worst))
-        settings = {"checkpoints": [2000], "replications": 2, "rng": 0}
-        chosen, bad = (simulate(rule, world, 2400, **settings).regret.mean() for rule in rules)
-        assert chosen < 0.75 * bad
-
-
-def test_windows_that_are_none():
-    rule = CUCB(TopK(4, k=2))
-    for windows in ([5], [], [0, 5], [5, 3], [2.5, 4], [3, 3]):
-        with pytest.raises(ValueError, match="windows"):
-            BanditOverBandit(rule, 100, windows=windows)
-    for wrong in ({"horizon": 1}, {"block": 0}, {"reward_range": (1.0, 0.0)}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            BanditOverBandit(**{"policy": rule, "horizon": 100} | wrong)
-    with pytest.raises(ValueError, match="reward_range must be given"):
-        BanditOverBandit(GaussianCTS(TopK(4, k=2), sigma=0.5, support=None), 100)
-    with pytest.raises(ValueError, match="must have plain ArmStatistics"):
-        BanditOverBandit(DiscountedCUCB(TopK(4, k=2)), 100)
 
 
 # Rules: with everything remembered they are the rule itself.
@@ -208,7 +134,6 @@ def test_a_window_holds_the_statistics_of_its_rounds(window):
         assert state.recent.means == pytest.approx(expected.means, abs=1e-12)
         assert state.recent.deviations == pytest.approx(expected.deviations, abs=1e-12)
         assert (state.recent.rounds, state.rounds) == (min(len(rounds), window), len(rounds))
-        state.check(WindowStatistics.empty(ArmStatistics.empty(5), window=window))
 
 
 def test_the_statistic_is_the_largest_ratio():

@@ -10,15 +10,10 @@ from refusals import refused
 from scipy import stats
 
 from cmab import CTS, CUCB, MNLUCB, ArmStatistics, Campaign, Context, Feedback, simulate
-from cmab.policies.mnl_ts import MNLTS
 from instances import MultinomialLogit
 from oracles import Assortment, TopK
 
 RNG = np.random.default_rng
-
-
-def TS(oracle, factor=0.03):
-    return MNLTS(oracle, 4000, deviation_factor=factor)
 
 
 def revenue(chosen, revenues, attractions):
@@ -118,107 +113,16 @@ def test_mnl_ucb_is_that_of_the_paper():
     assert state.epochs == len(epochs) > 200
 
 
-def mnl_ts(epochs, m, k, z, factor):
-    """The draws of MNL-TS as printed, from a list of epochs and the largest of k normal numbers."""
-    drawn = []
-    for i in range(m):
-        of_item = [bought.get(i, 0) for offered, bought in epochs if i in offered]
-        if not of_item:
-            drawn.append(1.0)
-            continue
-        mean, times = sum(of_item) / len(of_item), len(of_item)
-        width = math.sqrt(50 * mean * (mean + 1) / times) + 75 * math.sqrt(math.log(4000 * k)) / times
-        drawn.append(min(max(mean + factor * z * width, 0.0), 1.0))
-    return drawn
-
-
-def test_mnl_ts_is_that_of_the_paper():
-    shop = Assortment([1.0, 0.8, 0.9, 0.5], k=2)
-    policy, place, rng = TS(shop, 0.05), MultinomialLogit([0.3, 0.9, 0.5, 0.8], shop), RNG(2)
-    state, epochs, bought = policy.initial_state(rng), [], {}
-    assert state.key > 0
-    for _ in range(400):
-        offered = policy.select(state, rng)
-        z = max(RNG([state.key, len(epochs), 1]).standard_normal(2))
-        drawn = mnl_ts(epochs, 4, 2, z, 0.05)
-        if not bought:
-            np.testing.assert_allclose(policy.attractions(state), drawn, rtol=1e-9, atol=1e-12)
-        sets = [(i,) for i in range(4)] + list(combinations(range(4), 2))
-        best = max(revenue(some, shop.revenues, drawn) for some in sets)
-        assert revenue(offered, shop.revenues, drawn) >= best * (1 - Fraction(1, 10**9))
-        seen = place.play(offered, rng)
-        policy.update(state, seen)
-        if seen.outcomes.any():
-            bought[int(seen.arms[0])] = bought.get(int(seen.arms[0]), 0) + 1
-        else:
-            epochs.append((offered.tolist(), bought))
-            bought = {}
-    assert state.epochs == len(epochs) > 150
-
-
-def test_items_share_one_draw_of_the_largest_of_k():
-    """Over 2000 runs: Kolmogorov and Smirnov against the law Phi(z)^3, 1e-6; the same z for all items."""
-    shop = Assortment(np.ones(3), k=3, max_attraction=1e6)
-    policy = MNLTS(shop, 4000, deviation_factor=0.01, max_attraction=1e6)
-    mean, over, drawn = np.array([2.0, 5.0, 9.0]), np.array([400.0, 300.0, 200.0]), []
-    width = 0.01 * (np.sqrt(50 * mean * (mean + 1) / over) + 75 * math.sqrt(math.log(12000)) / over)
-    for key in range(2000):
-        state = policy.initial_state(RNG(key))
-        state.counts[:], state.means[:] = over * (1 + mean), mean / (1 + mean)
-        z = (policy.attractions(state) - mean) / width
-        assert np.ptp(z) < 1e-6
-        drawn.append(z[0])
-    assert stats.kstest(drawn, lambda z: stats.norm.cdf(z) ** 3).pvalue > 1e-6
-
-
-def test_epochs_of_mnl_ts_are_geometric():
-    """What was bought of item 1 in epochs that had it, whatever was beside it: chi-square, 1e-6."""
-    v = np.array([0.4, 0.7, 0.5])
-    shop = Assortment([1.0, 0.9, 1.0], k=2)
-    policy, place, rng = TS(shop, 0.1), MultinomialLogit(v, shop), RNG(6)
-    state, times, bought, beside = policy.initial_state(rng), [], 0, set()
-    for _ in range(4000):
-        offered = policy.select(state, rng)
-        seen = place.play(offered, rng)
-        policy.update(state, seen)
-        bought += int(seen.outcomes.any() and seen.arms[0] == 1)
-        if not seen.outcomes.any():
-            if 1 in offered:
-                times.append(min(bought, 3))
-                beside.add(tuple(offered))
-            bought = 0
-    p = 0.7 / 1.7
-    chances = np.array([1 - p, (1 - p) * p, (1 - p) * p**2, p**3])
-    assert len(beside) >= 2 and len(times) > 500
-    assert stats.chisquare(np.bincount(times, minlength=4), len(times) * chances).pvalue > 1e-6
-
-
-def test_thompson_sampling_beats_mnl_ucb_with_constants_of_the_theorems():
-    """The mean of 3 runs of 500 rounds.
-
-    Of 30 runs one had a mean regret of 117.6 with a standard deviation of 7.5, the other 144.7 always, for it
-    has learned nothing yet: the mean of 3 is 6 of its deviations below, a false alarm has a chance of 1e-9.
-    """
-    shop = Assortment([1.0, 0.9, 0.7, 0.6, 0.3], k=2)
-    place = MultinomialLogit([0.05, 0.1, 0.9, 0.8, 1.0], shop)
-    drawn, bounded = (
-        simulate(rule, place, 500, replications=3, rng=1).regret[:, -1]
-        for rule in (TS(shop, 1.0), MNLUCB(shop))
-    )
-    assert drawn.mean() < bounded.mean()
-
-
 @pytest.mark.parametrize("v", [[0.0, 0.0], [1.0, 1.0], [1e-300, 1e-300], [1.0, 0.0]])
-@pytest.mark.parametrize("policy", [TS, MNLUCB])
-def test_extreme_customers(policy, v):
+def test_extreme_customers(v):
     """One item or all of them, equal ones, items that nobody buys: numbers stay numbers."""
     for k in (1, 2):
         shop = Assortment([1.0, 1e-300], k=k)
-        run = simulate(policy(shop), MultinomialLogit(v, shop), 60, rng=0)
-        values = policy(shop).attractions(run.states[0])
+        run = simulate(MNLUCB(shop), MultinomialLogit(v, shop), 60, rng=0)
+        values = MNLUCB(shop).attractions(run.states[0])
         assert ((values >= 0.0) & (values <= 1.0)).all()
     one = Assortment([3.0], 1)
-    assert simulate(policy(one), MultinomialLogit([0.5], one), 20, rng=0).regret[0, -1] == 0.0
+    assert simulate(MNLUCB(one), MultinomialLogit([0.5], one), 20, rng=0).regret[0, -1] == 0.0
 
 
 def test_comparisons_are_learned_without_bias():
@@ -234,7 +138,7 @@ def test_comparisons_are_learned_without_bias():
     assert (np.abs(seen.means - shop.means) <= 5 * errors).all()
 
 
-@pytest.mark.parametrize("policy", [CUCB, CTS, lambda oracle: MNLUCB(oracle, log_factor=0.3), TS])
+@pytest.mark.parametrize("policy", [CUCB, CTS, lambda oracle: MNLUCB(oracle, log_factor=0.3)])
 def test_rules_learn_what_to_offer(policy):
     shop = Assortment([1.0, 0.9, 0.7, 0.6, 0.3], k=2)
     place = MultinomialLogit([0.05, 0.1, 0.9, 0.8, 1.0], shop)
@@ -270,19 +174,14 @@ test_what_is_no_choice_is_refused = refused(
     (lambda: MultinomialLogit([0.1, 0.1], Assortment([1.0], 1)), "attraction must"),
     (lambda: MNLUCB(TopK(3, 1), log_factor=-1.0), "log_factor must"),
     (lambda: MNLUCB(TopK(3, 1), max_attraction=math.inf), "max_attraction must"),
-    (lambda: MNLTS(Assortment([1.0], 1, max_attraction=3.0), 9), "max_attraction must equal that of"),
-    (lambda: MNLTS(None, 9), "oracle must be an Oracle, got None"),
     (lambda: MNLUCB(None), "oracle must be an Oracle, got None"),
-    (lambda: MNLTS(TopK(3, 1), 0), "horizon must"),
-    (lambda: MNLTS(TopK(3, 1), 9, deviation_factor=-1.0), "deviation_factor must"),
 )
 
 
-@pytest.mark.parametrize("make", [TS, lambda oracle: MNLUCB(oracle, log_factor=0.5)])
-def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases(make):
+def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases():
     """Items 0 and 1 are in play; once 0 is gone, the offer is the best of the attractions as they are now."""
     shop = Assortment([1.0, 1.0, 0.9, 0.2], k=2)
-    policy, context = make(shop), Context(available=[False, True, True, True])
+    policy, context = MNLUCB(shop, log_factor=0.5), Context(available=[False, True, True, True])
     state = policy.initial_state()
     for arms, outcomes in (([0, 1], [0.0, 0.0]), ([2, 3], [0.0, 0.0]), ([1], [1.0])):
         policy.update(state, Feedback(arms, outcomes))
@@ -298,7 +197,7 @@ def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases(make):
 
 
 def test_sums_of_customers_are_refused():
-    policy = TS(Assortment([1.0], 1))
+    policy = MNLUCB(Assortment([1.0], 1))
     with pytest.raises(ValueError, match="one customer per round"):
         policy.update(policy.initial_state(), Feedback([0], [2.0], pulls=[3]))
 

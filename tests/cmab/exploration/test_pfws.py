@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from cmab import PFWS, Feedback, LinearOracle, identify
+from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
 from cmab.confidence.radii import mixture_threshold
 from cmab.exploration.rivals import Contest, OracleRivals
 from cmab.theory.super_arm_time import super_arm_time
@@ -19,7 +19,6 @@ from oracles import (
     GraphicMatroid,
     Knapsack,
     Matching,
-    MemoisedOracle,
     PartitionMatroid,
     ShortestPath,
     TopK,
@@ -314,7 +313,7 @@ def test_all_sets_of_k_arms_are_a_matroid_for_every_oracle_of_them(sense, plays)
     matroid = UniformMatroid(5, 2, sense=sense)
     found = [
         identify(PFWS(oracle, delta=0.1, plays=plays), arms, rng=3)
-        for oracle in (matroid, TopK(5, 2, sense=sense), MemoisedOracle(TopK(5, 2, sense=sense)))
+        for oracle in (matroid, TopK(5, 2, sense=sense))
     ]
     assert len({tuple(one.samples) for one in found}) == 1
     assert {tuple(one.arms[0]) for one in found} == {(1, 3) if sense == "max" else (0, 4)}
@@ -348,3 +347,31 @@ def test_the_number_of_super_arms_may_exceed_64_bits():
     assert rule.n_super_arms == pytest.approx(math.factorial(21), rel=1e-15)
     with pytest.raises(ValueError, match="n_super_arms must be"):
         PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.nan)
+
+
+class Counting(TopK):
+    """Counts its calls."""
+
+    calls = 0
+
+    def kernel(self):
+        return None
+
+    def solve(self, means, rng):
+        Counting.calls += 1
+        return super().solve(means, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [CLUCB, LilCLUCB])
+def test_batches_ask_the_oracle_seldom_and_cost_few_samples(rule):
+    calls, samples = [], []
+    for growth in (0.0, 0.1):
+        Counting.calls = 0
+        arms = GaussianArms([0.9, 0.8, 0.6, 0.5, 0.4], 0.5)
+        found = identify(rule(Counting(5, 2), delta=0.1, growth=growth), arms, rng=2)
+        assert found.correct.all()
+        calls.append(Counting.calls)
+        samples.append(int(found.samples[0]))
+    assert calls[1] < 0.2 * calls[0]
+    assert samples[1] < 1.5 * samples[0]

@@ -10,9 +10,8 @@ import pytest
 from cases import ORACLES, POLICIES
 from scaled import SCALED, fits, made, seen_arms
 
-import cmab.oracle.linear as linear
-from cmab import CTS, Feedback, ForcedExploration, Session
-from cmab.policies.escb import OLSUCB
+import cmab.oracle as linear
+from cmab import CTS, ESCB, Feedback, ForcedExploration, Session
 from cmab.running import _bars
 from oracles import Matching, TopK
 
@@ -104,10 +103,10 @@ def hard_numbers(n_arms, seed):
 
 
 def test_the_search_among_sets_ends(choices):
-    """Where all outcomes have the same mean OLS-UCB meets rounds that did not end in minutes."""
+    """Where all outcomes have the same mean ESCB meets rounds that did not end in minutes."""
     oracle, rng = TopK(100, 10), np.random.default_rng(2)
     oracle.root_limit = 20
-    session = Session(OLSUCB(oracle), rng=0)
+    session = Session(ESCB(oracle), rng=0)
     with pytest.warns(RuntimeWarning, match=r"root_limit = 20 linear problems.*at most 1e.* below"):
         for _ in range(60):
             ticket = session.ask()

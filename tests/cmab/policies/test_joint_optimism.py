@@ -10,7 +10,6 @@ import pytest
 from cases import ORACLES, paths
 
 from cmab import CUCB, ESCB, ArmStatistics, LinearOracle, simulate
-from cmab.policies.escb import OLSUCB
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
 
@@ -161,9 +160,8 @@ def test_what_solve_root_refuses():
     assert not roads.can_solve_root
     with pytest.raises(TypeError, match="solve_root"):
         roads.solve_root(np.ones(4), np.ones(4), 0)
-    for rule in (ESCB, OLSUCB):
-        with pytest.raises(ValueError, match="can_solve_root"):
-            rule(roads)
+    with pytest.raises(ValueError, match="can_solve_root"):
+        ESCB(roads)
 
 
 def known_statistics():
@@ -175,8 +173,8 @@ def known_statistics():
 
 
 def test_the_widths_of_the_papers():
-    stats, t, k, m = known_statistics(), 1001, 2, 4
-    oracle = TopK(m, k)
+    stats, t, k = known_statistics(), 1001, 2
+    oracle = TopK(4, k)
     f = log(t) + 4 * k * log(log(t))
     assert ESCB(oracle).widths(stats, t) == pytest.approx([f / 2 / n for n in (1, 10, 100, 1000)])
     assert ESCB(oracle, support=(0.0, 10.0), tolerance=None).widths(stats, t) == pytest.approx(
@@ -185,13 +183,6 @@ def test_the_widths_of_the_papers():
     assert ESCB(oracle, loglog=0.0).widths(stats, t) == pytest.approx(
         [log(t) / 2 / n for n in (1, 10, 100, 1000)]
     )
-    # Degenne and Perchet's matrix product, for a diagonal covariance.
-    ridge, covariance, counts = 0.5, np.diag([0.25, 1.0, 4.0, 0.25]), np.diag(stats.counts.astype(float))
-    inverse = np.linalg.inv(counts)
-    product = inverse @ (ridge * covariance @ counts + counts @ covariance) @ inverse
-    f = log(t) + (m + 2) * log(log(t)) + m / 2 * log(1 + np.e / ridge)
-    policy = OLSUCB(oracle, sigma=[0.5, 1.0, 2.0, 0.5], ridge=ridge)
-    assert policy.widths(stats, t) == pytest.approx(2 * f * np.diag(product))
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])
@@ -218,12 +209,6 @@ def test_an_arm_in_no_super_arm_is_not_waited_for():
     run = simulate(ESCB(oracle), SemiBandit(BernoulliArms([0.1, 0.9, 0.5]), oracle), 200, rng=0)
     assert run.states[0].counts[2] == 0
     assert run.regret[0, -1] < 30
-
-
-@pytest.mark.parametrize("parameters", [{"sigma": -1.0}, {"sigma": [1.0, 1.0]}])
-def test_olsucb_refuses(parameters):
-    with pytest.raises(ValueError, match=next(iter(parameters))):
-        OLSUCB(TopK(3, 2), **parameters)
 
 
 @pytest.mark.slow

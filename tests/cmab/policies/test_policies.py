@@ -21,9 +21,7 @@ from cmab import (
     Session,
     simulate,
 )
-from cmab.policies.baselines import ExploreThenCommit
-from cmab.policies.bc_ucb import BCUCB
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK
 
@@ -35,31 +33,6 @@ def state_of(policy, counts, means, rounds):
     state = policy.initial_state()
     state.counters[:], state.means[:], state.rounds = counts, means, rounds
     return state
-
-
-# BC-UCB --------------------------------------------------------------------------------------------------
-
-
-@SENSES
-@pytest.mark.parametrize("support", [(0.0, 1.0), (-1.0, 3.0)])
-def test_bcucb_is_its_formula_of_the_outcomes(sense, support):
-    """Against numpy's variance of all outcomes; arm 0 unseen, arm 1 constant, arm 2 at an end."""
-    policy, rng = BCUCB(TopK(5, 2, sense=sense), support=support), np.random.default_rng(0)
-    stats, seen, length = policy.initial_state(), [[] for _ in range(5)], support[1] - support[0]
-    for t in range(2, 1500):
-        arm = int(rng.integers(1, 5))
-        share = [0.0, 0.3, 1.0, rng.random(), float(rng.random() < 0.2)][arm]
-        seen[arm].append(support[0] + length * share)
-        stats.update(Feedback([arm], [seen[arm][-1]]))
-        if t % 50:
-            continue
-        wanted = np.full(5, support[1] if sense == "max" else support[0])
-        for i in range(1, 5):
-            bonus = math.sqrt(6 * np.var(seen[i]) * math.log(t) / len(seen[i]))
-            bonus += 9 * length * math.log(t) / len(seen[i])
-            wanted[i] = np.clip(np.mean(seen[i]) + (bonus if sense == "max" else -bonus), *support)
-        np.testing.assert_allclose(policy.indices(stats, rng), wanted, atol=1e-9)
-    assert len({*wanted.tolist()}) >= 4  # not all of them capped
 
 
 # Bayes-UCB -----------------------------------------------------------------------------------------------
@@ -193,7 +166,7 @@ def test_outcomes_outside_the_support_are_taken_as_its_end():
     assert np.array_equal(found, wanted)
 
 
-# Greedy, epsilon-greedy, explore-then-commit -------------------------------------------------------------
+# Greedy, epsilon-greedy, random --------------------------------------------------------------------------
 
 
 @SENSES
@@ -257,35 +230,6 @@ def test_random_super_arms_are_uniform_for_top_k(sense):
     assert ((counts - 1000) ** 2 / 1000).sum() < 37
 
 
-@SENSES
-def test_explore_then_commit_commits(sense):
-    """Before the end of exploration it plays at random; after it, feedback changes nothing."""
-    oracle = TopK(6, 2, sense=sense)
-    session = Session(ExploreThenCommit(oracle, exploration_rounds=60), rng=0)
-    environment, coins = SemiBandit(BernoulliArms(MEANS), oracle), np.random.default_rng(0)
-    early = set()
-    for _ in range(60):
-        ticket = session.ask()
-        early.add(tuple(ticket))
-        session.tell(environment.play(ticket.super_arm, coins))
-    assert len(early) > 8
-    learned = session.state.means.copy()
-    best = oracle.solve(learned, coins)
-    for _ in range(20):
-        ticket = session.ask()
-        assert np.array_equal(ticket.super_arm, best)
-        session.tell(Feedback(ticket, [0.5, 0.5]))
-    assert np.array_equal(session.state.means, learned)
-    assert session.state.rounds == 80
-
-
-@SENSES
-def test_a_commitment_avoids_the_unknown(sense):
-    policy = ExploreThenCommit(TopK(4, 2, sense=sense), exploration_rounds=5)
-    state = state_of(policy, np.array([1, 0, 1, 0]), np.array([0.4, 0.0, 0.6, 0.0]), 5)
-    assert policy.select(state, np.random.default_rng(0)).tolist() == [0, 2]
-
-
 # All of them ---------------------------------------------------------------------------------------------
 
 
@@ -305,9 +249,8 @@ def test_the_clairvoyant_has_no_regret(sense):
         LLR,
         CUCB,
         lambda oracle: EpsilonGreedy(oracle, 30.0, decay=True),
-        pytest.param(lambda o: ExploreThenCommit(o, 300), marks=pytest.mark.slow),
     ],
-    ids=["cts", "llr", "cucb", "epsilon", "commit"],
+    ids=["cts", "llr", "cucb", "epsilon"],
 )
 def test_learners_do_better_than_chance(make, sense):
     """In the second half of 6,000 rounds a learner loses less than 0.15 a round, chance over 0.6."""
@@ -326,7 +269,6 @@ test_bad_parameters_are_refused = refused(
     (lambda o: CTS(o, 0.5, prior_weight=0.0), "prior_weight"),
     (lambda o: LLR(o, max_super_arm_size=0), "max_super_arm_size"),
     (lambda o: EpsilonGreedy(o, -1.0, decay=True), "epsilon"),
-    (lambda o: ExploreThenCommit(o, exploration_rounds=-1), "exploration_rounds"),
     (lambda o: Greedy(o, prior_mean=0.5), "together"),
     (lambda o: Clairvoyant(o, [0.5]), "length 3"),
     by=lambda make: make(TopK(3, 1)),
@@ -340,5 +282,5 @@ def test_a_users_linear_oracle_serves_all_of_them():
         def solve(self, means, rng):
             return np.array([0, 1])
 
-    for make in (CTS, LLR, Greedy, EpsilonGreedy, ExploreThenCommit, RandomPolicy):
+    for make in (CTS, LLR, Greedy, EpsilonGreedy, RandomPolicy):
         assert Session(make(First()), rng=0).ask().super_arm.tolist() == [0, 1]

@@ -32,8 +32,7 @@ def test_a_rule_that_draws_shows_every_arm_first_to_somebody(case):
     """Two of six arms, 60 seeds.
 
     Of arms that are shown equally often, one is missed with probability at most 6 (2/3)^60 = 2e-10; with
-    three sets as likely as each other (`HybridFTRL`), one is missed with probability
-    at most 3 (2/3)^60 = 8e-11.
+    three sets as likely as each other (`BarrierFTRL`), with probability at most 3 (2/3)^60 = 8e-11.
     """
     chosen, drew = first_choices(lambda: case.make(case.family(6, 2)))
     if drew and case.name not in WRAPPERS:
@@ -86,7 +85,7 @@ SUPPORTS = [
 
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_indices_stay_within_the_support_and_keep_their_order(support):
-    from cmab.policies._kernels_ties import SHARE, break_ties
+    from cmab.policies.compiled_policy import SHARE, break_ties
 
     low, high = support
     ends = np.clip([low, high], -1e150, 1e150)

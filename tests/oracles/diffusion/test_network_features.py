@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from places import DATA
 
-from cmab import simulate
-from cmab.policies.linear_ucb import CombLinUCB
+from cmab import C2UCB, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from instances.experiments import network_features as experiment
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
@@ -127,8 +126,6 @@ def test_a_real_network_is_known_after_few_rounds():
     features = edge_features(graph)
     assert np.isfinite(features).all()
     place = IndependentCascade(graph, weighted_cascade(oracle.graph), k=50, n_rr_sets=2**16)
-    run = simulate(
-        CombLinUCB(oracle, features, radius=0.1, ridge=0.3), place, 8, checkpoints=range(1, 9), rng=0
-    )
+    run = simulate(C2UCB(oracle, features, radius=0.1, ridge=0.3), place, 8, checkpoints=range(1, 9), rng=0)
     expected = np.diff(run.expected_rewards[0], prepend=0.0)
     assert expected[2:].mean() > 0.95 * place.expected_reward(oracle.solve(place.means, 0))
