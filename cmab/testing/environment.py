@@ -123,7 +123,7 @@ class EnvironmentSubject(Subject):
         scale: float,
         again: Callable[[], FloatArray] | None = None,
     ) -> None:
-        """Raise ``AssertionError`` if an average contradicts `claimed`. If it is in doubt, draw more values."""
+        """Raise ``AssertionError`` if an average contradicts `claimed`; if in doubt, draw more values."""
         if len(values) < 30:
             return
         error = float(np.std(values)) / math.sqrt(len(values))
@@ -408,8 +408,8 @@ def check_common_numbers(subject: EnvironmentSubject) -> str:
     """In the same round, a base arm has the same outcome whatever super arm is played."""
     if not _draws_one(subject):
         raise NotTried(
-            "play draws other than one number from rng, so that policies do not meet the same outcomes; derive"
-            " the outcomes of a round from one rng.random() (see round_key)"
+            "a round draws other than one number from rng, so that policies do not meet the same outcomes;"
+            " derive the outcomes of a round from one rng.random() (see round_key)"
         )
     shared = 0
     for seed in range(50):
@@ -460,7 +460,8 @@ def check_triggering(subject: EnvironmentSubject) -> str:
             observed = np.array([float(base in each.arms) for each in rounds])
             chance = float(chances[base])
             if chance in (0.0, 1.0):
-                require((observed == chance).all(), "{} triggers arm {} not with {}", arm, base, chance)
+                good = (observed == chance).all()
+                require(good, "{} triggers arm {} with another probability than {}", arm, base, chance)
                 continue
             subject.require_average(
                 f"observations of arm {base} in rounds of {arm.tolist()}",

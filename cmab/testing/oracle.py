@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import Oracle
+from cmab.oracle import LinearOracle, Oracle
 from cmab.testing.common import (
     ROUNDING,
     Check,
@@ -152,6 +152,20 @@ class OracleSubject(Subject):
         return f"{text} {best:.9g} for means {shown(means.tolist(), 300)}; alpha is {oracle.alpha:g}"
 
 
+#: Attributes that a class sets if it defines a method.
+_FLAGS = {
+    "is_feasible": ("has_membership", True),
+    "solve_constrained": ("can_constrain", True),
+    "triggering_probabilities": ("triggers_surely", False),
+}
+_BASES = (Oracle, LinearOracle)
+
+
+def _owner(oracle: Oracle, name: str) -> type:
+    """Return the class that defines an attribute."""
+    return next((cls for cls in type(oracle).__mro__ if name in vars(cls)), Oracle)
+
+
 def check_declaration(subject: OracleSubject) -> None:
     """`n_arms`, `n_choices`, `max_size`, `sense`, `alpha` and `beta` are valid."""
     oracle = subject.oracle
@@ -165,6 +179,11 @@ def check_declaration(subject: OracleSubject) -> None:
     require(fits, "alpha must lie in (0, 1] for rewards and be at least 1 for costs, got {}", alpha)
     require(0 < float(oracle.beta) <= 1, "beta must lie in (0, 1], got {}", oracle.beta)
     require(isinstance(repr(oracle), str), "repr must return a string")
+    for method, (flag, value) in _FLAGS.items():
+        # A wrapper defines both. A class that defines the method alone forgot the flag.
+        forgot = _owner(oracle, method) not in _BASES and _owner(oracle, flag) in _BASES
+        forgot = forgot and flag not in vars(oracle)
+        require(not forgot, "{} is defined, so that the class must set {} = {}", method, flag, value)
     clusters = oracle.clusters
     if clusters is not None:
         fits = np.asarray(clusters).shape == (oracle.n_arms,)
@@ -420,31 +439,12 @@ def check_copies(subject: OracleSubject) -> str:
     return "20 means"
 
 
-def check_batch(subject: OracleSubject) -> str:
-    """`solve_batch` returns the answers of `solve` to its rows in order."""
-    oracle = subject.oracle
-    if type(oracle).solve_batch is Oracle.solve_batch:
-        raise NotTried("solve_batch is not defined")
-    rows = np.array([means for means, _ in zip(subject.problems, subject.timed(range(30)), strict=False)])
-    rows = np.concatenate((rows, rows[:2]))
-    given, rng = rows.copy(), np.random.default_rng(7)
-    expected = [entries(oracle.solve(row.copy(), rng), oracle.n_choices) for row in rows]
-    answers = list(oracle.solve_batch(given, np.random.default_rng(7)))
-    require(np.array_equal(given, rows), "solve_batch changed its means")
-    require(len(answers) == len(rows), "solve_batch returned {} answers to {}", len(answers), len(rows))
-    for row, answer, alone in zip(rows, answers, expected, strict=True):
-        found = entries(answer, oracle.n_choices)
-        text = "solve_batch returned {} where solve returns {} for means {}"
-        require(np.array_equal(found, alone), text, found, alone, row)
-    return f"{len(rows)} means"
-
-
 def check_compiled(subject: OracleSubject) -> str:
     """The compiled form of `solve` gives the same answers as `solve`."""
     oracle = subject.oracle
     compiled = oracle.kernel()
-    if compiled is None or not oracle.is_linear:
-        raise NotTried("there is no compiled form, or the oracle is not linear")
+    if compiled is None or not issubclass(_owner(oracle, "kernel"), _owner(oracle, "solve")):
+        raise NotTried("there is no compiled form of this solve")
     out = np.empty(max(oracle.n_arms, oracle.n_choices), np.int64)
     tried = 0
     for means in subject.timed(subject.problems):
@@ -678,7 +678,7 @@ def check_bounds(subject: OracleSubject) -> str:
 def check_root(subject: OracleSubject) -> str:
     """`solve_root` maximises the sum of means plus the root of a sum (costs: minus the root)."""
     oracle: Any = subject.oracle
-    if not oracle.can_solve_root:
+    if not getattr(oracle, "can_solve_root", False):
         raise NotTried("solve_root is not defined")
     rng, tried = subject.rng(9), 0
     for means in subject.timed(subject.problems[:15]):
@@ -734,7 +734,6 @@ ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_layout,
     check_aliasing,
     check_copies,
-    check_batch,
     check_compiled,
     check_rewards,
     check_monotonicity,

@@ -49,7 +49,7 @@ def test_both_forms_of_the_arms_meet_the_same_users():
         assert other.means == pytest.approx(1 / (1 + np.exp(-logits))) and (features[:, -1] == 1).all()
     # With streams less rare, so that a fifth of a second sees some.
     often = carousels.Carousels(parts[0], parts[1], parts[2] + 4.0, by_segment=False)
-    check_environment(often, [range(12), range(2, 14)], seconds=0.2)
+    check_environment(often, [range(12), range(2, 14)])
 
 
 def test_what_was_shown_less_comes_first():
