@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, check_outcomes
 from cmab.oracle import Oracle
@@ -238,7 +238,7 @@ class CompiledLoop:
         streams: tuple[np.random.Generator, np.random.Generator],
         record: Simulation,
     ) -> None:
-        from cmab.compiled._kernels import is_ours
+        from cmab.compiled import is_ours
         from cmab.run import _kernels_loops as kernels
 
         self._state, self._record = state, record
@@ -299,7 +299,7 @@ class CompiledLoop:
 
 def _is_small_top_k(oracle: Kernel, n_arms: int) -> bool:
     """Return whether an oracle chooses the k best of many arms."""
-    from cmab.compiled._kernels_top_k import largest_k
+    from cmab.selection import largest_k
 
     # For larger k, nearly all arms are candidates, and the bounds cost more than they save.
     return 0 < largest_k(oracle) <= n_arms // 10
@@ -330,7 +330,7 @@ class OracleCallback:
     def __init__(
         self, oracle: Oracle, rng: np.random.Generator, indices: FloatArray, super_arm: IntArray
     ) -> None:
-        from cmab.compiled._kernels_callback import callback_to
+        from cmab.compiled import callback_to
 
         self.seconds, self.error = 0.0, None
         solve, check = oracle.solve, oracle.check_super_arm
