@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATHS = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 SECONDS, ROWS = 120, 3
 # These checks start processes, which load the original.
-ELSEWHERE = {"worker", "hashing", "threads"}
+ELSEWHERE = {"copies"}
 
 
 def in_a_fork(work):
