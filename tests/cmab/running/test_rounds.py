@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from cmab.studies import _registry
 from refusals import refused
 
 from cmab import (
@@ -18,6 +17,7 @@ from cmab import (
     identify,
     simulate,
 )
+from cmab.studies import _registry
 from cmab.testing import checks
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
@@ -121,7 +121,9 @@ def test_an_optimum_of_what_is_not_available_is_found():
     alike.context = within(np.array([True, False, True, True, False]))
     (check,) = (check for check in checks(alike, [[0, 2], [0, 3]]) if check.title == "optimum")
     alike.optimum = 1.7
-    with pytest.raises(AssertionError, match=r"^optimum: the optimum is 1.7, but the best super arm .* has"):
+    with pytest.raises(
+        AssertionError, match=r"^optimum: the optimum is 1.7, but the best super arm .* has"
+    ):
         check.run()
     alike.optimum = 1.0
     check.run()
