@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.context import Context
 from cmab.environment import Environment
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.oracle import Oracle
 from cmab.testing.common import (
     ROUNDING,

@@ -14,7 +14,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.running.identification import identify
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -34,7 +34,6 @@ from cmab.testing.common import (
     run_checks,
     twice,
 )
-from cmab.ticket import Ticket
 from cmab.validation import real, shown
 
 #: Requests of the runs that compare two runs, and samples after which a run ends.

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.context import Context
 from cmab.environment import Environment
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy
 from cmab.session import Session
@@ -37,7 +36,6 @@ from cmab.testing.common import (
     run_checks,
     twice,
 )
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 #: Rounds of the runs that compare two runs, and of the longest attempt to learn.
