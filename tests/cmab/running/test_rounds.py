@@ -121,9 +121,7 @@ def test_an_optimum_of_what_is_not_available_is_found():
     alike.context = within(np.array([True, False, True, True, False]))
     (check,) = (check for check in checks(alike, [[0, 2], [0, 3]]) if check.title == "optimum")
     alike.optimum = 1.7
-    with pytest.raises(
-        AssertionError, match=r"^optimum: the optimum is 1.7, but the best super arm .* has"
-    ):
+    with pytest.raises(AssertionError, match=r"^optimum: the optimum is 1.7, but the best super arm .* has"):
         check.run()
     alike.optimum = 1.0
     check.run()
