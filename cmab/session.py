@@ -27,15 +27,19 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.certificate import (
+    Played,
+    RegretCertificate,
+    certified,
+    note_round,
+    statistics_for,
+    support_for,
+)
 from cmab.cascades.cascade import CascadeFeedback
 from cmab.cascades.estimates import Estimate, posterior
 from cmab.cascades.kept import KeptCascades, WithCascades, kept
 from cmab.cascades.told import Cascades
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate, certificate
-from cmab.certificates.certified import certified
-from cmab.certificates.played import Played, note_round
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate, certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Context, Feedback, Ticket
 from cmab.oracle import Oracle

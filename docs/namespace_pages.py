@@ -16,13 +16,10 @@ MODULES = {
     "cmab": "cmab.compiled cmab.selection cmab.validation",
     "cmab.campaigns": "cmab.campaigns.journal",
     "cmab.exploration": "cmab.goals",
-    "cmab.theory": "cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness cmab.theory.characteristic_time "
-    "cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width cmab.confidence.radii cmab.confidence.kl "
-    "cmab.confidence.variances",
 }
 #: Namespaces without a stub.
 FURTHER = {
-    "cmab": ["cmab.theory", "cmab.testing", "cmab.plotting"],
+    "cmab": ["cmab.testing", "cmab.plotting"],
     "oracles": [],
     "instances": ["instances.datasets"],
 }

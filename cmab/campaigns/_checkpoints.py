@@ -18,6 +18,7 @@ import numpy as np
 
 from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
+from cmab.bounds.certificate import Played
 from cmab.campaigns._course import Course
 from cmab.campaigns._events import Events
 from cmab.campaigns._fold import Fold
@@ -26,7 +27,6 @@ from cmab.cascades.cascade import no_numbers
 from cmab.cascades.kept import KeptCascades
 from cmab.cascades.kept import kept as kept_cascades
 from cmab.cascades.told import Cascades
-from cmab.certificates.played import Played
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
+from cmab.bounds.certificate import RegretCertificate
 from cmab.campaigns._admission import (
     admit,
     beginning,
@@ -31,7 +32,6 @@ from cmab.campaigns.request import Request
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.cascades.estimates import Estimate
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import Policy

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab.bounds.certificate import RegretCertificate
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
 from cmab.cascades.cascade import CascadeFeedback
 from cmab.cascades.estimates import Informed, information, kind_of
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 

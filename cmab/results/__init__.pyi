@@ -1,4 +1,4 @@
-from cmab.certificates.regret_certificate import RegretCertificate as RegretCertificate
+from cmab.bounds.certificate import RegretCertificate as RegretCertificate
 from cmab.results.comparison import Comparison as Comparison
 from cmab.results.explorer_comparison import ExplorerComparison as ExplorerComparison
 from cmab.results.identification import Identification as Identification

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.certificates.certificate import Certificate
+from cmab.exploration.certificate import Certificate
 from cmab.results.tables import shown
 
 
@@ -42,7 +42,7 @@ class Identification:
     judged : bool
         Whether the explorer has a goal, which decides whether an answer is correct.
     counts : IntArray, shape (R, n_arms), or None
-        Samples of each arm. `cmab.theory.optimal_proportions` returns the shares of an optimal rule. None for
+        Samples of each arm. `cmab.bounds.best_k_time` returns the shares of an optimal rule. None for
         runs read from a study, which does not store counts.
     certificates : list of Certificate
         The certificate of each run: its guarantee, its intervals and the two arms that were the hardest to

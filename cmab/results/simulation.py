@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.bounds.certificate import RegretCertificate
 from cmab.oracle import Sense
 from cmab.results.regret import cumulative_regret
 

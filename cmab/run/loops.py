@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
-from cmab.certificates.played import Played, note_round
+from cmab.bounds.certificate import Certify, Played, note_round
 from cmab.compiled import Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, Ticket, check_outcomes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
+from cmab.bounds.certificate import Certify
 from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy

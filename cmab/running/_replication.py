@@ -11,9 +11,7 @@ import numpy as np
 
 from cmab._ask_tell import choose
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
-from cmab.certificates.played import Played, note_round
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.bounds.certificate import Certify, Played, RegretCertificate, note_round
 from cmab.environment import Environment
 from cmab.feedback import Ticket
 from cmab.policy import AnyPolicy

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.samples import least_best_k_samples
+from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import ExploreM
@@ -13,9 +15,6 @@ from cmab.results.identification import Identification
 from cmab.results.sample_plan import SamplePlan
 from cmab.running.identification import check_fit, identify
 from cmab.seeding import Seed, root
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
-from cmab.theory.lower_bounds import least_best_k_samples
 from cmab.validation import listed, real, shown
 
 #: Largest number of pairs of arms for which the characteristic time of the best k takes less than a second.

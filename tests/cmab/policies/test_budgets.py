@@ -24,8 +24,8 @@ from cmab import (
     read_journal,
     simulate,
 )
+from cmab.bounds import best_mixture
 from cmab.testing import check_policy
-from cmab.theory import best_mixture
 from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
 from oracles import DegreeHeuristic, GraphicMatroid, Knapsack, ShortestPath, TopK
 
