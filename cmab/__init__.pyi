@@ -1,7 +1,7 @@
 from cmab import bounds as bounds
 from cmab import campaigns as campaigns
 from cmab import exploration as exploration
-from cmab import logs as logs
+from cmab import offline as offline
 from cmab import plotting as plotting
 from cmab import policies as policies
 from cmab import testing as testing
@@ -17,7 +17,7 @@ from cmab.explorer import Explorer as Explorer
 from cmab.feedback import Context as Context
 from cmab.feedback import Feedback as Feedback
 from cmab.linear import LinearStatistics as LinearStatistics
-from cmab.logs import *
+from cmab.offline import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.policies import *

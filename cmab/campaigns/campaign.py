@@ -79,8 +79,8 @@ class Campaign:
         journal; if True, they have the present defaults.
     propensity_draws : int
         If positive, each ask is logged with its propensity and the propensities of its positions, estimated
-        from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
-        then takes as long as this number of asks. If 0, only propensities that the policy states
+        from this number of further choices if they are not known exactly (see `cmab.offline.Propensity`). An
+        ask then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are logged.
     expires : datetime.timedelta or int, optional
         The age at which a ticket without a report is cancelled: a time, or a number of tickets that were

@@ -23,7 +23,7 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.logs.offline import OfflineChoice, recommended
+from cmab.offline.warm_start import OfflineChoice, recommended
 from cmab.seeding import Seed
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, listed, real, shown, vector

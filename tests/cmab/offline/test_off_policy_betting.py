@@ -8,7 +8,7 @@ from refusals import refused
 from scipy import stats
 
 from cmab import Log, LoggedRound, off_policy_value
-from cmab.logs._betting import log_capitals
+from cmab.offline.estimators import log_capitals
 
 LISTS = list(permutations("abc", 2))
 LOGGING = dict(zip(LISTS, [0.02, 0.08, 0.1, 0.2, 0.3, 0.3], strict=True))
