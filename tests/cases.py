@@ -59,11 +59,9 @@ from cmab import (
     TopRank,
 )
 from cmab.confidence.radii import LogRadius
-from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.budget import GapE
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
@@ -120,7 +118,6 @@ from oracles import (
     PartitionMatroid,
     PuLPOracle,
     RankedTopK,
-    RepairedInfluence,
     SetCover,
     ShortestPath,
     Slate,
@@ -230,7 +227,6 @@ INFLUENCE = [
         )
         for sampler in ("auto", "coins", "skips", "pairs", "sentinels")
     ),
-    InfluenceCase("repaired", RepairedInfluence),
     InfluenceCase("budget", _within_a_budget),
     InfluenceCase(
         "deadline",  # that gives nodes time enough for a way through all of them
@@ -629,11 +625,6 @@ ORACLES = [
     OracleCase(
         "influence_deadline",
         lambda: DeadlineInfluence(NETWORK, k=2, deadline=2.0, meeting=0.7, epsilon=0.3),
-        lambda: combinations(range(7), 2),
-    ),
-    OracleCase(
-        "influence_repaired",
-        lambda: RepairedInfluence(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
     ),
     OracleCase(

@@ -10,9 +10,6 @@ from collections import defaultdict
 import pytest
 from hypothesis import settings
 
-# A program that tests start in a process of its own, not a module to be imported for its examples.
-collect_ignore = ["support/watched_studies.py"]
-
 # The first call of a kernel compiles; fixed examples, so that a failure on one machine is one everywhere.
 settings.register_profile("cmab", deadline=None, derandomize=True)
 settings.load_profile("cmab")
@@ -50,18 +47,6 @@ def pytest_runtest_setup():
     """Skip the tests that have not begun at this time, in seconds since 1970."""
     if time.time() > float(os.environ.get("CMAB_TESTS_UNTIL", "inf")):
         pytest.skip("the time of this run is over")
-
-
-@pytest.fixture
-def counted_seconds(monkeypatch):
-    """Let each look of a check at its stopwatch count as 20 microseconds, however busy the machine is."""
-    from cmab.testing._comparisons import Stopwatch
-
-    def seconds(watch):
-        watch.looks = getattr(watch, "looks", 0) + 1
-        return 2e-5 * watch.looks
-
-    monkeypatch.setattr(Stopwatch, "seconds", seconds)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, CompiledIndexPolicy, Feedback, Session, simulate
-from cmab.kernels import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, learn_kernel
 from cmab.testing import check_policy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
