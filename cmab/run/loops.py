@@ -53,7 +53,7 @@ def play_in_python(
     """
     rng, coins, of_rounds = streams
     select, update = policy.select, policy.update
-    oracle, source = policy.oracle, f"the super arm of {type(policy.oracle).__name__}"
+    oracle, source = policy.oracle, f"the super arm of {type(policy.oracle).__name__}.solve"
     n_choices, support = oracle.n_choices, environment.support
     is_constant, first = not changes(environment), environment
     context, optimum, best, promised = environment.context, environment.optimum, 0.0, 0.0

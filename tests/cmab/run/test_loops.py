@@ -21,12 +21,12 @@ from cmab.compiled.forms import Kernel, compiled_form
 from cmab.confidence.radii import LogRadius
 from cmab.policies.escb import JointlyOptimistic
 from cmab.policies.llr import LLR
-from cmab.running import _compiled_rounds
-from cmab.running._callbacks import OracleCallback
-from cmab.running._compiled_rounds import compiled_run, interrupt_waits
-from cmab.running._kernels_lazy import best_candidates
+from cmab.run import loops
+from cmab.run._kernels_loops import best_candidates
+from cmab.run.loops import CompiledLoop, compiled_run
+from cmab.run.simulate import _blank
 from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import TopK, UniformMatroid
+from oracles import TopK
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 30))
 ARMS = {"bernoulli": BernoulliArms(MEANS), "gaussian": GaussianArms(MEANS, 0.3)}
@@ -66,13 +66,13 @@ def test_all_loops_give_the_same_run(case, sense, arms):
     for fast in (fused, mixed):
         assert np.array_equal(fast.rewards, plain.rewards)
         assert np.array_equal(fast.expected_rewards, plain.expected_rewards)
-        assert np.array_equal(fast.oracle_calls, plain.oracle_calls)
         for a, b in zip(fast.states, plain.states, strict=True):
             assert_same_state(a, b)
         for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
             assert np.array_equal(a, b)
 
 
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
 @pytest.mark.parametrize("make", [CUCB, CTS, LLR])
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_compiled_oracles_give_the_same_run(case, make):
@@ -82,7 +82,7 @@ def test_compiled_oracles_give_the_same_run(case, make):
     for bandit in (SemiBandit, SemiBandit, PlainBandit):
         oracle = case.make()
         if runs:
-            oracle.solve = oracle.solve  # what an instance defines itself outdates the compiled form
+            oracle.kernel = lambda: None
         environment = bandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
         runs.append(simulate(make(oracle), environment, 300, replications=2, rng=6))
     assert [run.path for run in runs] == ["compiled", "mixed", "python"]
@@ -98,7 +98,6 @@ def test_cucb_on_top_k_is_fused():
     fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
     assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")
     assert (mixed.oracle_seconds > 0).all()
-    assert np.array_equal(fused.oracle_calls, [50, 50, 50])
     assert np.isnan(fused.oracle_seconds).all()
 
 
@@ -127,9 +126,6 @@ def test_an_overridden_rule_is_not_fused_away():
     assert not compiled_run(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
     assert compiled_run(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert not compiled_run(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
-    patched = TopK(30, 4)
-    patched.solve = lambda means, rng: np.arange(4)
-    assert compiled_run(CUCB(patched), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
         26,
         27,
@@ -184,8 +180,8 @@ class Failing(TopK):
 
     def solve(self, means, rng):
         self.calls += 1
-        if self.calls == 50 and self.error is signal.SIGINT:
-            signal.raise_signal(signal.SIGINT)
+        if self.calls == 50 and isinstance(self.error, signal.Signals):
+            signal.raise_signal(self.error)
         elif self.calls == 50:
             raise self.error
         return super().solve(means, rng)
@@ -229,11 +225,11 @@ def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
     k = max(k - 1, 2) if case == "aside" else k
     oracle, runs = TopK(1500, k), []
     policy, environment = CUCB(oracle, **parameters), bandit(BernoulliArms(means), oracle)
-    lazily = _compiled_rounds._is_lazy(*compiled_run(policy, environment)[:2], policy.initial_state())
-    assert lazily == (case != "prior")
+    forms = compiled_run(policy, environment)
+    assert (forms.policy.is_lazy and loops._is_small_top_k(forms.oracle, 1500)) == (case != "prior")
     for _ in range(2):
         runs.append(simulate(policy, environment, 6000, checkpoints=[1, 999, 1700, 6000], rng=7))
-        monkeypatch.setattr(_compiled_rounds, "_is_lazy", lambda *compiled: False)
+        monkeypatch.setattr(loops, "_is_small_top_k", lambda *compiled: False)
     assert np.array_equal(runs[0].rewards, runs[1].rewards, equal_nan=True)
     assert np.array_equal(runs[0].expected_rewards, runs[1].expected_rewards)
     assert np.array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
@@ -260,29 +256,23 @@ def test_what_an_oracle_raises_gets_through_the_compiled_loop():
     assert caught.value.__notes__ == ["in replication 0 of CUCB"]
 
 
-def test_ctrl_c_in_an_oracle_ends_the_run_at_once():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_an_oracle_ends_the_run_after_a_few_rounds(number):
     oracle, whole = Failing(30, 4), simulate(*setting(TopK(30, 4)), rng=0)
-    oracle.error = signal.SIGINT
+    oracle.error = number
     with pytest.raises(SimulationInterrupted) as caught:
         simulate(*setting(oracle), rng=0)
     partial = caught.value.partial
     assert partial.path == "mixed"
-    assert np.array_equal(partial.rewards[0, :49], whole.rewards[0, :49])
-    assert np.isnan(partial.rewards[0, 49:]).all()
-    assert partial.states[0].rounds == partial.states[0].counts.sum() / 4 == 49
+    played = partial.states[0].rounds
+    assert 49 < played < 100
+    assert np.array_equal(partial.rewards[0, :played], whole.rewards[0, :played])
+    assert np.isnan(partial.rewards[0, played:]).all()
+    assert partial.states[0].counts.sum() == 4 * played
 
 
 def setting(oracle):
     return CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100
-
-
-def test_ctrl_c_elsewhere_waits_for_the_end_of_the_round():
-    form = OracleCallback(TopK(3, 1), np.random.default_rng(0), np.zeros(3), np.zeros(3, np.int64))
-    assert form._answer() == 1
-    with pytest.raises(KeyboardInterrupt), interrupt_waits(form):
-        signal.raise_signal(signal.SIGINT)
-        assert form._answer() == -1
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_oracle_may_keep_what_it_was_asked():
@@ -316,21 +306,6 @@ def test_both_forms_of_an_oracle_agree(case):
         assert np.array_equal(out[:size], oracle.solve(means, rng))
 
 
-def test_many_problems_at_once_are_checked_like_one():
-    for oracle in (TopK(3, 1), UniformMatroid(3, 2)):
-        rng, means = np.random.default_rng(0), np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
-        answers = oracle.solve_batch(means[:, ::-1][:, ::-1], rng)
-        assert [a.tolist() for a in answers] == [oracle.solve(row, rng).tolist() for row in means]
-        assert oracle.solve_batch(means[:0], rng) == []
-        for wrong, message in (
-            (means[:, :2], r"\(R, 3\)"),
-            (means[0], r"\(R, 3\)"),
-            (means * np.nan, "finite"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                oracle.solve_batch(wrong, rng)
-
-
 def test_the_oracles_that_promise_a_compiled_form_have_one():
     promised = {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"}
     promised |= {"ShortestPath", "MaxCoverage"}
@@ -348,9 +323,8 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     if compiled is None:
         pytest.skip("no compiled form")
     streams = (np.random.default_rng(0), np.random.default_rng(1))
-    run = _compiled_rounds.CompiledReplication(
-        compiled, oracle, policy.initial_state(), *streams, np.array([700])
-    )
+    record = _blank(policy, environment, np.array([700]), "compiled")
+    run = CompiledLoop(compiled, oracle, policy.initial_state(), streams, record)
     _nrt_python.memsys_enable_stats()
     try:
         for last in (1, 101, 701):
