@@ -1,5 +1,3 @@
-import instances as instances
-import oracles as oracles
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -24,12 +22,11 @@ from cmab.linear.statistics import LinearStatistics as LinearStatistics
 from cmab.logs import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
-from cmab.oracle.memoised import MemoisedOracle as MemoisedOracle
 from cmab.policies import *
 from cmab.policies.budgets import BudgetState as BudgetState
-from cmab.policies.restarting import RestartState as RestartState
-from cmab.policies.safeguarded import SafeguardState as SafeguardState
-from cmab.policies.windowed import WindowStatistics as WindowStatistics
+from cmab.policies.changing import RestartState as RestartState
+from cmab.policies.changing import WindowStatistics as WindowStatistics
+from cmab.policies.wrappers import SafeguardState as SafeguardState
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.run.compare import Comparison as Comparison

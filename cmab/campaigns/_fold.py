@@ -22,9 +22,8 @@ from cmab.cascades.cascade import CascadeFeedback
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes
-from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State, draws_to_learn
+from cmab.policy import Policy, State
 from cmab.propensities import estimate_propensity
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
@@ -232,8 +231,7 @@ class Fold(Generic[State]):
         ticket = self.current._open[event["ticket"]]
         feedback = self.feedback(event, self._corrections.get(line, line))
         self._check_told(ticket, feedback)
-        if draws_to_learn(self.policy):
-            self._catch_up()
+        self._catch_up()
         self.current._learn(feedback, ticket)
         del self.current._open[ticket.number]
         self.told[ticket.number] = line
@@ -269,7 +267,7 @@ class Fold(Generic[State]):
             if len(self._triggered) * len(self.arms.own) > _MOST_FLAGS:
                 self._triggered.clear()
             found = np.zeros(len(self.arms.own), np.bool_)
-            found[unguarded(self.policy.oracle.triggered_arms)(ticket.super_arm)] = True
+            found[self.policy.oracle.triggered_arms(ticket.super_arm)] = True
             self._triggered[key] = found
         return bool(found[arms].all())
 

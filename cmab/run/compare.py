@@ -18,7 +18,7 @@ from cmab.environment import Environment
 from cmab.explorer import Explorer
 from cmab.intervals import band, holm, paired_p_value, proportion_interval, sign_p_value, without_noise
 from cmab.oracle import Oracle
-from cmab.policies.baselines import Clairvoyant
+from cmab.policies.exploration import Clairvoyant
 from cmab.policy import AnyPolicy
 from cmab.run import identify as identification
 from cmab.run import simulate as simulation

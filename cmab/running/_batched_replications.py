@@ -10,7 +10,6 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
-from cmab.compiled.forms import is_current
 from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
@@ -88,7 +87,7 @@ def replicate_group(
 
 def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled forms if the oracle has `solve_batch` and no compiled form, otherwise None."""
-    if not is_current(policy.oracle, "solve_batch"):
+    if not hasattr(policy.oracle, "solve_batch"):
         return None
     compiled = compiled_run(policy, environment)
     return compiled if compiled and compiled.oracle is None else None

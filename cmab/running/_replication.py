@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import choose
-from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
@@ -22,6 +21,7 @@ from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, comp
 from cmab.running._referee import Referee, check_answer
 from cmab.seeding import Purpose, stream
 from cmab.session import Session
+from cmab.solver_certificate import metered
 from cmab.ticket import Ticket
 
 TICK_SECONDS = 0.2

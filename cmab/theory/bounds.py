@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
-from cmab.oracle.base import require_oracle
+from cmab.oracle import LinearOracle, Oracle, require_oracle
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import evidence
 from cmab.theory.families import listed_family

@@ -15,7 +15,7 @@ from cmab.plotting import pyplot, save, style
 from cmab.run.tables import write_csv
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import RankedTopK
 
 _MOST = 12

@@ -20,7 +20,7 @@ from cmab.cascades.chain import Chain
 from cmab.cascades.prior import BetaPrior
 from instances import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 KINDS = ("arcs", "steps", "joined", "number")
 GRAPHS = {"ca_grqc": True, "ego_facebook": False, "wiki_vote": False}  # whether each edge is listed once

@@ -81,13 +81,13 @@ class AnyPair(Policy):
 
     oracle: TopK
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(self.oracle.n_arms)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.array(list(combinations(range(self.oracle.n_arms), 2))[rng.integers(6)])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def propensity(self, state, super_arm, context):

@@ -23,7 +23,6 @@ from cmab import (
     Feedback,
     IndexPolicy,
     LinearOracle,
-    MemoisedOracle,
     Session,
     copy_campaign,
     read_journal,
@@ -597,9 +596,8 @@ def grid(turned):
         lambda turned: Matching(grid(turned)),
         lambda turned: GraphicMatroid(grid(turned)),
         lambda turned: ShortestPath(grid(turned), "a", "c"),
-        lambda turned: MemoisedOracle(ShortestPath(grid(turned), "a", "c")),
     ],
-    ids=["matching", "tree", "route", "memoised"],
+    ids=["matching", "tree", "route"],
 )
 def test_edges_without_direction_have_two_names(path, make):
     running = Campaign(Noisy(make(False)), path, rng=0)

@@ -13,17 +13,15 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from cmab import CTS, CUCB, SimulationInterrupted, simulate
+from cmab import CTS, CUCB, ESCB, SimulationInterrupted, simulate
 from cmab.compiled._kernels import typed_kernel, types
 from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
 from cmab.compiled._kernels_signatures import SOLVE, play_kernel
 from cmab.compiled.forms import Kernel, compiled_form
 from cmab.confidence.radii import LogRadius
-from cmab.policies.escb import JointlyOptimistic
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.run import loops
-from cmab.run._kernels_loops import best_candidates
-from cmab.run.loops import CompiledLoop, compiled_run
+from cmab.run.loops import CompiledLoop, best_candidates, compiled_run
 from cmab.run.simulate import _blank
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
@@ -59,7 +57,7 @@ def all_paths(make_policy, arms, sense="max", k=4, **settings):
 @pytest.mark.parametrize("case", rows(POLICIES, "runs"))
 def test_all_loops_give_the_same_run(case, sense, arms):
     # Rules for a super arm as a whole may look at thousands of sets a round where many arms are alike.
-    last, k = (100, 2) if isinstance(case.make(TopK(30, 4)), JointlyOptimistic) else (400, 4)
+    last, k = (100, 2) if isinstance(case.make(TopK(30, 4)), ESCB) else (400, 4)
     settings = {"horizon": last, "replications": 2, "checkpoints": [1, 2, 7, last // 4, last - 1, last]}
     fused, mixed, plain = all_paths(case.make, ARMS[arms], sense, k, **settings)
     assert plain.path == "python"
