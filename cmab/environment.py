@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel
 from cmab.context import Context
 from cmab.description import described
 from cmab.feedback import Feedback

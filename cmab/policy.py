@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described

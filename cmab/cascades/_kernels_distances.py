@@ -5,7 +5,7 @@ joined has one, and who did not join has none. A flip that can change a distance
 """
 
 from cmab.cascades._kernels_forest import JOINED, OUT, SEED
-from cmab.kernels import kernel
+from cmab.compiled import kernel
 
 FAR = 2**30
 #: The weight of each violation in an excursion, which leaves the constraint and has to return to it.

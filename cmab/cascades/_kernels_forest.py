@@ -8,7 +8,7 @@ the part below it can be attached by other live arcs.
 from typing import NamedTuple
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.kernels import kernel
+from cmab.compiled import kernel
 
 #: The status of a node. All people who were asked and did not join are one node of status OUT in a round.
 SEED, JOINED, UNSEEN, OUT = range(4)

@@ -2,7 +2,7 @@
 
 from cmab.cascades._kernels_distances import FAR, excursion, flip_distances, measure
 from cmab.cascades._kernels_forest import flip_forest, grow_forest, is_reached
-from cmab.kernels import kernel
+from cmab.compiled import kernel
 
 #: Columns of the table of rounds.
 NODE, NODE_END, ARC, ARC_END, KIND = range(5)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.kernels import kernel
+from cmab.compiled import kernel
 
 
 @kernel

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.context import Context
 from cmab.declared import integer, interval, real
 from cmab.feedback import Feedback

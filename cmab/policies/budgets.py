@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, learn_kernel
 from cmab.context import Context
 from cmab.declared import integer, interval, real
 from cmab.feedback import Feedback

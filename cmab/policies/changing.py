@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, learn_kernel
 from cmab.confidence.change_points import change_threshold, largest_ratio
 from cmab.context import Context
 from cmab.declared import flag, integer, interval, real

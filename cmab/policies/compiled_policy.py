@@ -12,9 +12,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray
 from cmab.cascades.prior import BetaPrior
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_random import GOLDEN, mix, to_unit
-from cmab.compiled.forms import Kernel
+from cmab.compiled import GOLDEN, Kernel, lean_kernel, mix, to_unit
 from cmab.feedback import Feedback
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.saving._state import copied

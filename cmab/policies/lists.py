@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab import declared
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled._kernels_signatures import index_kernel
+from cmab.compiled import index_kernel
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, index_kernel, lean_kernel
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence._kernels_radii import log_term
 from cmab.confidence.radii import LogRadius

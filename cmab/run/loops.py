@@ -17,13 +17,21 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
-from cmab.compiled._kernels import is_ours, kernel, lean_kernel, loop_kernel, types
-from cmab.compiled._kernels_callback import callback_to
-from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
-from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
-from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.compiled._kernels_top_k import largest_k
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import (
+    INDEX,
+    LEARN,
+    PLAY,
+    SOLVE,
+    Kernel,
+    callback_to,
+    compiled_form,
+    is_ours,
+    kernel,
+    lean_kernel,
+    learn_kernel,
+    loop_kernel,
+    types,
+)
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, check_outcomes
 from cmab.oracle import Oracle
@@ -32,8 +40,9 @@ from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
+from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
 from cmab.solver_certificate import metered
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, observe_outcomes
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, real, shown
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from cmab import CTS, CUCB, KLCUCB, CompiledIndexPolicy, GaussianCTS
 from cmab.arrays import FloatArray, IntArray
+from cmab.compiled import index_kernel
 from cmab.policy import AnyPolicy
-from cmab.rules import compiled_rule
 from cmab.validation import real
 from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
 from instances.experiments._experiment import Experiment
@@ -34,7 +34,7 @@ _LEVELS = {"two levels": (0.9, 0.8), "rare successes": (0.03, 0.01), "narrow out
 _PUBLISHED = ("CTS-B", "CL-SG", "CombUCB", "CTS-G")
 
 
-@compiled_rule("index")
+@index_kernel
 def wide_gaussian_indices(
     counts: IntArray,
     means: FloatArray,
@@ -61,7 +61,7 @@ class _WideGaussianCTS(CompiledIndexPolicy):
 
     def rule(self) -> Any:
         """Return the compiled rule."""
-        return wide_gaussian_indices()
+        return wide_gaussian_indices
 
     def parameters(self) -> FloatArray:
         """Return gamma times the size of a super arm."""

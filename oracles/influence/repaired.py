@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import GOLDEN, kernel, mix
+from cmab.compiled import GOLDEN, call_kernel, kernel, mix
 from cmab.validation import integer
 from oracles.influence.cover import choose_some
 from oracles.influence.graph import CERTAIN, DirectedGraph, require_memory

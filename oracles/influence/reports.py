@@ -14,7 +14,7 @@ from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.campaigns.names import missing
 from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
 from cmab.cascades.problem import Unexplained
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph

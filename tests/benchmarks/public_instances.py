@@ -17,12 +17,12 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from oracles._watch import Watch
 
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit, read_benchmark
 from instances.benchmarks.problem import Problem
 from oracles import VertexCover
-from oracles._watch import Watch
 from oracles.anytime import Clock
 from oracles.covers import improved, prune
 from oracles.programs import scaled

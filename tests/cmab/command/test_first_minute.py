@@ -8,8 +8,8 @@ import pytest
 from refusals import refused
 
 from cmab import CUCB, LUCB1, Campaign, Session, compare, identify, simulate
+from cmab import compiled as _watch
 from cmab.cli import main
-from cmab.compiled import _watch
 from cmab.studies import _registry, _warmup
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK

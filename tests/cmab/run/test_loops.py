@@ -14,10 +14,17 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from cmab import CTS, CUCB, ESCB, SimulationInterrupted, simulate
-from cmab.compiled._kernels import typed_kernel, types
-from cmab.compiled._kernels_random import keyed_uniform, keyed_uniforms, normal_quantile
-from cmab.compiled._kernels_signatures import SOLVE, play_kernel
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import (
+    SOLVE,
+    Kernel,
+    compiled_form,
+    keyed_uniform,
+    keyed_uniforms,
+    loop_kernel,
+    normal_quantile,
+    play_kernel,
+    types,
+)
 from cmab.confidence.radii import LogRadius
 from cmab.policies.ucb import LLR
 from cmab.run import loops
@@ -334,7 +341,7 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     assert 0 < made[1] == made[2]
 
 
-@typed_kernel(types.void(types.FunctionType(SOLVE), *SOLVE.args, types.int64))
+@loop_kernel(types.void(types.FunctionType(SOLVE), *SOLVE.args, types.int64))
 def ask_again(solve, means, integers, reals, out, calls):
     """Call the compiled form of an oracle many times."""
     for _ in range(calls):
@@ -393,7 +400,7 @@ def test_ten_million_updates_keep_the_mean():
 SPOILT = """
 import numpy as np
 from cmab import CompiledIndexPolicy, LinearOracle
-from cmab.kernels import Kernel, index_kernel, solve_kernel
+from cmab.compiled import Kernel, index_kernel, solve_kernel
 
 @index_kernel
 def spoilt(counts, means, deviations, memory, t, reals, rng, out):

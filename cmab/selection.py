@@ -1,8 +1,11 @@
-"""Selection and order of the largest entries."""
+"""Selection of the largest entries: top k, orders, heaps and tournament trees.
+
+Among equal values, the entry with the lower index comes first.
+"""
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 
 _BLOCK = 64
 
@@ -250,3 +253,125 @@ def mark_best_again(values, best, marked):
     marked[:] = False
     for arm in best:
         marked[arm] = True
+
+
+@solve_kernel
+def solve_top_k(means, integers, reals, out):
+    """Write the k arms with the largest means, or with the smallest means if `reals` is not empty.
+
+    `integers` holds the k arms of the last call, where the search starts. ``TopK.kernel`` makes both arrays.
+    """
+    # `integers` is scratch space with the last answer. Its length is k.
+    k, values = len(integers), means
+    if reals.shape[0] > 0:
+        values = reals
+        # For costs, `reals` has room for the negated means, whose k largest entries have the least costs.
+        for i in range(means.shape[0]):
+            values[i] = -means[i]
+    if k > 0:
+        renew_top_k(values, k, integers)
+    for j in range(k):
+        out[j] = integers[j]
+    return k
+
+
+def largest_k(kernel: Kernel) -> int:
+    """Return k if the compiled oracle selects the k largest means, otherwise 0."""
+    return 0 if kernel.function is not solve_top_k or len(kernel.reals) else len(kernel.integers)
+
+
+# A binary heap of entries with keys: the largest key comes first, and among equal keys the least entry.
+# `keys` is in the order of the heap, not indexed by entry, so comparisons read adjacent memory.
+
+
+@lean_kernel
+def heap_rise(heap, keys, at):
+    """Move the entry at place `at` up until the heap is in order."""
+    entry, key = heap[at], keys[at]
+    while at > 0:
+        above = (at - 1) >> 1
+        if keys[above] > key or (keys[above] == key and heap[above] < entry):
+            break
+        heap[at], keys[at] = heap[above], keys[above]
+        at = above
+    heap[at], keys[at] = entry, key
+
+
+@lean_kernel
+def heap_sink(heap, keys, at, size):
+    """Move the entry at place `at` down until the heap of `size` entries is in order."""
+    entry, key = heap[at], keys[at]
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size:
+            one, other = keys[below], keys[below + 1]
+            if other > one or (other == one and heap[below + 1] < heap[below]):
+                below += 1
+        if key > keys[below] or (key == keys[below] and entry < heap[below]):
+            break
+        heap[at], keys[at] = heap[below], keys[below]
+        at = below
+    heap[at], keys[at] = entry, key
+
+
+@lean_kernel
+def heap_drop(heap, keys, size):
+    """Remove the first of `size` entries, and return the number of entries left."""
+    size -= 1
+    heap[0], keys[0] = heap[size], keys[size]
+    heap_sink(heap, keys, 0, size)
+    return size
+
+
+@lean_kernel
+def heap_up(heap, keys, size):
+    """Turn the first `size` entries, in any order, into a heap."""
+    for at in range(size // 2 - 1, -1, -1):
+        heap_sink(heap, keys, at, size)
+
+
+# Tournament trees hold the largest of many keys and take O(log n) time per change of a key. Several trees
+# over the same arms share a table: ``keys[tree, node]`` is the largest key below a node, and
+# ``winners[tree, node]`` is the arm with this key. Node 1 is the root, and arm i is the leaf ``size + i``.
+
+
+@kernel
+def tree_size(n):
+    """Return the number of leaves, the least power of two that is at least `n`."""
+    size = 1
+    while size < n:
+        size *= 2
+    return size
+
+
+@kernel
+def plant(n_trees, size):
+    """Return `n_trees` trees without arms, in which every key is minus infinity."""
+    keys = np.full((n_trees, 2 * size), -np.inf)
+    winners = np.empty((n_trees, 2 * size), np.int64)
+    for tree in range(n_trees):
+        # Leaves first. All keys are equal, so the left child wins, because ties go to the lower index.
+        for node in range(2 * size - 1, 0, -1):
+            winners[tree, node] = node - size if node >= size else winners[tree, 2 * node]
+    return keys, winners
+
+
+@lean_kernel
+def put(keys, winners, tree, arm, key, last):
+    """Give `arm` a new key; among equal keys the first arm wins, or the last one if `last`."""
+    node = arm + (keys.shape[1] >> 1)
+    keys[tree, node] = key
+    while node > 1:
+        left = node & ~1
+        best, other = keys[tree, left], keys[tree, left + 1]
+        winner = left
+        if other > best or (last and other == best):
+            best = other
+            winner = left + 1
+        node >>= 1
+        arm = winners[tree, winner]
+        # If this node does not change, the nodes above do not change either.
+        if keys[tree, node] == best and winners[tree, node] == arm:
+            return
+        keys[tree, node] = best
+        winners[tree, node] = arm
