@@ -6,7 +6,6 @@ This module has all public names of the package. They are also in the namespaces
 """
 
 from cmab.namespaces import attach
-from cmab.studies import _imports  # noqa: F401, which notes the time of all later imports
 
 __version__ = "0.2.0"
 

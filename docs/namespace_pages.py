@@ -16,7 +16,6 @@ MODULES = {
     "cmab": "cmab.compiled cmab.selection cmab.validation",
     "cmab.campaigns": "cmab.campaigns.journal",
     "cmab.exploration": "cmab.goals",
-    "cmab.results": "cmab.studies.folder cmab.studies.store cmab.reports.report",
     "cmab.theory": "cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness cmab.theory.characteristic_time "
     "cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width cmab.confidence.radii cmab.confidence.kl "
     "cmab.confidence.variances",

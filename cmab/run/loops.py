@@ -98,7 +98,7 @@ def play_in_python(
             if not is_constant:
                 with metered(None):  # the environment may call the oracle of the policy
                     environment = first.in_round(t, of_rounds)
-                    check_world(first, environment, policy, t)
+                    check_world(first, environment, oracle, t)
                     optimum = finite_or_nan("environment.optimum", environment.optimum)
                 context, best = environment.context, best + optimum
             started = clock()
@@ -152,7 +152,7 @@ def _check_available(source: str, super_arm: IntArray, available: Any) -> None:
         raise ValueError(f"{source} must have available entries only, got also {shown(gone.tolist())}")
 
 
-def check_world(environment: Environment, world: Environment, policy: AnyPolicy, t: int) -> None:
+def check_world(environment: Environment, world: Environment, oracle: Oracle, t: int) -> None:
     """Raise ``ValueError`` unless `world`, the environment of round `t`, fits the environment of the run."""
     asked = f"environment.in_round({t}, rng)"
     if not isinstance(world, Environment):
@@ -160,7 +160,7 @@ def check_world(environment: Environment, world: Environment, policy: AnyPolicy,
     if world.n_arms != environment.n_arms:
         raise ValueError(f"{asked} must have {environment.n_arms} base arms, got {world.n_arms}")
     if world.context is not None:
-        world.context.check(policy.oracle.n_arms, policy.oracle.n_choices)
+        world.context.check(oracle.n_arms, oracle.n_choices)
 
 
 def finite_or_nan(name: str, value: Any) -> float:

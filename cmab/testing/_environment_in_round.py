@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import BoolArray
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
-from cmab.running import _referee as referee
+from cmab.run import loops as referee
 from cmab.saving._digest import content
 from cmab.testing import _environment_relations as relations
 from cmab.testing import _environment_rewards as rewards
@@ -144,10 +144,9 @@ def _check_world(subject: Subject, t: int, world: Environment) -> None:
     text = "round {}: the means must lie in the support {}, got {}"
     require(inside, "rounds", text, t, (low, high), means)
     try:
-        referee.check_world(subject.environment, world, t)
         if not isinstance(oracle, Oracle):
             return
-        referee.check_context(world, oracle)
+        referee.check_world(subject.environment, world, oracle, t)
         if world.context is not None and world.context.available is not None:
             available = np.array(world.context.available)
             oracle.solve_within(np.array(world.means), available, np.random.default_rng(0))

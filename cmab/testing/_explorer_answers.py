@@ -9,8 +9,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Feedback
-from cmab.results.identification import Identification
-from cmab.running.identification import identify
+from cmab.run.identify import identify
+from cmab.run.results import Identification
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, Stopwatch, require
 from cmab.testing._explorer_runs import Subject

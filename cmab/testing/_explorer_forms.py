@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.explorer import Explorer
-from cmab.running.compiled_exploration import compiled_exploration
-from cmab.running.identification import explore
+from cmab.run.identify import compiled_exploration, explore
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding

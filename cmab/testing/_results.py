@@ -10,7 +10,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from cmab.running._bars import shown_bar
+from cmab.run.workers import progress_bar as shown_bar
 from cmab.testing._checks import Check, CheckFunction, EndlessCall, UnfinishedCheck, named_checks
 from cmab.testing._limits import limited_calls
 from cmab.testing._process_state import kept_settings

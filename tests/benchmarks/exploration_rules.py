@@ -28,7 +28,7 @@ from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.ugape import UGapEcV
-from cmab.running.plan import least_samples
+from cmab.run.plan import least_samples
 from instances import BernoulliArms, BetaArms, GaussianArms, two_groups
 from oracles import TopK
 

@@ -9,8 +9,6 @@ from refusals import refused
 
 from cmab import CUCB, LUCB1, Campaign, Session, compare, identify, simulate
 from cmab import compiled as _watch
-from cmab.cli import main
-from cmab.studies import _registry, _warmup
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -81,23 +79,6 @@ def test_who_tells_it(process, quiet, is_told, clock, capsys, monkeypatch):
     monkeypatch.setenv("CMAB_QUIET", quiet)
     compile_for(clock, _watch.Stopwatch(""), 5.0)
     assert capsys.readouterr().err.count("each process compiles it again") == is_told
-
-
-@pytest.mark.slow
-def test_warmup_runs_what_it_names(capsys, monkeypatch):
-    entries = _registry.entries
-    wanted = {"demos": {"top-k"}, "explorers": set(_warmup._EXPLORERS)}
-    monkeypatch.setattr(
-        _warmup._registry,
-        "entries",
-        lambda group: {n: e for n, e in entries(group).items() if n in wanted.get(group, {n})},
-    )
-    assert main(["warmup"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == [
-        "demo top-k",
-        *(f"explorer {name}" for name in _warmup._EXPLORERS),
-    ]
 
 
 test_names_of_others_are_asked_back = refused(

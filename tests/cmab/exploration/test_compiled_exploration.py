@@ -25,7 +25,7 @@ from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.ugape import UGapEcV
-from cmab.running import compiled_exploration as _exploring
+from cmab.run import identify as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 

@@ -13,8 +13,8 @@ import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
-from cmab.results._rankings import explorer_rows
-from cmab.running import identification
+from cmab.run import identify as identification
+from cmab.run.compare import explorer_rows
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 ROWS = {case.name: case for case in EXPLORERS}
@@ -264,7 +264,7 @@ def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
 
 def test_a_long_run_says_so(monkeypatch):
     monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
-    monkeypatch.setattr(identification, "_LONG", 1000)
+    monkeypatch.setattr(identification, "_LONG_IN_PYTHON", 1000)
     early = pytest.warns(RuntimeWarning, match="has not stopped after 1,0.. samples")
     with pytest.warns(RuntimeWarning, match="cut off after"), early:
         identify(cmab.LUCB1(4, 2, delta=0.1), Undeclared([0.0] * 4), rng=0)
@@ -279,20 +279,17 @@ def test_a_cap_below_the_first_samples_names_nothing(name):
 
 
 def test_cut_off_runs_are_neither_right_nor_wrong():
-    from cmab.studies._results import samples_row
-
     found = identify(
         cmab.LUCB1(2, 1, delta=0.1), BernoulliArms([0.55, 0.45]), rng=0, replications=200, max_samples=30
     )
     assert (~found.stopped & ~found.correct).any()
     assert found.wrong.sum() == (found.stopped & ~found.correct).sum() == 0
-    (row,), summary = explorer_rows({"x": found}), samples_row(("a", "b"), found)
-    assert row["wrong"] == summary["wrong"] == 0
+    (row,) = explorer_rows({"x": found})
+    assert row["wrong"] == 0
     # They are in no mean; in a median they stand above all others.
     assert np.isnan(row["samples"])
-    assert summary["samples"] is None
     median = np.median(np.where(found.stopped, found.samples, np.inf))
-    assert row["median"] == summary["median"] == median
+    assert row["median"] == median
     assert f"0 of them wrong, median samples {'unknown' if np.isinf(median) else ''}" in repr(found)
 
 

@@ -5,7 +5,6 @@ import pytest
 from refusals import refused
 
 from cmab import CUCB, Session
-from cmab.studies._specification import Builder
 from oracles.influence import (
     BudgetedInfluence,
     DeadlineInfluence,
@@ -28,14 +27,6 @@ def test_a_session_opens_with_another_search_if_changes_are_accepted(tmp_path):
     assert again.policy is other
     same = CUCB(InfluenceMaximization(GRAPH, 1, search=Search(quality="best")))
     assert Session.load(tmp_path / "session", same).policy is same
-
-
-def test_study_files_have_a_table_of_options():
-    tables = {"class": "InfluenceMaximization", "graph": {"networkx": "path_graph", "n": 3}, "k": 1}
-    new = Builder().build(tables | {"search": {"threads": 2}}, {}, "oracle")
-    assert new.search == Search(threads=2)
-    with pytest.raises(ValueError, match=r"oracle\.search must only .*got thread \(did you mean"):
-        Builder().build(tables | {"search": {"thread": 2}}, {}, "oracle")
 
 
 test_refuses = refused(
