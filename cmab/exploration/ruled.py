@@ -11,9 +11,8 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import ExplorerKernel, Rule
 from cmab.exploration.sampling import SamplingExplorer
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 
 if TYPE_CHECKING:
     from cmab.compiled import Seen

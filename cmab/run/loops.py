@@ -33,7 +33,7 @@ from cmab.compiled import (
     types,
 )
 from cmab.environment import Environment, changes
-from cmab.feedback import Feedback, check_outcomes
+from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
@@ -42,8 +42,12 @@ from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
 from cmab.solver_certificate import metered
+<<<<<<< HEAD
 from cmab.statistics import ArmStatistics, observe_outcomes
-from cmab.ticket import Ticket
+from cmab.feedback import Ticket
+=======
+from cmab.statistics import ArmStatistics
+>>>>>>> main
 from cmab.validation import arm_indices, real, shown
 
 TICK_SECONDS = 0.2
