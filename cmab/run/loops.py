@@ -42,12 +42,7 @@ from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
 from cmab.solver_certificate import metered
-<<<<<<< HEAD
 from cmab.statistics import ArmStatistics, observe_outcomes
-from cmab.feedback import Ticket
-=======
-from cmab.statistics import ArmStatistics
->>>>>>> main
 from cmab.validation import arm_indices, real, shown
 
 TICK_SECONDS = 0.2
