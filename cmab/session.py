@@ -32,11 +32,10 @@ from cmab.cascades.estimates import Estimate, posterior
 from cmab.cascades.kept import KeptCascades, WithCascades, kept
 from cmab.cascades.told import Cascades
 from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate
+from cmab.certificates.certificate import Certificate, certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import MOST_PULLS, Context, Feedback, Ticket
 from cmab.oracle import Oracle

@@ -11,7 +11,7 @@ from cases import EXPLORERS, ORACLES
 
 import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
-from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
 from cmab.run import identify as identification
 from cmab.run.compare import explorer_rows
