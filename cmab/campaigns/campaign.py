@@ -702,7 +702,7 @@ class Campaign:
         matplotlib Axes
             The axes, with one bar for each base arm.
         """
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)
 

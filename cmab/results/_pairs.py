@@ -14,7 +14,7 @@ from cmab.results._summaries import mean_and_interval
 from cmab.results.tables import Row
 
 if TYPE_CHECKING:
-    from cmab.plotting._needs import Explored, Played
+    from cmab.plotting.style import Explored, Played
 
 #: Chance of a single false "yes" in a table of pairs.
 ERROR = 0.05

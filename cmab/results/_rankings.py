@@ -14,7 +14,7 @@ from cmab.results._pairs import DIFFER
 from cmab.results.tables import Row, decimals, shown
 
 if TYPE_CHECKING:
-    from cmab.plotting._needs import Explored, Played
+    from cmab.plotting.style import Explored, Played
 
 #: The column that says which learner is the best and which ones are not distinguishable from it.
 VERDICT = "against the best"

@@ -17,7 +17,7 @@ from cmab.results.identification import Identification
 from cmab.results.tables import Row
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +116,7 @@ class ExplorerComparison(Comparison[Identification], kind="explorers"):
             The axes with the bars or points.
         """
         from cmab.plotting import failure_curves, sample_bars
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         if not self.budgets:
             return written(sample_bars(self.results, level=level, ax=ax), path)

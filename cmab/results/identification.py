@@ -92,7 +92,7 @@ class Identification:
             The axes with the picture.
         """
         from cmab.plotting import sample_bars
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(sample_bars({self.explorer: self}, ax=ax), path)
 

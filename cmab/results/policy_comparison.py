@@ -16,7 +16,7 @@ from cmab.results.comparison import Comparison, Rows
 from cmab.results.simulation import Simulation
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ class PolicyComparison(Comparison[Simulation], kind="learners"):
             The axes with the curves.
         """
         from cmab.plotting import curves_with_bands, regret_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         settings: dict[str, Any] = {"band_kind": band_kind, "level": level, "log": log}
         settings |= {"ax": ax, "legend": legend}

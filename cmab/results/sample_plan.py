@@ -12,7 +12,7 @@ from cmab.results.identification import Identification
 from cmab.results.tables import Row, shown, text
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class SamplePlan:
             The axes with the curves.
         """
         from cmab.plotting import parameter_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         axes = parameter_curves(self.results, parameter="delta", ax=ax, legend=False)
         bounds = {
@@ -128,8 +128,7 @@ def _quantile(found: Identification, share: float) -> float:
 
 
 def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Legend) -> Any:
-    from cmab.plotting._legends import add_legend
-    from cmab.plotting._style import style
+    from cmab.plotting.style import add_legend, style
 
     with style():
         for points in bounds:

@@ -176,7 +176,7 @@ class Simulation:
             The axes with the picture.
         """
         from cmab.plotting import regret_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(regret_curves({self.policy: self}, ax=ax), path)
 
