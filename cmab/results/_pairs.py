@@ -7,11 +7,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cmab.results._summaries import mean_and_interval
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.intervals import holm, paired_p_value, sign_p_value
-from cmab.results._summaries import mean_and_interval
-from cmab.results.tables import Row
+from cmab.run.tables import Row
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Explored, Played

@@ -7,11 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+from cmab.results.tables import decimals
 
 from cmab.arrays import FloatArray
 from cmab.intervals import Band, band, proportion_interval, without_noise
 from cmab.results._pairs import DIFFER
-from cmab.results.tables import Row, decimals, shown
+from cmab.run.tables import Row
+from cmab.validation import shown
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Explored, Played

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cmab.results.comparison import Rows
 
 from cmab.intervals import Band
 from cmab.results._pairs import corrected, pairs_of_explorers, pairs_of_failures
 from cmab.results._rankings import TIED, TOO_OFTEN, UNTESTED, VERDICT, explorer_rows, with_verdicts
-from cmab.results.comparison import Comparison, Rows
 from cmab.results.identification import Identification
-from cmab.results.tables import Row
+from cmab.run.compare import Comparison
+from cmab.run.tables import Row
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Legend

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.certificates.certificate import Certificate
-from cmab.results.tables import shown
+from cmab.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +110,7 @@ class Identification:
 
     def _repr_html_(self) -> str:
         from cmab.results._html import table
+
         from cmab.results._rankings import explorer_rows, folded
 
         return table(folded(explorer_rows({self.explorer: self})))

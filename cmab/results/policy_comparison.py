@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cmab.results.comparison import Rows
 
 from cmab.intervals import Band
 from cmab.results._pairs import corrected, pairs_of_learners
 from cmab.results._rankings import INFORMED, learner_rows, with_verdicts
-from cmab.results.comparison import Comparison, Rows
 from cmab.results.simulation import Simulation
+from cmab.run.compare import Comparison
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Legend

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.results.identification import Identification
-from cmab.results.tables import Row, shown, text
+from cmab.run.tables import Row, text
+from cmab.validation import shown
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Legend

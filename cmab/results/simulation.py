@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from cmab.results.regret import cumulative_regret
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.oracle import Sense
-from cmab.results.regret import cumulative_regret
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +197,7 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         from cmab.results._html import escape, table
+
         from cmab.results._rankings import folded, learner_rows
 
         if not np.isfinite(self.expected_rewards[:, -1]).any():
