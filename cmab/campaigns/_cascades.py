@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Network
 from cmab.campaigns._networks import Networks
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
 
 
 def listed_cascade(

@@ -18,14 +18,12 @@ import numpy as np
 
 from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
+from cmab.campaign.posterior import Cascades, KeptCascades, no_numbers
+from cmab.campaign.posterior import kept as kept_cascades
 from cmab.campaigns._course import Course
 from cmab.campaigns._events import Events
 from cmab.campaigns._fold import Fold
 from cmab.campaigns.stores._store import Store, hash_of
-from cmab.cascades.cascade import no_numbers
-from cmab.cascades.kept import KeptCascades
-from cmab.cascades.kept import kept as kept_cascades
-from cmab.cascades.told import Cascades
 from cmab.certificates.played import Played
 from cmab.saving import _state
 from cmab.saving._generators import generator_from, generator_state

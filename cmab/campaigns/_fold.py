@@ -12,13 +12,13 @@ import numpy as np
 
 from cmab._ask_tell import check_feedback, interval_of
 from cmab.arrays import AnyArray, BoolArray, IntArray
+from cmab.campaign.posterior import CascadeFeedback
 from cmab.campaigns._arrays import is_large, loaded, stored
 from cmab.campaigns._cascades import listed_cascade, read_cascade
 from cmab.campaigns._events import Events
 from cmab.campaigns._networks import Networks
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
-from cmab.cascades.cascade import CascadeFeedback
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, check_outcomes

@@ -15,6 +15,7 @@ import numpy as np
 
 from cmab._ask_tell import StrangeArms, check_budgets, check_feedback, interval_of, support_of
 from cmab._former_defaults import with_defaults_of
+from cmab.campaign.posterior import Estimate
 from cmab.campaigns._admission import (
     admit,
     beginning,
@@ -33,7 +34,6 @@ from cmab.campaigns.request import Request
 from cmab.campaigns.stores._store import Store
 from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
-from cmab.cascades.estimates import Estimate
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle

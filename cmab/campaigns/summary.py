@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import Event
 from cmab.campaigns._table import written
-from cmab.cascades.cascade import CascadeFeedback
-from cmab.cascades.estimates import Informed, information, kind_of
 from cmab.results.regret_certificate import RegretCertificate
 from cmab.session import Session
 from cmab.statistics import ArmStatistics

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.compiled.forms import Kernel
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle

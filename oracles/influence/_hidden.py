@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
-from cmab.cascades.problem import Unexplained
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Network, Unexplained
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown
 from oracles.influence._reports import Spreading, feedback_of_steps, node_flags, numbers_of, worth_of

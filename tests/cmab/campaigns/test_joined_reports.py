@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from cmab import CTS, CUCB, AdaptiveCTS, Campaign, Feedback, HierarchicalCTS, Session, read_journal
+from cmab.campaign.posterior import CascadeFeedback, Chain
 from cmab.campaigns import _checkpoints, _records
-from cmab.cascades.cascade import CascadeFeedback
-from cmab.cascades.chain import Chain
 from oracles import DegreeHeuristic, InfluenceMaximization
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
@@ -352,7 +351,7 @@ def test_another_policy_continues_from_the_same_reports():
 
 def test_damaged_reports_in_a_session_file_are_refused(tmp_path, monkeypatch):
     """A file with a valid checksum, in which one part of the reports is impossible."""
-    from cmab.cascades import kept as module
+    from cmab.campaign import posterior as module
 
     policy = CTS(oracle())
     session = Session(policy, rng=0)
@@ -399,7 +398,7 @@ def test_the_history_has_the_reports_by_name(path):
 
 
 def test_an_interrupted_chain_continues_as_if_nothing_had_happened(monkeypatch):
-    from cmab.cascades.chain import Chain
+    from cmab.campaign.posterior import Chain
 
     sessions = [Session(CTS(oracle()), rng=0) for _ in range(2)]
     for number in range(12):  # the chain starts again at reports 1 to 11

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from cascade_references import FAR, distances, em_of_steps, exact_posterior, possible_outcomes
 
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
-from cmab.cascades.chain import Chain
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
 
 KINDS = ("joined", "steps", "some steps", "unseen", "some steps, unseen", "ties", "ties, unseen")
 
