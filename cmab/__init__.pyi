@@ -1,6 +1,5 @@
 import instances as instances
 import oracles as oracles
-from cmab import arena as arena
 from cmab import campaigns as campaigns
 from cmab import errors as errors
 from cmab import exploration as exploration
@@ -38,17 +37,3 @@ from cmab.states import *
 from cmab.studies.study import Study as Study
 
 __version__: str
-
-# Former names.
-Explored = ForcedExploration
-HybridCUCB = OfflineCUCB
-MixtureGLR = BestKGLR
-OffPolicyValue = OffPolicyEstimate
-Restarting = GLRRestart
-UniformlyRandom = RandomPolicy
-Windowed = SlidingWindow
-
-# Former classes in place of which stands a parameter of another class.
-AdaptiveTopKBudget: type[AdaptiveTopK]
-MultiBanditUGapEb: type[UGapEb]
-MultiBanditUGapEc: type[UGapEc]

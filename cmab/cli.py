@@ -18,10 +18,8 @@ from typing import Any, NoReturn, get_args
 
 import cmab
 from cmab import _faults
-from cmab._interrupts import INTERRUPTED, end_at_once
 from cmab._options import parser_of, path_named
 from cmab._streams import fitted, lossy_streams, open_closed_descriptors, printable
-from cmab.arena.options import add_options as arena_options
 from cmab.plotting import Band
 from cmab.results import tables
 from cmab.studies import _registry
@@ -40,6 +38,9 @@ _EXAMPLES = """examples:
   cmab graph convert edges.csv graph                  convert a file of edges to a graph store
   cmab report results                                 write the results of a study as a page"""
 
+# The exit status that shells report for a program that Ctrl-C ended: 128 plus the number of the signal.
+INTERRUPTED = 130
+
 
 class _BadOutput(ValueError):
     """The output folder cannot be used."""
@@ -49,7 +50,7 @@ def command() -> NoReturn:
     """Run the command in a process of its own, then exit."""
     open_closed_descriptors()
     # If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt_once)
     status = main()
     if signal.getsignal(signal.SIGINT) is _interrupt_once:
@@ -147,9 +148,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     study.set_defaults(command=_run_study)
     _add_import(study)
-    playing = commands.add_parser("arena", help="compare all policies, and yours, on many problems")
-    playing.set_defaults(command=_arena)
-    arena_options(playing)
     merging = commands.add_parser("merge", help="merge the results of several folders into one folder")
     merging.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of results")
     merging.add_argument("--out", type=path_named, required=True, metavar="DIR", help="folder for the result")
@@ -225,24 +223,6 @@ def _import_all(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except Exception as error:  # any exception of a module of the user
             raise ImportError(f"--import {module}: {type(error).__name__}: {error}") from error
-
-
-def _arena(options: argparse.Namespace) -> int:
-    from cmab.arena.command import listed, run_command
-
-    if options.lists:
-        print(*listed(), sep="\n")
-        return 0
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_kept(options.out))
-        place = options.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        try:
-            for text in run_command(options, place):
-                print(text, flush=True)
-        except KeyboardInterrupt:
-            more = "" if options.out is None else "; run the same command to continue"
-            return _fail(f"interrupted{more}", INTERRUPTED)
-    return 0
 
 
 def _warm_up(_: argparse.Namespace) -> int:

@@ -53,9 +53,7 @@ Examples
 True
 """
 
-import warnings
-
-from cmab.compiled._kernels import Function, kernel, lean_kernel, prefetch
+from cmab.compiled._kernels import kernel, lean_kernel, prefetch
 from cmab.compiled._kernels_exploration import decide_kernel
 from cmab.compiled._kernels_heap import heap_drop, heap_rise, heap_sink, heap_up
 from cmab.compiled._kernels_random import (
@@ -105,19 +103,3 @@ __all__ = [
     "to_unit",
     "top_k",
 ]
-
-
-# These are functions rather than a module `__getattr__`, because Python would call a `__getattr__` for
-# `__path__` at each import inside a function.
-def part(function: Function) -> Function:
-    """Compile a helper with `kernel`; this is its former name."""
-    warnings.warn("cmab.kernels.part is deprecated: use kernel", DeprecationWarning, stacklevel=2)
-    compiled: Function = kernel(function)
-    return compiled
-
-
-def borrows(function: Function) -> Function:
-    """Return the function unchanged; formerly, this decorator marked functions that create no array."""
-    text = "cmab.kernels.borrows is deprecated: use lean_kernel for functions that rules call"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return function

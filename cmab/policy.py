@@ -10,7 +10,6 @@ from weakref import finalize
 
 import numpy as np
 
-from cmab._old_verbs import OldVerbs, adopt
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import Kernel, settle_forms
 from cmab.context import Context
@@ -36,7 +35,7 @@ from cmab.validation import shown
 State = TypeVar("State")
 
 
-class Policy(OldVerbs, Declared, ABC, Generic[State]):
+class Policy(Declared, ABC, Generic[State]):
     """A rule that chooses a super arm in each round from the feedback of earlier rounds.
 
     A policy object holds only parameters, and perhaps cached values that these determine. Its methods leave
@@ -109,7 +108,6 @@ class Policy(OldVerbs, Declared, ABC, Generic[State]):
             cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
         cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
         guard(cls, cls._takes, VERBS)
-        guard(cls, {name: cls._takes[name] for name in adopt(cls)}, VERBS)
         settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:

@@ -646,7 +646,6 @@ class Session(Generic[State]):
             the same order, so a graph must be read in the same order of nodes and edges.
         accept_changes : bool
             If True, accept changed parameters of the policy and the oracle, such as another scale or `k`.
-            Otherwise, parameters that were left out have the defaults of the version that wrote the file.
             A different order of the base arms is never accepted, and neither is a change of a parameter on
             which the policy's memory depends.
 

@@ -6,8 +6,9 @@ Run it after ``cmab arena --record instances/arena/recorded.json.gz``. A test co
 import re
 from pathlib import Path
 
-from cmab.arena.recorded import read_recorded
-from instances.arena import RECORDED
+from cmab.results.tables import write_csv
+from cmab.run.arena import Standings, read_matches
+from instances.arena import ENTRIES, PROBLEMS, RECORDED
 
 PAGE = Path(__file__).with_name("explanation") / "arena.md"
 _TABLE = re.compile(r"(<!-- scores -->\n).*(<!-- end -->)", re.DOTALL)
@@ -15,11 +16,11 @@ _TABLE = re.compile(r"(<!-- scores -->\n).*(<!-- end -->)", re.DOTALL)
 
 def write() -> None:
     """Write the table and the CSV file."""
-    standings = read_recorded(RECORDED)
+    standings = Standings(tuple(PROBLEMS.values()), ENTRIES, read_matches(RECORDED))
     table = standings.table(form="github")
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(_TABLE.sub(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", text), encoding="utf-8")
-    standings.to_csv(PAGE.with_name("arena-scores.csv"))
+    write_csv(PAGE.with_name("arena-scores.csv"), standings.scores())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import namespace_pages
 
 import cmab
-from cmab.arena.recorded import read_recorded
-from instances.arena import RECORDED
 
 project = "cmab"
 author = "The cmab developers"
@@ -110,16 +108,9 @@ def link_names(app, doctree, page):
                 break
 
 
-def write_arena(app, error):
-    """Write the page of the arena beside the page that explains it, from the recorded results."""
-    if error is None and app.builder.format == "html" and RECORDED.is_file():
-        read_recorded(RECORDED).page(Path(app.outdir) / "explanation" / "arena-results.html")
-
-
 def setup(app):
     """Write the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, _: namespace_pages.write(Path(app.srcdir) / "api"))
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", show_defaults)
     app.connect("doctree-resolved", link_names)
-    app.connect("build-finished", write_arena)

@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 #: Modules that have a page each, by the namespace that lists them.
 MODULES = {
-    "cmab": "cmab.kernels cmab.rules cmab.validation cmab.guards cmab.namespaces cmab.renamed",
+    "cmab": "cmab.kernels cmab.rules cmab.validation",
     "cmab.campaigns": "cmab.campaigns.journal",
     "cmab.exploration": "cmab.goals",
     "cmab.results": "cmab.studies.folder cmab.studies.store cmab.reports.report",

@@ -33,5 +33,3 @@ from oracles.submodular.submodular import SubmodularOracle as SubmodularOracle
 from oracles.top_k import TopK as TopK
 from oracles.trees.arborescence import Arborescence as Arborescence
 from oracles.trees.steiner import SteinerTree as SteinerTree
-
-BruteForceReward = BruteForce

@@ -12,7 +12,6 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
 from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Sense
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, integer, listed, one_of, real, shown
 

@@ -61,13 +61,11 @@ from cmab import (
 )
 from cmab.confidence.radii import LogRadius
 from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving, SequentialHalving
+from cmab.exploration.halving import Halving
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.super_arm_glr import SuperArmGLR
-from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
 from cmab.policies.llr import LLR
@@ -1008,18 +1006,6 @@ EXPLORERS = [
     ),
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
-        "super_arm_glr",
-        lambda: SuperArmGLR(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
-        "super_arm_glr_listed",
-        lambda: SuperArmGLR(TopK(4, 2), super_arms=tuple(combinations(range(4), 2)), delta=0.1),
-        0.1,
-        slow="errors places",
-    ),
-    ExplorerCase(
         "pfws",
         lambda: cmab.PFWS(BruteForce(4, combinations(range(4), 2)), delta=0.1, growth=0.5),
         0.1,
@@ -1041,10 +1027,6 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("eb_tci", lambda: EBTCI(4, delta=0.1), 0.1),
-    ExplorerCase(
-        "eb_tci_heuristic", lambda: EBTCI(4, delta=0.1, epsilon=0.02, mode="heuristic"), slow="places"
-    ),
     ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
     ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
     ExplorerCase(
@@ -1062,7 +1044,6 @@ EXPLORERS = [
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
     ),
-    ExplorerCase("sequential_halving", lambda: SequentialHalving(4, budget=200)),
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import interval_of
-from cmab._former_defaults import with_defaults_of
 from cmab.campaigns._fold import Fold
 from cmab.campaigns._schema import FORMATS, Event, is_author
 from cmab.campaigns.names import Names, read_all, written
 from cmab.campaigns.stores._store import Store
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
-from cmab.policies.thompson import CTS
 from cmab.policy import Policy, check_policy_instance
 from cmab.saving._fingerprint import describe, differences
 from cmab.saving._generators import generator_state
@@ -28,23 +26,13 @@ from cmab.validation import shown
 _SIZES = tuple(f"oracle.{name} " for name in ("n_arms", "max_size", "alpha", "beta", "delta"))
 
 
-def learner_of(learner: Any, store: Store, support: Any, accept_changes: bool = True) -> Policy[Any]:
+def learner_of(learner: Any, store: Store, support: Any) -> Policy[Any]:
     """Return a policy, and the default learner for an oracle.
 
-    An existing journal determines the class and the support of the default learner. Version 0.1 had another
-    default learner. Unless `accept_changes` is true, the journal also determines defaults of parameters.
+    An existing journal determines the support of the default learner.
     """
     begun = _begun(store)
-    policy = _learner_of(learner, begun, support)
-    if begun is None or accept_changes:
-        return policy
-    return with_defaults_of(begun["policy"], policy)
-
-
-def _learner_of(learner: Any, begun: Event | None, support: Any) -> Policy[Any]:
     if isinstance(learner, Oracle):
-        if begun is not None and begun["policy"]["class"] == CTS.__name__:
-            return CTS(learner)
         known = begun["support"] if support is None and begun is not None else support
         return learner_for(learner, interval_of(known))  # type: ignore[no-any-return]
     if hasattr(learner, "nodes") and hasattr(learner, "edges"):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 from cmab.campaigns._schema import Event
-from cmab.renamed import up_to_date
 
 
 class Events(Sequence[Event]):
@@ -62,8 +61,6 @@ class Events(Sequence[Event]):
         if type(item) is bytes:
             item = json.loads(item)
             del item["check"]
-            if "policy" in item:
-                item["policy"] = up_to_date(item["policy"])
             self._items[place] = item
         event: Event = item
         return event

@@ -4,14 +4,13 @@ from cmab.exploration.clucb import CLUCB as CLUCB
 from cmab.exploration.clucb import LilCLUCB as LilCLUCB
 from cmab.exploration.continuous_rejects import ContinuousRejects as ContinuousRejects
 from cmab.exploration.gap_based import UCBE as UCBE
-from cmab.exploration.gap_based import GapE as _GapE
-from cmab.exploration.halving import Halving as _Halving
-from cmab.exploration.halving import SequentialHalving as _SequentialHalving
+from cmab.exploration.gap_based import GapE as GapE
+from cmab.exploration.halving import Halving as Halving
 from cmab.exploration.halving import UniformAllocation as UniformAllocation
-from cmab.exploration.kl_lucb import KLLUCB as _KLLUCB
-from cmab.exploration.lil_ucb import LilUCB as _LilUCB
+from cmab.exploration.kl_lucb import KLLUCB as KLLUCB
+from cmab.exploration.lil_ucb import LilUCB as LilUCB
 from cmab.exploration.lucb import LUCB1 as LUCB1
-from cmab.exploration.lucb import LilLUCB as _LilLUCB
+from cmab.exploration.lucb import LilLUCB as LilLUCB
 from cmab.exploration.lucb import LilRandLUCB as LilRandLUCB
 from cmab.exploration.lucb import LUCBPlusPlus as LUCBPlusPlus
 from cmab.exploration.lucb import LUCBRule as LUCBRule
@@ -24,27 +23,13 @@ from cmab.exploration.races import BernsteinRace as BernsteinRace
 from cmab.exploration.races import HoeffdingRace as HoeffdingRace
 from cmab.exploration.rejects import CSAR as CSAR
 from cmab.exploration.rejects import SAR as SAR
-from cmab.exploration.rejects import SuccessiveRejects as _SuccessiveRejects
+from cmab.exploration.rejects import SuccessiveRejects as SuccessiveRejects
 from cmab.exploration.ruled import RuledExplorer as RuledExplorer
-from cmab.exploration.super_arm_glr import SuperArmGLR as _SuperArmGLR
-from cmab.exploration.top_two import EBTCI as _EBTCI
 from cmab.exploration.top_two import TTUCB as TTUCB
 from cmab.exploration.track_and_stop import TrackAndStop as TrackAndStop
 from cmab.exploration.ugape import UGapEb as UGapEb
 from cmab.exploration.ugape import UGapEc as UGapEc
-from cmab.exploration.ugape import UGapEcV as _UGapEcV
+from cmab.exploration.ugape import UGapEcV as UGapEcV
 from cmab.exploration.variance_lucb import BernsteinLUCB as BernsteinLUCB
 from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
 from cmab.goals import Goal as Goal
-
-# Classes that have left the namespace.
-EBTCI = _EBTCI
-GapE = _GapE
-Halving = _Halving
-KLLUCB = _KLLUCB
-LilLUCB = _LilLUCB
-LilUCB = _LilUCB
-SequentialHalving = _SequentialHalving
-SuccessiveRejects = _SuccessiveRejects
-SuperArmGLR = _SuperArmGLR
-UGapEcV = _UGapEcV

@@ -29,22 +29,6 @@ def _closest_pair(seen, reals):
     return least_separated_pair(seen.means, seen.counts, np.zeros(1, np.int64), reals, np.empty(0))
 
 
-def eb_tci_rule(reals: list[float], beta: float) -> Rule:
-    """Return the rule of `EBTCI`."""
-    return Rule(decide_eb_tci, [], [*reals, beta], is_random=True)
-
-
-@decide_kernel
-def decide_eb_tci(seen, coin, integers, reals, chosen):
-    """Sample the best arm with probability beta, otherwise its rival.
-
-    EB-TCI of Jourdan et al. (NeurIPS 2022).
-    """
-    leader, challenger, enough = _closest_pair(seen, reals)
-    chosen[0] = leader if coin < reals[BETA] else challenger
-    return -1 if enough else 1
-
-
 @lean_kernel
 def bonus_level(samples):
     """Return y with ``y - ln y = 2 s a L + 2 ln(2 + a L) + 2`` and y > 1, where ``L = ln(samples)``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from cmab.exploration.phases import (
     undecided_means,
 )
 from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
-from cmab.renamed import Former, warn
 from cmab.theory.hardness import best_k_gaps
 
 _DECAY = math.exp(0.2) * 0.75  # in OptMAI, each round gets this multiple of the budget of the round before
@@ -140,25 +138,6 @@ class AdaptiveTopK(PhasedExplorer):
         state.accepted[arms[clear & top]] = True
         state.undecided[arms[clear]] = False
         settle(state, self.k)
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class AdaptiveTopKBudget(AdaptiveTopK, metaclass=Former):
-    """The former name of `AdaptiveTopK` with a budget."""
-
-    delta: float = field(default=0.01, metadata=DELTA)
-
-    def __init__(self, n_arms: int, k: int, *, delta: float = 0.01, **parameters: Any) -> None:
-        warn(
-            "AdaptiveTopKBudget",
-            "AdaptiveTopK with a budget, AdaptiveTopK(n_arms, k, delta=0.01, budget=...)",
-        )
-        super().__init__(n_arms, k, delta=delta, **parameters)
-        AdaptiveTopKBudget.become_present(self)
-
-    def stands_for(self: AdaptiveTopK) -> bool:
-        """Return whether there is a budget."""
-        return self.budget is not None
 
 
 @dataclass(frozen=True, eq=False)

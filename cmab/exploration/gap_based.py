@@ -46,6 +46,8 @@ class FixedBudgetRule(RuledExplorer):
 class GapE(FixedBudgetRule):
     """GapE (Gabillon et al. 2011): the best arm of each of several bandits, with a fixed budget.
 
+    Use this explorer to compare with its paper.
+
     The explorer samples the arm with the largest ``-gap + b sqrt(a / T)``, where T is the number of its
     samples. Its gap is the distance of its mean from the best mean of its bandit, or for the best arm from
     the second best mean. No answer is certified.

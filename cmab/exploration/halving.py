@@ -85,56 +85,6 @@ class Halving(PhasedExplorer):
 
 
 @dataclass(frozen=True, eq=False)
-class SequentialHalving(BudgetExplorer):
-    """Sequential Halving (Karnin et al. 2013): the best arm, with a fixed budget.
-
-    Use this explorer only to compare with its paper, or if samples must come in few large batches.
-    `ContinuousRejects` and `SAR` err less.
-
-    The rounds have equal budgets, and each round divides its budget equally among the arms that are left.
-    Each round uses only its own outcomes, as in the paper. No answer is certified.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms, at least 2.
-    budget : int
-        Maximum number of samples, at least ``n_arms ceil(log2 n_arms)``.
-        Samples of open tickets are not counted.
-
-    Examples
-    --------
-    >>> from cmab import Session
-    >>> from cmab.exploration.halving import SequentialHalving
-    >>> Session(SequentialHalving(n_arms=20, budget=2000), rng=0).ask().pulls
-    20
-
-    References
-    ----------
-    Z. Karnin, T. Koren, O. Somekh: Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013.
-    """
-
-    n_arms: int = field(metadata=N_ARMS)
-    _: KW_ONLY
-    budget: int = field(metadata=budget(lambda explorer: explorer.n_arms * explorer._rounds))
-    k = 1
-    fresh_means = True
-
-    @property
-    def _rounds(self) -> int:
-        return math.ceil(math.log2(self.n_arms))
-
-    def pulls_per_arm(self, state: Phases) -> int:
-        """Return the number of samples of each arm that is left in this round."""
-        # floor(T / (|S| ceil(log2 N))), Karnin et al. (2013), from memory.
-        return self.budget // (int(state.undecided.sum()) * self._rounds)
-
-    def decide(self, state: Phases) -> None:
-        """Keep the better half of the undecided arms."""
-        _keep_half(state, 1)
-
-
-@dataclass(frozen=True, eq=False)
 class UniformAllocation(BudgetExplorer):
     """Uniform allocation, a baseline: sample every arm equally often and return the k largest means.
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from cmab.compiled.forms import Rule
 from cmab.exploration.likelihood import LikelihoodStop
-from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -113,6 +113,8 @@ class SAR(_BestK):
 class SuccessiveRejects(_BestK):
     """Successive Rejects (Audibert et al. 2010): the best arm with a fixed budget.
 
+    Use this explorer to compare with its paper.
+
     Each phase drops the worst arm. No answer is certified.
 
     Parameters

@@ -18,63 +18,6 @@ class _TopTwo(LikelihoodStop):
 
 
 @dataclass(frozen=True, eq=False)
-class EBTCI(_TopTwo):
-    """EB-TCI (Jourdan et al. 2022): a top-two rule with the arm of the best mean as leader.
-
-    Use this explorer only to compare with its paper. For the best arm, `BestKGLR` needs fewer samples.
-
-    Let ``m_j`` be the empirical mean of arm j and ``T_j`` its number of samples. The leader b has the largest
-    mean. The challenger is the arm j with the least ``(m_b - m_j)^2 / (2 sigma^2 (1 / T_b + 1 / T_j)) + ln
-    T_j``. The explorer samples the leader with probability `beta`, and the challenger otherwise. `BestKGLR`
-    with ``k = 1`` is the same rule with the shares of the two arms in the evidence instead of `beta`. The
-    stopping rule is that of `BestKGLR`. It errs with probability at most `delta` (constants from memory of
-    the paper).
-
-    For Gaussian arms, the mean number of samples divided by ``ln(1 / delta)`` tends, as `delta` tends to 0,
-    to the least value of all rules that give the best arm the share `beta`
-    (`cmab.theory.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the least
-    value of all rules.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms, at least 2.
-    delta : float
-        Probability of failure, in (0, 1).
-    sigma : float
-        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
-        ``"bernoulli"``.
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
-        end if arms are tied.
-    family : {"gaussian", "bernoulli"}
-        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
-    mode : {"faithful", "heuristic"}
-        As for `BestKGLR`. With "heuristic", no answer is certified.
-    beta : float
-        Share of the samples for the leader, in (0, 1).
-
-    Examples
-    --------
-    >>> from cmab import identify
-    >>> from cmab.exploration.top_two import EBTCI
-    >>> from instances import GaussianArms
-    >>> identify(EBTCI(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
-    [array([0])]
-
-    References
-    ----------
-    M. Jourdan, R. Degenne, D. Baudry, R. de Heide, E. Kaufmann: Top Two Algorithms Revisited, NeurIPS 2022
-    (from memory).
-    """
-
-    def rule(self) -> Rule:
-        from cmab.exploration._kernels_top_two import eb_tci_rule
-
-        return eb_tci_rule(self._stop, self.beta)
-
-
-@dataclass(frozen=True, eq=False)
 class TTUCB(_TopTwo):
     """TTUCB (Jourdan and Degenne 2023): a top-two rule with an optimistic leader and no randomness.
 

@@ -25,7 +25,6 @@ from cmab.exploration.ruled import RuledExplorer
 from cmab.exploration.sampling import BestK
 from cmab.explorer import Explorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
-from cmab.renamed import Former, warn
 from cmab.statistics import ArmStatistics
 
 
@@ -165,6 +164,8 @@ class UGapEc(UGapERule):
 class UGapEcV(UGapERule):
     """UGapEc with empirical-Bernstein radii, for arms with small variances.
 
+    Use this explorer to compare with its paper.
+
     The explorer first samples every arm twice. The radius is ``sqrt(2 V l / T) + 7 b l / (3 (T - 1))`` with
     ``l = ln(7 N t^3 / delta)`` and the unbiased variance V. The probability that Maurer and Pontil's
     inequality fails for any arm, time and side is then at most `delta`. The paper leaves the constants to its
@@ -265,29 +266,3 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
         # `memory` holds the least bound so far of each bandit, then for each arm 1 if the arm is in the
         # answer of that step.
         return np.flatnonzero(state.memory[len(self.arms_per_bandit) :])
-
-
-class MultiBanditUGapEc(UGapEc, metaclass=Former):
-    """The former name of `UGapEc` for several bandits."""
-
-    def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
-        warn("MultiBanditUGapEc", "UGapEc with a sequence n_arms, the number of arms of each bandit")
-        super().__init__(arms_per_bandit, k, **parameters)
-        MultiBanditUGapEc.become_present(self)
-
-    def stands_for(self: UGapEc) -> bool:
-        """Return whether there are several bandits."""
-        return self.bandits is not None
-
-
-class MultiBanditUGapEb(UGapEb, metaclass=Former):
-    """The former name of `UGapEb` for several bandits."""
-
-    def __init__(self, arms_per_bandit: Sequence[int], k: int, **parameters: Any) -> None:
-        warn("MultiBanditUGapEb", "UGapEb with a sequence n_arms, the number of arms of each bandit")
-        super().__init__(arms_per_bandit, k, **parameters)
-        MultiBanditUGapEb.become_present(self)
-
-    def stands_for(self: UGapEb) -> bool:
-        """Return whether there are several bandits."""
-        return self.bandits is not None

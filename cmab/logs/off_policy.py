@@ -15,7 +15,6 @@ from cmab.logs._betting import by_betting
 from cmab.logs._choices import Choices, Played, Target, choices_of
 from cmab.logs._rewards import rewards_by_position, told_rounds, whole_rewards
 from cmab.logs._weights import TOO_FAR, largest_weights, refuse_improbable, weights_of, z_of_mean
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.validation import check_flag, interval, one_of, real, shown
 
 Method = Literal["ips", "iips", "rips", "dr", "cascade_dr"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -123,14 +123,6 @@ class Oracle(ABC):
             # change it.
             if method in vars(cls) and capability not in vars(cls):
                 setattr(cls, capability, value)
-
-    def _with_defaults_of(self, recorded: Mapping[str, Any]) -> Self:  # noqa: ARG002
-        """Return this oracle with the defaults of the version that wrote a description of it.
-
-        A class overrides the method if a default has changed: a journal of an earlier version then continues
-        with the oracle that wrote it.
-        """
-        return self
 
     def __repr__(self) -> str:
         return described(self)

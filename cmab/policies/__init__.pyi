@@ -28,7 +28,7 @@ from cmab.policies.hybrid_cucb import OfflineCUCB as OfflineCUCB
 from cmab.policies.kl_cucb import KLCUCB as KLCUCB
 from cmab.policies.linear_thompson import CombLinTS as CombLinTS
 from cmab.policies.linear_ucb import C2UCB as C2UCB
-from cmab.policies.llr import LLR as _LLR
+from cmab.policies.llr import LLR as LLR
 from cmab.policies.logistic import LogisticTS as LogisticTS
 from cmab.policies.mnl_ucb import MNLUCB as MNLUCB
 from cmab.policies.pbm_ucb import PBMUCB as PBMUCB
@@ -38,6 +38,3 @@ from cmab.policies.safeguarded import Safeguarded as Safeguarded
 from cmab.policies.thompson import CTS as CTS
 from cmab.policies.top_rank import TopRank as TopRank
 from cmab.policies.windowed import SlidingWindow as SlidingWindow
-
-# Classes that have left the namespace.
-LLR = _LLR

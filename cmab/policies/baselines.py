@@ -13,7 +13,6 @@ from cmab.context import Context
 from cmab.declared import flag, interval, real
 from cmab.policies._compiled import CompiledIndexPolicy, OptimisticPolicy, pack_optimism
 from cmab.propensities import uniform_chance
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
 

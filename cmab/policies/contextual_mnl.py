@@ -15,7 +15,6 @@ from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies._epochs import refuse_baskets
 from cmab.policies.linear import LinearPolicy
-from cmab.renamed import former_parameters
 from cmab.ticket import Ticket
 from cmab.validation import shown
 
@@ -106,7 +105,6 @@ def _with_the_rest(feedback: Feedback, offered: IntArray) -> Feedback:
     return Feedback.unchecked(arms, outcomes, feedback.reward)
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLUCB(ContextualMNL):
     """UCB-MNL: optimism for multinomial logit choice with utilities that are linear in features of the items.
@@ -179,7 +177,6 @@ class ContextualMNLUCB(ContextualMNL):
         return posterior.means(features) + self.oracle.sign * alpha * posterior.widths(features)
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class ContextualMNLTS(ContextualMNL):
     """TS-MNL: Thompson sampling for multinomial logit choice with utilities that are linear in features.

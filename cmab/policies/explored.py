@@ -12,7 +12,6 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.context import Context
 from cmab.declared import one_of, real
 from cmab.policies._wrapped import WrappedPolicy
-from cmab.renamed import find as __getattr__  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False)

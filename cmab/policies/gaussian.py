@@ -10,7 +10,6 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.declared import interval, one_of, real
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.renamed import former_parameters
 
 Coupling = Literal["independent", "shared", "boosted"]
 #: The default factor of each coupling.
@@ -19,7 +18,6 @@ _FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4, "boosted": 1.0}
 _HUGE = 1e8
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class GaussianCTS(CompiledIndexPolicy):
     """Thompson sampling with Gaussian posteriors, for arms of any scale and for correlated outcomes.

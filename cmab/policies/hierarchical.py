@@ -14,7 +14,6 @@ from cmab.guards import Takes
 from cmab.oracle import Oracle
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policy import fits
-from cmab.renamed import former_parameters
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 
@@ -28,7 +27,6 @@ WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class HierarchicalCTS(CompiledIndexPolicy):
     """Thompson sampling that learns the prior of each group of arms from the outcomes of the group.

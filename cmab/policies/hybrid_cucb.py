@@ -10,7 +10,6 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.rules import compiled_rule
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown

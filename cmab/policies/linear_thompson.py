@@ -10,10 +10,8 @@ from cmab.arrays import FloatArray
 from cmab.declared import real
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.renamed import former_parameters
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class CombLinTS(LinearPolicy):
     """CombLinTS: Thompson sampling of the coefficients of linear means.

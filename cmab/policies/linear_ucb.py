@@ -13,7 +13,6 @@ from cmab.arrays import FloatArray
 from cmab.confidence.radii import LogRadius
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.renamed import former_parameters
 from cmab.validation import real
 
 
@@ -69,7 +68,6 @@ class LinearUCB(LinearPolicy):
         return math.sqrt(self.ridge) * self.bound
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class C2UCB(LinearUCB):
     """C2UCB: optimism for means that are linear in the features of the arms, which may change each round.

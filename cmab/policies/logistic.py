@@ -12,11 +12,9 @@ from cmab.declared import one_of, real
 from cmab.linear.logistic import expected
 from cmab.linear.statistics import LinearStatistics
 from cmab.policies.linear import LinearPolicy
-from cmab.renamed import former_parameters
 from cmab.validation import frozen, per_arm
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticTS(LinearPolicy):
     """Logistic Thompson sampling: coefficients are drawn from the Laplace approximation of their posterior.

@@ -10,10 +10,8 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.declared import real
 from cmab.policies._epochs import Epochs, EpochStatistics, bought
-from cmab.renamed import former_parameters
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class MNLUCB(Epochs):
     """Optimism for multinomial logit choice in epochs, for `oracles.Assortment`.

@@ -11,7 +11,6 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.declared import real
 from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.renamed import former_parameters
 from cmab.rules import compiled_rule
 from cmab.validation import arm_indices, per_arm
 
@@ -55,7 +54,6 @@ def position_based_indices(
         first = end
 
 
-@former_parameters
 @dataclass(frozen=True, eq=False)
 class PBMUCB(CompiledIndexPolicy):
     """Optimism in the position-based model: a click needs an examined position and an attractive item.

@@ -13,7 +13,6 @@ from cmab.context import Context
 from cmab.declared import flag, integer, real
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import alike, count
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, interval, shown

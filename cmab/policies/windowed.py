@@ -13,7 +13,6 @@ from cmab.declared import integer
 from cmab.feedback import Feedback
 from cmab.policies._wrapped import WrappedPolicy
 from cmab.policy import IndexPolicy
-from cmab.renamed import find as __getattr__  # noqa: F401
 from cmab.statistics import ArmStatistics, alike, count
 from cmab.validation import shown
 

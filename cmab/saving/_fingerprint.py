@@ -14,7 +14,6 @@ import numpy as np
 
 from cmab.description import is_own
 from cmab.oracle import Oracle
-from cmab.renamed import KEPT_GRAPH
 from cmab.saving._digest import short_hash, without_addresses
 
 _DEEPEST = 8
@@ -100,7 +99,7 @@ def _thing(value: Any, depth: int) -> Any:
         described["library"] = library_of(value)
     for name, part in _parameters(value).items():
         # No learner depends on the clusters. Pickled copies of an oracle lack the graph of its constructor.
-        if isinstance(value, Oracle) and (name == "clusters" or type(part).__name__ == KEPT_GRAPH):
+        if isinstance(value, Oracle) and (name == "clusters" or type(part).__name__ == "KeptGraph"):
             continue
         described[name.lstrip("_")] = describe(part, depth + 1)
     return described

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cmab.feedback import MOST_ARMS
-from cmab.renamed import up_to_date
 from cmab.saving._fingerprint import differences, fingerprint
 from cmab.ticket import Ticket
 from cmab.validation import integer, shown
@@ -77,7 +76,7 @@ def check_header(header: dict[str, Any], policy: object, accept_changes: bool) -
     kept, arms = header["arms"], present["arms"]
     if kept["n_arms"] != arms["n_arms"]:
         raise ValueError(f"it must hold {arms['n_arms']} base arms, got {shown(kept['n_arms'])}")
-    mine, its = present["policy"], up_to_date(header["policy"])
+    mine, its = present["policy"], header["policy"]
     if its["class"] != mine["class"]:
         raise ValueError(f"it must be of policy {mine['class']}, got policy {shown(its['class'])}")
     if strange := differences(kept, arms):

@@ -22,7 +22,7 @@ from cmab.studies._written import ClassEntry, FunctionEntry, LiteralEntry, Writt
 _DERIVED = {"can_constrain", "has_membership", "triggers_surely", "_kind", "_abc_impl", "__annotations__"}
 _DERIVED |= {"__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__", "__match_args__"}
 # The modules of this library that add functions to classes.
-_MAKERS = {"cmab.renamed", "cmab._old_verbs"}
+_MAKERS: set[str] = set()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from cmab.namespaces import FORMER, LEFT, REPLACED, departed, place_of_former, renamed
-from cmab.renamed import present_name
 from cmab.spelling import nearest
 from cmab.validation import shown
 
@@ -75,16 +73,12 @@ def entry_of(name: str, groups: Sequence[str] = CLASSES) -> metadata.EntryPoint 
     """
     if ":" in name:
         return metadata.EntryPoint(name, name, "cmab.own")
-    if present_name(name) in LEFT:
-        return metadata.EntryPoint(name, LEFT[present_name(name)], "cmab.own")
-    if name in REPLACED:
-        return metadata.EntryPoint(name, place_of_former(name), "cmab.own")
     known = _found.get((name, *groups))
     if known is not None:
         return known
     for look in (1, 2):
         for group in groups:
-            if (entry := entries(group).get(present_name(name))) is not None:
+            if (entry := entries(group).get(name)) is not None:
                 check_unique(entry.name, groups)
                 _found[name, *groups] = entry
                 return entry
@@ -142,10 +136,6 @@ def class_of(name: str, where: str) -> Any:
             ' name your own class as "module:Class", or register its package by an entry point in the group'
             " cmab.plugins"
         )
-    if name in FORMER:
-        renamed(name)
-    elif name in LEFT:
-        departed(name)
     try:
         return entry.load()
     except Exception as error:

@@ -10,8 +10,6 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cmab.former_arguments import former_arguments
-from cmab.renamed import PARAMETERS, first_name, present_name
 from cmab.spelling import nearest
 from cmab.studies._graphs import GENERATORS, check_generator, digest, generator, read_graph
 from cmab.studies._registry import class_of
@@ -117,7 +115,6 @@ def called(maker: Any, arguments: Mapping[str, Any], where: str) -> Any:
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         # Generators of networkx accept any keyword for their backends (`orig_func` is the undecorated
         # function), so they would ignore a misspelt argument.
-        known += former_arguments(maker)
         any_name = any(p.kind == p.VAR_KEYWORD for p in parameters) and not hasattr(maker, "orig_func")
         unknown = sorted(set(arguments) - set(known)) if not any_name else []
     except (TypeError, ValueError):  # compiled functions may have no signature
@@ -157,19 +154,13 @@ def classes(value: Any) -> Iterator[str]:
             yield from classes(entry)
 
 
-def unnamed(value: Any, key: str = "") -> Any:
-    """Return a specification without names of files, and with the original names of classes and parameters.
-
-    The key contains hashes of the graphs, so the paths of their files do not matter. The results of a renamed
-    class remain valid.
-    """
+def unnamed(value: Any) -> Any:
+    """Return a specification without names of files. Its hashes of the graphs determine their content."""
     if isinstance(value, Mapping):
-        first = PARAMETERS.get(present_name(str(value.get("class"))), {})
-        parts = {first.get(key, key): (key, entry) for key, entry in value.items()}
-        return {name: "" if key == "file" else unnamed(entry, key) for name, (key, entry) in parts.items()}
+        return {key: "" if key == "file" else unnamed(entry) for key, entry in value.items()}
     if isinstance(value, list):
         return [unnamed(entry) if isinstance(entry, Mapping | list) else entry for entry in value]
-    return first_name(value) if key == "class" and isinstance(value, str) else value
+    return value
 
 
 def key_of(content: Mapping[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cmab import (
@@ -26,15 +24,14 @@ from cmab import (
     Greedy,
     HierarchicalCTS,
     Oracle,
-    Policy,
     RandomPolicy,
     RarelySwitchingCUCB,
     SlidingWindow,
 )
-from cmab.arena import Entry, Facts
 from cmab.policies.llr import LLR
+from cmab.policy import AnyPolicy
+from cmab.run.arena import Entry, Facts
 
-AnyPolicy = Policy[Any]
 _LINEAR = frozenset({"top-k", "matching", "path", "tree", "knapsack", "sets"})
 _CHANGES = frozenset({"change"})
 
@@ -44,42 +41,11 @@ def hopeful_greedy(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
     return Greedy(oracle, prior_mean=facts.best_outcome, prior_weight=weight, support=facts.support)
 
 
-def hopeful_cts(oracle: Oracle, facts: Facts, weight: float) -> AnyPolicy:
+def hopeful_cts(oracle: Oracle, facts: Facts) -> AnyPolicy:
     """Return `CTS` with a prior mean close to the best end of the support."""
     low, high = facts.support
-    share = 0.9 if facts.sense == "max" else 0.1
-    return CTS(oracle, prior_mean=low + share * (high - low), prior_weight=weight, support=facts.support)
-
-
-def forced_greedy(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `Greedy` with forced exploration."""
-    return ForcedExploration(Greedy(oracle, support=facts.support))
-
-
-def windowed_cts(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `CTS` on the outcomes of a sliding window."""
-    return SlidingWindow(CTS(oracle, support=facts.support), max(10, int(np.sqrt(facts.horizon) * 8)))
-
-
-def restarted_cts(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `CTS` that restarts after a change was detected."""
-    return GLRRestart(CTS(oracle, support=facts.support))
-
-
-def discounted(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `DiscountedCUCB` with a memory of the square root of the horizon, times eight."""
-    rate = 1.0 / (8.0 * facts.horizon**0.5)
-    return DiscountedCUCB(oracle, discount=1.0 - rate, radius_factor=0.3, support=facts.support)
-
-
-def contextual_ucb(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `C2UCB` with a small constant radius."""
-    return C2UCB(oracle, dimension=facts.other["dimension"], radius=0.5)
-
-
-def contextual_ts(oracle: Oracle, facts: Facts) -> AnyPolicy:
-    """Return `CombLinTS` on the features of each round."""
-    return CombLinTS(oracle, dimension=facts.other["dimension"], deviation_factor=0.5)
+    mean = low + (0.9 if facts.sense == "max" else 0.1) * (high - low)
+    return CTS(oracle, prior_mean=mean, prior_weight=2.0, support=facts.support)
 
 
 def position_ucb(oracle: Oracle, facts: Facts) -> AnyPolicy:
@@ -87,6 +53,17 @@ def position_ucb(oracle: Oracle, facts: Facts) -> AnyPolicy:
     examination = np.asarray(facts.other["examination"])
     arms = np.arange(oracle.n_arms)
     return PBMUCB(oracle, examination[arms % len(examination)], arms // len(examination))
+
+
+def discounted(oracle: Oracle, facts: Facts) -> AnyPolicy:
+    """Return `DiscountedCUCB` with a memory of the square root of the horizon, times eight."""
+    discount = 1.0 - 1.0 / (8.0 * facts.horizon**0.5)
+    return DiscountedCUCB(oracle, discount=discount, radius_factor=0.3, support=facts.support)
+
+
+def windowed(oracle: Oracle, facts: Facts) -> AnyPolicy:
+    """Return `CTS` on the outcomes of a window of the square root of the horizon, times eight."""
+    return SlidingWindow(CTS(oracle, support=facts.support), max(10, int(np.sqrt(facts.horizon) * 8)))
 
 
 #: All entries. Entries with kinds play only there; all others play wherever their policy accepts the problem.
@@ -102,26 +79,30 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(CTS),
     Entry.of(CTS, "CTS shared", coupling="shared"),
     Entry.of(CTS, "CTS, weak prior", prior_weight=0.5, tuned=True),
-    Entry.of(hopeful_cts, "CTS, hopeful prior", weight=2.0, tuned=True),
+    Entry("CTS, hopeful prior", hopeful_cts, tuned=True),
     Entry.of(AdaptiveCTS),
     Entry.of(HierarchicalCTS),
     Entry.of(GaussianCTS),
     Entry.of(GaussianCTS, "GaussianCTS boosted", coupling="boosted"),
     Entry.of(GaussianCTS, "GaussianCTS, sigma 0.15", sigma=0.15, tuned=True),
     Entry.of(Greedy),
-    Entry.of(hopeful_greedy, "Greedy, 1 hopeful outcome", weight=1.0, tuned=True),
-    Entry.of(hopeful_greedy, "Greedy, 5 hopeful outcomes", weight=5.0, tuned=True),
+    Entry("Greedy, 1 hopeful outcome", lambda o, facts: hopeful_greedy(o, facts, 1.0), tuned=True),
+    Entry("Greedy, 5 hopeful outcomes", lambda o, facts: hopeful_greedy(o, facts, 5.0), tuned=True),
     Entry.of(EpsilonGreedy, epsilon=0.1),
     Entry.of(EpsilonGreedy, "EpsilonGreedy, decaying", epsilon=5.0, decay=True, tuned=True),
-    Entry.of(forced_greedy, "Greedy, forced"),
-    Entry.of(ESCB, kinds=("sets",)),
+    Entry("Greedy, forced", lambda o, facts: ForcedExploration(Greedy(o, support=facts.support))),
+    Entry.of(ESCB, kinds={"sets"}),
     Entry.of(FTPL, kinds=_CHANGES),
-    Entry.of(discounted, "DiscountedCUCB", kinds=_CHANGES, tuned=True),
-    Entry.of(windowed_cts, "CTS, window", kinds=_CHANGES, tuned=True),
-    Entry.of(restarted_cts, "CTS, restarts", kinds=_CHANGES),
-    Entry.of(position_ucb, "PBMUCB", kinds=("positions",)),
-    Entry.of(MNLUCB, kinds=("assortment",)),
-    Entry.of(MNLUCB, "MNLUCB, short", kinds=("assortment",), log_factor=1.0, tuned=True),
-    Entry.of(contextual_ucb, "C2UCB", kinds=("features",)),
-    Entry.of(contextual_ts, "CombLinTS", kinds=("features",)),
+    Entry("DiscountedCUCB", discounted, _CHANGES, tuned=True),
+    Entry("CTS, window", windowed, _CHANGES, tuned=True),
+    Entry("CTS, restarts", lambda o, facts: GLRRestart(CTS(o, support=facts.support)), _CHANGES),
+    Entry("PBMUCB", position_ucb, {"positions"}),
+    Entry.of(MNLUCB, kinds={"assortment"}),
+    Entry.of(MNLUCB, "MNLUCB, short", kinds={"assortment"}, log_factor=1.0, tuned=True),
+    Entry("C2UCB", lambda o, facts: C2UCB(o, dimension=facts.other["dimension"], radius=0.5), {"features"}),
+    Entry(
+        "CombLinTS",
+        lambda o, facts: CombLinTS(o, dimension=facts.other["dimension"], deviation_factor=0.5),
+        {"features"},
+    ),
 )

@@ -13,7 +13,6 @@ import numpy as np
 
 from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
-from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from instances.arms.arms import GaussianArms
@@ -153,7 +152,6 @@ def problem(name: str) -> tuple[FloatArray, dict[str, AnyExplorer]]:
             "P-FWS": PFWS(family, **own),
             "P-FWS, super arms": PFWS(family, plays="super arms", **own),
             "CombGame": CombGame(family, **own),
-            "SuperArmGLR": SuperArmGLR(family, **own),
             "lil'CLUCB": LilCLUCB(family, delta=DELTA, growth=_GROWTH),
             "CLUCB": CLUCB(family, delta=DELTA, growth=_GROWTH),
         }
@@ -169,8 +167,6 @@ def problem(name: str) -> tuple[FloatArray, dict[str, AnyExplorer]]:
         "lil'CLUCB": LilCLUCB(oracle, delta=DELTA, growth=_LARGE_GROWTH),
         "CLUCB": CLUCB(oracle, delta=DELTA, growth=_LARGE_GROWTH),
     }
-    if hasattr(oracle, "exchange_pairs"):
-        rules["SuperArmGLR"] = SuperArmGLR(oracle, delta=DELTA, growth=_LARGE_GROWTH)
     return means, rules
 
 

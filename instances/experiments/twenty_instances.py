@@ -23,7 +23,6 @@ from cmab import (
 )
 from cmab.arrays import FloatArray
 from cmab.exploration.lucb import LilLUCB
-from cmab.exploration.super_arm_glr import SuperArmGLR
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from cmab.theory.best_k_time import best_k_time
@@ -70,7 +69,7 @@ _SUPER_ARMS = (
     "two sets",
     "four sets",
 )
-OURS = ("BestKGLR", "Track-and-Stop", "P-FWS", "SuperArmGLR")
+OURS = ("BestKGLR", "Track-and-Stop", "P-FWS")
 
 
 def cells(quick: bool) -> list[Row]:
@@ -112,12 +111,10 @@ def instance(name: str) -> tuple[FloatArray, BruteForce | None, dict[str, AnyExp
     else:
         means = np.full(family.n_arms, 0.5)
         means[family.super_arms[0]] = 0.7
-    listed = tuple(tuple(int(arm) for arm in arms) for arms in family.super_arms)
     return (
         means,
         family,
         {
-            "SuperArmGLR": SuperArmGLR(family, super_arms=listed, delta=DELTA, growth=_GROWTH),
             "lil'CLUCB": LilCLUCB(family, delta=DELTA, growth=_GROWTH),
             "CLUCB": CLUCB(family, delta=DELTA, growth=_GROWTH),
         },

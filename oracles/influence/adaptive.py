@@ -9,13 +9,12 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, IntArray
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.former_arguments import formerly
 from cmab.validation import arm_indices, integer, vector
 from oracles.diffusion.directed_graph import DirectedGraph, as_directed_graph
 from oracles.diffusion.spread import node_worths
 from oracles.influence.certificate import Certificate, greedy_ratio
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.options import USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -88,7 +87,6 @@ class AdaptiveInfluence:
     Maximization, PVLDB 11 (2018), for waves of several seeds.
     """
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _CASCADES, _EPSILON = 2000, 0.1
-#: The qualities that were defaults in earlier versions.
-_FORMER_QUALITIES = ("good", "fast")
 
 
 class InfluenceOracle(GraphOracle):
@@ -121,7 +119,7 @@ class InfluenceOracle(GraphOracle):
         self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
         unasked = search.first_rr_sets is None and search.max_rr_sets is None
         self.quality = search.quality_if(unasked)
-        self._is_quality_stated = self._is_quality_shown = search.quality is not None
+        self._is_quality_given = search.quality is not None
         self._hits_per_unit = hits_per_unit(self.quality)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
@@ -133,41 +131,9 @@ class InfluenceOracle(GraphOracle):
         """The options of the search; options with their default value are omitted."""
         kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
         kept |= {name: getattr(Search, name) for name in self._fixed}
-        if "quality" in kept and not self._is_quality_shown:
+        if "quality" in kept and not self._is_quality_given:
             kept["quality"] = None
         return Search(**kept)
-
-    @cached_property
-    def _is_quality_stated(self) -> bool:
-        """Whether `quality` was given. Cached properties are not parameters of the oracle."""
-        return True
-
-    @cached_property
-    def _is_quality_shown(self) -> bool:
-        """Whether `search` and the text of the oracle contain the quality."""
-        return True
-
-    def _with_defaults_of(self, recorded: Mapping[str, Any]) -> Self:
-        """Return this oracle with the default quality at the time of a recorded description.
-
-        The default was ``"good"``, or ``"fast"`` if `epsilon` was given, before it was ``"better"``.
-        """
-        quality = recorded.get("quality")
-        was_default = recorded.get("uses_all_time", quality in _FORMER_QUALITIES)
-        is_default = not self._is_quality_stated and was_default
-        if "quality" not in self.__dict__ or (quality != self.quality and not is_default):
-            return self
-        try:
-            hits = hits_per_unit(quality)  # type: ignore[arg-type]
-        except ValueError:  # a damaged file may have any value here
-            return self
-        # Descriptions contain the text of the oracle, which omits a quality that was the default.
-        is_shown = "quality=" in str(recorded.get("repr"))
-        if quality == self.quality and is_shown == self._is_quality_shown:
-            return self
-        same = object.__new__(type(self))
-        same.__dict__.update(self.__dict__, quality=quality, _hits_per_unit=hits, _is_quality_shown=is_shown)
-        return same
 
     @cached_property
     def _uncertified(self) -> UncertifiedOnce:

@@ -9,13 +9,12 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
-from cmab.former_arguments import formerly
 from cmab.validation import frozen, real, vector
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import BUDGET_RATIO, GREEDY_RATIO, Certificate, Schedule, upper_bound
-from oracles.influence.options import FORMERLY, OPTIONS, USUAL, Search
+from oracles.influence.options import OPTIONS, USUAL, Search
 from oracles.influence.search import Found, Plan, find
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ class BudgetedInfluence(InfluenceOracle):
 
     _fixed: ClassVar[Mapping[str, Any]] = dict.fromkeys({*OPTIONS} - {"max_rr_sets", "quality"})
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.former_arguments import formerly
 from cmab.validation import integer
 from oracles.diffusion.delays import Delays, TimedSets
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import MOST_CASCADES, node_worths
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.options import USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -79,7 +78,6 @@ class DeadlineInfluence(InfluenceMaximization):
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins"}
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

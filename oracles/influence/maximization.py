@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.former_arguments import formerly
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import Model, ReverseGraph, SetCollection
 from oracles.influence._choosing import choose_some, first_of_largest
@@ -19,7 +18,7 @@ from oracles.influence._sentinels import place_sentinels, sampled_graph
 from oracles.influence._time_limit import sets_until
 from oracles.influence.base import InfluenceOracle
 from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial
-from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.options import USUAL, Search
 from oracles.influence.search import Found, Plan, find
 
 if TYPE_CHECKING:
@@ -127,7 +126,6 @@ class InfluenceMaximization(InfluenceOracle):
     J. Tang, X. Tang, X. Xiao, J. Yuan: Online Processing Algorithms for Influence Maximization, SIGMOD 2018.
     """
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

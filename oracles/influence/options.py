@@ -99,5 +99,3 @@ class Search(Declared):
 #: The default options.
 USUAL = Search()
 OPTIONS = tuple(option.name for option in fields(Search))
-#: In earlier versions these options were arguments of the oracles, not fields of `Search`.
-FORMERLY = {name: f"search.{name}" for name in OPTIONS}

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.former_arguments import formerly
-from cmab.renamed import former_attribute
 from cmab.validation import integer
 from oracles.diffusion._tables import limits_of
 from oracles.diffusion.directed_graph import DirectedGraph
 from oracles.diffusion.reverse_sets import SetCollection
 from oracles.influence._reused_sets import FirstSets, Sample, sample_under, search_with, trimmed
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.options import USUAL, Search
 from oracles.influence.search import Found, Plan
 
 if TYPE_CHECKING:
@@ -98,9 +96,7 @@ class RepairedInfluence(InfluenceMaximization):
     """
 
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "auto", "time_limit": None}
-    seed = former_attribute("seed", "rng")
 
-    @formerly(**FORMERLY, seed="rng")
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

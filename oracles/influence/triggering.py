@@ -9,7 +9,6 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled.forms import call_kernel
-from cmab.former_arguments import formerly
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, shown
 from oracles.diffusion._triggering_sets import TriggeringSets, WholeWorlds, keyed_generator
@@ -18,7 +17,7 @@ from oracles.diffusion.reverse_sets import ReverseGraph
 from oracles.diffusion.spread import KEY, MOST_CASCADES, node_worths, standard_error, summable
 from oracles.diffusion.triggering_models import IndependentTriggering, TriggeringModel, checked
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.options import FORMERLY, USUAL, Search
+from oracles.influence.options import USUAL, Search
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -81,7 +80,6 @@ class TriggeringInfluence(InfluenceMaximization):
     _people_tell_coins: ClassVar[bool] = False
     _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins", "time_limit": None}
 
-    @formerly(**FORMERLY)
     def __init__(
         self,
         graph: nx.Graph[Any] | DirectedGraph,

@@ -13,7 +13,6 @@ import sys
 import numpy as np
 
 from cmab import UCBE, ContinuousRejects, UniformAllocation, identify
-from cmab.exploration.halving import SequentialHalving
 from cmab.exploration.rejects import SuccessiveRejects
 from instances import BernoulliArms
 
@@ -30,7 +29,6 @@ RULES = {
     "CR-A": lambda n, budget: ContinuousRejects(n, budget=budget),
     "CR-C": lambda n, budget: ContinuousRejects(n, budget=budget, variant="C"),
     "SR": lambda n, budget: SuccessiveRejects(n, budget=budget),
-    "SH": lambda n, budget: SequentialHalving(n, budget=budget),
     "UCB-E": lambda n, budget: UCBE(n, budget=budget),
     "uniform": lambda n, budget: UniformAllocation(n, 1, budget=budget),
 }

@@ -13,7 +13,6 @@ import sys
 import numpy as np
 
 from cmab import TTUCB, BestKGLR, TrackAndStop, identify
-from cmab.exploration.top_two import EBTCI
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
 
@@ -24,7 +23,7 @@ def vanishing(runs: int) -> None:
     """Print the mean samples, divided by the characteristic time and by ln(1 / delta)."""
     for delta in (0.1, 1e-4, 1e-10, 1e-30, 1e-100, 1e-300):
         cells = []
-        for rule in (EBTCI, TTUCB, TrackAndStop):
+        for rule in (TTUCB, TrackAndStop):
             share = None if rule is TrackAndStop else 0.5
             time = SIGMA**2 * characteristic_time(MEANS, divergence=gaussian_divergence, beta=share)[1]
             explorer = rule(5, delta=delta, sigma=SIGMA)
@@ -35,7 +34,7 @@ def vanishing(runs: int) -> None:
 
 def random_instances(runs: int) -> None:
     """Print the mean samples of each rule, with the standard error, and its errors."""
-    rules = {"BestKGLR": BestKGLR, "EBTCI": EBTCI, "TTUCB": TTUCB, "TrackAndStop": TrackAndStop}
+    rules = {"BestKGLR": BestKGLR, "TTUCB": TTUCB, "TrackAndStop": TrackAndStop}
     for mode in ("heuristic", "faithful"):
         for name, rule in rules.items():
             samples, errors = [], 0

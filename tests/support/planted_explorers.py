@@ -8,7 +8,7 @@ import numpy as np
 from planted_oracles import START, Fault
 
 from cmab import ArmStatistics, Explorer, Feedback, LUCBPlusPlus, UGapEc
-from cmab.exploration.halving import SequentialHalving
+from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import ExploreM
 from instances import BernoulliArms
 
@@ -79,7 +79,7 @@ class Wrong16(Wrong):
     rate = 0.16
 
 
-class TwiceTheBudget(SequentialHalving):
+class TwiceTheBudget(SuccessiveRejects):
     def __init__(self):
         super().__init__(4, budget=200)
 
@@ -90,7 +90,7 @@ class TwiceTheBudget(SequentialHalving):
         return None
 
 
-class NeverEnds(SequentialHalving):
+class NeverEnds(SuccessiveRejects):
     def __init__(self):
         super().__init__(4, budget=200)
 
@@ -114,7 +114,7 @@ class Peeking(Sound):
         return np.sort(np.argsort(-environment().means, kind="stable")[:2])
 
 
-class ConstantBudget(SequentialHalving):
+class ConstantBudget(SuccessiveRejects):
     def __init__(self):
         super().__init__(4, budget=200)
 
@@ -471,4 +471,4 @@ SOUND = [Sound, WithUndo]
 
 def delta_of(explorer):
     """Return the error that it promises, if it does."""
-    return None if isinstance(explorer, SequentialHalving) else DELTA
+    return None if isinstance(explorer, SuccessiveRejects) else DELTA

@@ -424,16 +424,6 @@ def mixture(x):
     return decide
 
 
-def eb_tci(x):
-    """Jourdan et al. (2022): the best mean with probability beta, else the closest rival."""
-
-    def decide(counts, means, deviations, rounds, coin):
-        (leader, challenger), enough = closest(x, counts, means, 1)
-        return [leader if coin < x.beta else challenger], enough
-
-    return decide
-
-
 def ttucb(x):
     """Jourdan and Degenne (2023): an optimistic leader, and tracking of its share."""
     led, own = np.zeros(x.n_arms), np.zeros(x.n_arms)
@@ -512,8 +502,6 @@ REFERENCES = {
     "ugapec_bandits": ugapec,
     "mixture": mixture,
     "mixture_coins": mixture,
-    "eb_tci": eb_tci,
-    "eb_tci_heuristic": eb_tci,
     "ttucb": ttucb,
     "track_and_stop": track_and_stop,
     "track_and_stop_k": track_and_stop,

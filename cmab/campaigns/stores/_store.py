@@ -20,7 +20,6 @@ import numpy as np
 from cmab.campaigns._course import Course
 from cmab.campaigns._events import Events
 from cmab.campaigns._schema import Event
-from cmab.renamed import up_to_date
 from cmab.validation import shown
 
 _DECODER = json.JSONDecoder()
@@ -224,8 +223,6 @@ class Store(ABC):
             raise self._wrong(
                 f"must be an event that can follow the {self.unit}s before it, got {shown(event)}: {error}"
             ) from None
-        if "policy" in event:
-            event["policy"] = up_to_date(event["policy"])
         self._course.note(event)
         self._advance(line, size)
         return event

@@ -15,7 +15,6 @@ from cmab import (
     UniformAllocation,
     identify,
 )
-from cmab.exploration.halving import SequentialHalving
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import best_k
 from cmab.theory.hardness import best_k_gaps, rejects_error
@@ -25,7 +24,6 @@ from oracles import TopK
 MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.8, 0.2, 0.1, 0.1])
 BUDGETED = {
     "sr": lambda n, budget: SuccessiveRejects(n, budget=budget),
-    "sh": lambda n, budget: SequentialHalving(n, budget=budget),
     "sar": lambda n, budget: SAR(n, 2, budget=budget),
     "csar": lambda n, budget: CSAR(TopK(n, 2), budget=budget),
     "uniform": lambda n, budget: UniformAllocation(n, 2, budget=budget),
@@ -53,12 +51,6 @@ def test_schedule_of_successive_rejects():
     assert sum(arms * pulls for arms, pulls in batches) == 1989
 
 
-def test_schedule_of_sequential_halving():
-    batches = schedule(SequentialHalving(20, budget=2000), 20)
-    assert batches == [(20, 20), (10, 40), (5, 80), (3, 133), (2, 200)]
-    assert sum(arms * pulls for arms, pulls in batches) == 1999
-
-
 def test_schedule_of_csar():
     batches = schedule(CSAR(TopK(20, k=3), budget=2000), 20)
     assert np.cumsum([pulls for _, pulls in batches])[[0, 1, 2, -1]].tolist() == [28, 29, 31, 551]
@@ -72,7 +64,7 @@ def test_budget_is_never_exceeded(name, n_arms):
         rng = np.random.default_rng(seed)
         arms, samples = explore(BUDGETED[name](n_arms, budget), BernoulliArms(rng.random(n_arms)), rng)
         assert 0 < samples <= budget
-        assert len(arms) == (1 if name in ("sr", "sh") else 2)
+        assert len(arms) == (1 if name == "sr" else 2)
 
 
 @pytest.mark.parametrize("name", BUDGETED)
@@ -85,7 +77,7 @@ def test_too_small_a_budget_is_refused(name):
 @pytest.mark.parametrize("name", BUDGETED)
 def test_errors_are_rare_on_an_easy_instance(name):
     """A rate of 1 % is far above what these rules do with 4,000 samples; false alarm below 1e-6."""
-    right = [1] if name in ("sr", "sh") else [1, 4]
+    right = [1] if name == "sr" else [1, 4]
     wrong = errors(BUDGETED[name](8, 4000), BernoulliArms(MEANS), lambda arms: arms.tolist() == right, 200)
     assert wrong <= binom.isf(1e-6, 200, 0.01)
 

@@ -24,7 +24,6 @@ from cmab.exploration.gap_based import GapE
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
-from cmab.exploration.top_two import EBTCI
 from cmab.exploration.ugape import UGapEcV
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
@@ -56,7 +55,6 @@ RULES = {
     "ucbe_adaptive": lambda n, k: UCBE(n, budget=400, c=k),
     "gape": lambda n, k: GapE((3, n - 3), budget=400, a=2.0 * k),
     "mixture": lambda n, k: BestKGLR(n, k, delta=0.1),
-    "eb_tci": lambda n, k: EBTCI(n, delta=0.1),
     "ttucb": lambda n, k: TTUCB(n, delta=0.1),
     "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1),
 }

@@ -29,7 +29,6 @@ from cmab import (
 from cmab.exploration.kl_lucb import KLLUCB
 from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
-from cmab.exploration.top_two import EBTCI
 from cmab.running import compiled_exploration as _exploring
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK
@@ -126,7 +125,6 @@ def evidence(means, counts, i, j, sigma):
 
 GLR = {
     "mixture": lambda n, k: BestKGLR(n, k, delta=0.1, sigma=0.8),
-    "eb_tci": lambda n, k: EBTCI(n, delta=0.1, sigma=0.8),
     "ttucb": lambda n, k: TTUCB(n, delta=0.1, sigma=0.8),
     "track_and_stop": lambda n, k: TrackAndStop(n, delta=0.1, sigma=0.8),
 }
@@ -134,7 +132,7 @@ GLR = {
 
 def samples_of(name, rule, state):
     """The arms that the rule samples over many coins; none where others than the closest pair count."""
-    if name not in ("mixture", "eb_tci"):
+    if name != "mixture":
         return set()
     rng = np.random.default_rng(0)
     return {int(rule.select(state, rng)[0]) for _ in range(6)}
@@ -308,7 +306,7 @@ def agrees_with_reference(name, explorer, arms, seed=3):
     for _ in range(explorer.initial_pulls):
         state.update(arms.sample(np.arange(n), 1, coins))
     for _ in range(250):
-        coin = rng.random() if name.startswith(("lil_rand_lucb", "mixture", "eb_tci")) else 0.0
+        coin = rng.random() if name.startswith(("lil_rand_lucb", "mixture")) else 0.0
         chosen, stops = decide(state.counts, state.means, state.deviations, state.rounds, coin)
         if stops or state.counts.sum() + len(chosen) > 250:
             break

@@ -5,7 +5,8 @@ import pytest
 from refusals import refused
 
 from cmab import identify
-from cmab.exploration.halving import Halving, SequentialHalving
+from cmab.exploration.halving import Halving
+from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import AggregateTopK, BestSuperArm, ExploreM
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
@@ -15,7 +16,7 @@ ARMS = BernoulliArms([0.8, 0.6, 0.4, 0.2])
 
 def test_workers_do_not_change_the_numbers():
     one, two = (
-        identify(SequentialHalving(4, budget=8), ARMS, replications=20, rng=1, n_jobs=n) for n in (1, 2)
+        identify(SuccessiveRejects(4, budget=8), ARMS, replications=20, rng=1, n_jobs=n) for n in (1, 2)
     )
     assert np.array_equal(one.samples, two.samples)
     assert np.array_equal(one.arms, two.arms)
@@ -30,7 +31,7 @@ def test_a_capped_run_takes_no_more_and_is_not_certified():
 
 
 test_what_does_not_fit_is_refused = refused(
-    (SequentialHalving(5, budget=50), ARMS, "same number of base arms"),
+    (SuccessiveRejects(5, budget=50), ARMS, "same number of base arms"),
     (Halving(4, 1, epsilon=0.1, delta=0.1), GaussianArms(np.zeros(4)), "support of Halving"),
     by=lambda explorer, environment: identify(explorer, environment, rng=0),
 )
@@ -39,7 +40,7 @@ test_what_does_not_fit_is_refused = refused(
 @pytest.mark.parametrize("numbers", [{"replications": 0}, {"max_samples": 0}])
 def test_bad_numbers_are_refused(numbers):
     with pytest.raises(ValueError, match=next(iter(numbers))):
-        identify(SequentialHalving(4, budget=40), ARMS, rng=0, **numbers)
+        identify(SuccessiveRejects(4, budget=40), ARMS, rng=0, **numbers)
 
 
 def test_goals_differ():

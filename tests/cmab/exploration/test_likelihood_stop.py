@@ -13,13 +13,11 @@ from cmab import TTUCB, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
 from cmab.exploration._kernels_evidence import coin_evidence, mixture_penalty
 from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
-from cmab.exploration.top_two import EBTCI
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 RULES = {
     "mixture": lambda n, **given: BestKGLR(n, 1, **given),
-    "eb_tci": EBTCI,
     "ttucb": TTUCB,
     "track_and_stop": TrackAndStop,
 }

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from cmab import PFWS, Feedback, LinearOracle, identify
+from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
 from cmab.confidence.radii import mixture_threshold
 from cmab.exploration.rivals import Contest, OracleRivals
 from cmab.theory.super_arm_time import super_arm_time
@@ -348,3 +348,31 @@ def test_the_number_of_super_arms_may_exceed_64_bits():
     assert rule.n_super_arms == pytest.approx(math.factorial(21), rel=1e-15)
     with pytest.raises(ValueError, match="n_super_arms must be"):
         PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.nan)
+
+
+class Counting(TopK):
+    """Counts its calls."""
+
+    calls = 0
+
+    def kernel(self):
+        return None
+
+    def solve(self, means, rng):
+        Counting.calls += 1
+        return super().solve(means, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [CLUCB, LilCLUCB])
+def test_batches_ask_the_oracle_seldom_and_cost_few_samples(rule):
+    calls, samples = [], []
+    for growth in (0.0, 0.1):
+        Counting.calls = 0
+        arms = GaussianArms([0.9, 0.8, 0.6, 0.5, 0.4], 0.5)
+        found = identify(rule(Counting(5, 2), delta=0.1, growth=growth), arms, rng=2)
+        assert found.correct.all()
+        calls.append(Counting.calls)
+        samples.append(int(found.samples[0]))
+    assert calls[1] < 0.2 * calls[0]
+    assert samples[1] < 1.5 * samples[0]

@@ -14,7 +14,7 @@ from cmab import (
     identify,
     plan,
 )
-from cmab.exploration.halving import SequentialHalving
+from cmab.exploration.rejects import SuccessiveRejects
 from cmab.theory import characteristic_time as characteristic
 from cmab.theory.lower_bounds import least_best_k_samples
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
@@ -84,7 +84,7 @@ def test_a_line_of_code_draws_samples_against_delta():
         ({}, {}, ValueError, "explorers must have at least one entry"),
         (3, {}, TypeError, "explorers must be an Explorer"),
         ({"a": CUCB(TopK(2, 1))}, {}, ValueError, "'a'.*must have a delta"),
-        (SequentialHalving(2, budget=10), {}, ValueError, "must have a delta"),
+        (SuccessiveRejects(2, budget=10), {}, ValueError, "must have a delta"),
         (LUCB1(2, 1, delta=0.1), {"deltas": [0.0]}, ValueError, "deltas"),
         (LUCB1(2, 1, delta=0.1), {"deltas": []}, ValueError, "deltas must have at least one entry"),
         (LUCB1(2, 1, delta=0.1), {"deltas": 0.1}, ValueError, "deltas must be a list"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmab import simulate
-from cmab.arena import CannotPlay, play
+from cmab.run.arena import CannotPlay, play
 from cmab.testing import check_environment
 from instances import SemiBandit
 from instances.arena import ENTRIES, PROBLEMS, ShrunkCoins
@@ -66,12 +66,11 @@ def test_entries_play_the_problems_of_their_kinds(name):
     for entry in ENTRIES:
         if not entry.plays(problem.kind):
             continue
-        is_refused = problem.kind == "features" and entry.kinds is None
-        if is_refused:
+        if problem.kind == "features" and entry.kinds is None:
             with pytest.raises(CannotPlay):
                 play(problem, entry, 0, horizon=10)
         else:
-            assert np.isfinite(play(problem, entry, 0, horizon=10).regret).all()
+            assert np.isfinite(play(problem, entry, 0, horizon=10)["regret"]).all()
 
 
 def test_names_of_entries_differ():

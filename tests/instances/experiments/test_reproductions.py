@@ -130,7 +130,7 @@ def test_an_experiment_is_a_study_with_a_report(tmp_path):
     assert told[0] == told[1]
     assert FIXED_BUDGET.sum_up({"problem": 5}, told[0])[0]["replications"] == 3
     page = write_report(tmp_path / "1").read_text(encoding="utf-8")
-    assert "SequentialHalving" in page
+    assert "SuccessiveRejects" in page
     assert "{'problem': 5}" in unescape(page)
     assert Study.open(tmp_path / "1").missing(tmp_path / "1") == []
 

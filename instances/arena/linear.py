@@ -1,0 +1,294 @@
+"""Linear problems of the arena: best arms, matroids, matchings, paths, trees, knapsacks and disjoint sets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from cmab import LinearOracle
+from cmab.arrays import FloatArray
+from cmab.run.arena import Problem
+from instances.arena.arms import ShrunkCoins
+from instances.arms.bounded import BetaArms
+from instances.arms.semi_bandit import SemiBandit
+from oracles import (
+    BruteForce,
+    DisjointPaths,
+    GraphicMatroid,
+    Knapsack,
+    Matching,
+    PartitionMatroid,
+    ShortestPath,
+    TopK,
+)
+
+Rng = np.random.Generator
+Made = tuple[LinearOracle, SemiBandit]
+Means = Callable[[Rng, int], FloatArray]
+_CHEN = "Chen, Wang, Yuan (ICML 2013): CUCB for best arms"
+_COMBES = "Combes et al. (NIPS 2015), section 6: matchings and spanning trees"
+_KVETON = "Kveton et al. (AISTATS 2015): paths in grids and the gap-dependent lower bound"
+_PERRAULT = "Perrault et al. (NeurIPS 2020): many independent arms in one super arm are expensive for CTS"
+_NARROW = "outcomes with little noise: confidence bounds for coins explore too much"
+_COUPLED = "Degenne and Perchet (NIPS 2016): outcomes of a round are correlated"
+
+
+def shuffled(graph: nx.Graph[Any], rng: Rng) -> tuple[nx.Graph[Any], dict[Any, int]]:
+    """Return a copy with nodes and edges in random order, and the new number of each node.
+
+    Base arms are edges in the order of the graph. Therefore their order is random as well.
+    """
+    nodes = list(graph.nodes)
+    new = {nodes[old]: place for place, old in enumerate(rng.permutation(len(nodes)).tolist())}
+    made: nx.Graph[Any] = nx.DiGraph() if graph.is_directed() else nx.Graph()
+    made.add_nodes_from(range(len(nodes)))
+    for node, data in graph.nodes(data=True):
+        made.nodes[new[node]].update(data)
+    edges = list(graph.edges)
+    for place in rng.permutation(len(edges)).tolist():
+        tail, head = edges[place]
+        ends = (new[tail], new[head])
+        made.add_edge(*(ends if graph.is_directed() or rng.random() < 0.5 else ends[::-1]))
+    return made, new
+
+
+def seed_of(rng: Rng) -> int:
+    """Return a seed for the graph generators of networkx."""
+    return int(rng.integers(2**31))
+
+
+def uniform(rng: Rng, n: int, low: float = 0.0, high: float = 1.0) -> FloatArray:
+    """Return independent uniform means."""
+    return rng.uniform(low, high, n)
+
+
+def skewed(rng: Rng, n: int, a: float = 1.0, b: float = 3.0) -> FloatArray:
+    """Return independent means from a Beta distribution."""
+    return rng.beta(a, b, n)
+
+
+def levels(rng: Rng, n: int, values: tuple[float, ...]) -> FloatArray:
+    """Return means of equally frequent levels, in random order."""
+    return rng.permutation(np.resize(values, n))
+
+
+def leading(rng: Rng, n: int, k: int, high: float, low: float) -> FloatArray:
+    """Return means of which k are `high` and the others `low`, in random order."""
+    return rng.permutation(np.repeat([high, low], [k, n - k]))
+
+
+def top_k(rng: Rng, *, n: int, k: int, means: Means = uniform, **outcomes: Any) -> Made:
+    """Draw the problem of the k best of n arms."""
+    return coins(rng, TopK(n, k), means, **outcomes)
+
+
+def coins(rng: Rng, oracle: LinearOracle, means: Means = uniform, **outcomes: Any) -> Made:
+    """Draw the arms of an oracle. `outcomes` are parameters of `ShrunkCoins`."""
+    return oracle, SemiBandit(ShrunkCoins(means(rng, oracle.n_arms), **outcomes), oracle)
+
+
+def beta(rng: Rng, oracle: LinearOracle, concentration: float, means: Means = uniform) -> Made:
+    """Draw arms with Beta outcomes; `concentration` is the sum of both parameters of a distribution."""
+    drawn = np.clip(means(rng, oracle.n_arms), 0.01, 0.99)
+    return oracle, SemiBandit(BetaArms(concentration * drawn, concentration * (1.0 - drawn)), oracle)
+
+
+def beta_top_k(rng: Rng, *, n: int, k: int, concentration: float) -> Made:
+    """Draw the problem of the k best of n arms with Beta outcomes."""
+    return beta(rng, TopK(n, k), concentration)
+
+
+def half_deterministic(rng: Rng, *, n: int, k: int) -> Made:
+    """Draw the problem of the k best arms, half of which are deterministic."""
+    return top_k(rng, n=n, k=k, spread=levels(rng, n, (0.0, 1.0)))
+
+
+def one_of_each(rng: Rng, *, classes: int, size: int) -> Made:
+    """Draw a partition matroid: the best arm of each class."""
+    return coins(rng, PartitionMatroid(rng.permutation(np.repeat(np.arange(classes), size)).tolist()))
+
+
+def matching(
+    rng: Rng, *, left: int, right: int, chance: float = 1.0, means: Means = uniform, **o: Any
+) -> Made:
+    """Draw a bipartite matching; each edge exists with probability `chance`."""
+    graph: nx.Graph[Any] = nx.Graph()
+    graph.add_nodes_from(range(left + right))
+    graph.add_edges_from(
+        (i, left + j) for i in range(left) for j in range(right) if chance == 1.0 or rng.random() < chance
+    )
+    return coins(rng, Matching(shuffled(graph, rng)[0]), means, **o)
+
+
+def pairs(rng: Rng, *, n: int, degree: int) -> Made:
+    """Draw a matching of a random regular graph, which is not bipartite."""
+    graph = nx.random_regular_graph(degree, n, seed=seed_of(rng))
+    return coins(rng, Matching(shuffled(graph, rng)[0]))
+
+
+def grid_path(rng: Rng, *, size: int, means: Means = uniform, **outcomes: Any) -> Made:
+    """Draw the costs of paths between two corners of a grid."""
+    graph, new = shuffled(nx.grid_2d_graph(size, size), rng)
+    return coins(rng, ShortestPath(graph, new[0, 0], new[size - 1, size - 1]), means, **outcomes)
+
+
+def layered_path(rng: Rng, *, layers: int, width: int, **outcomes: Any) -> Made:
+    """Draw the rewards of paths through layers of nodes, each connected with all nodes of the next layer."""
+    graph: nx.DiGraph[Any] = nx.DiGraph()
+    stages: list[list[Any]] = [["s"], *([(i, j) for j in range(width)] for i in range(layers)), ["t"]]
+    graph.add_edges_from((a, b) for now, then in itertools.pairwise(stages) for a in now for b in then)
+    made, new = shuffled(graph, rng)
+    return coins(rng, ShortestPath(made, new["s"], new["t"], sense="max"), **outcomes)
+
+
+def road_path(rng: Rng, *, n: int, concentration: float) -> Made:
+    """Draw delays with Beta distributions between the most distant nodes of a random geometric graph."""
+    graph: nx.Graph[Any] = nx.Graph()
+    while not graph or not nx.is_connected(graph):
+        graph = nx.random_geometric_graph(n, 2.2 / np.sqrt(n), seed=seed_of(rng))
+    ends = (
+        max(graph.nodes, key=lambda v: sum(graph.nodes[v]["pos"])),
+        min(graph.nodes, key=lambda v: sum(graph.nodes[v]["pos"])),
+    )
+    made, new = shuffled(graph, rng)
+    return beta(rng, ShortestPath(made, new[ends[0]], new[ends[1]]), concentration)
+
+
+def two_paths(rng: Rng, *, size: int) -> Made:
+    """Draw the costs of two disjoint paths between corners of a grid."""
+    graph, new = shuffled(nx.grid_2d_graph(size, size), rng)
+    return coins(rng, DisjointPaths(graph, new[0, 0], new[size - 1, size - 1], k=2), spread=0.5)
+
+
+def grid_tree(rng: Rng, *, size: int, **outcomes: Any) -> Made:
+    """Draw the weights of spanning trees of a grid."""
+    return coins(rng, GraphicMatroid(shuffled(nx.grid_2d_graph(size, size), rng)[0]), **outcomes)
+
+
+def random_tree(rng: Rng, *, n: int, edges: int, means: Means = uniform, **outcomes: Any) -> Made:
+    """Draw the costs of spanning trees of a random connected graph."""
+    graph: nx.Graph[Any] = nx.Graph()
+    while not graph or not nx.is_connected(graph):
+        graph = nx.gnm_random_graph(n, edges, seed=seed_of(rng))
+    return coins(rng, GraphicMatroid(shuffled(graph, rng)[0], "min"), means, **outcomes)
+
+
+def knapsack(rng: Rng, *, n: int, capacity: int, **outcomes: Any) -> Made:
+    """Draw a knapsack with weights from 1 to 10."""
+    return coins(rng, Knapsack(rng.integers(1, 11, n), capacity), **outcomes)
+
+
+def sets(rng: Rng, *, count: int, size: int, good: float, bad: float, **outcomes: Any) -> Made:
+    """Draw disjoint sets of arms, one of which is better."""
+    arms = rng.permutation(count * size).reshape(count, size)
+    means = np.full(count * size, bad)
+    means[arms[rng.integers(count)]] = good
+    oracle = BruteForce(count * size, [np.sort(part).tolist() for part in arms])
+    return oracle, SemiBandit(ShrunkCoins(means, **outcomes), oracle)
+
+
+_low: Means = partial(uniform, low=0.3, high=0.7)
+_rare: Means = partial(skewed, a=1.0, b=19.0)
+_cheap: Means = partial(skewed, a=1.0, b=4.0)
+_two: Means = partial(leading, k=10, high=0.6, low=0.4)
+_three: Means = partial(levels, values=(0.2, 0.5, 0.8))
+
+LINEAR = [
+    Problem("top 5 of 20", "top-k", partial(top_k, n=20, k=5), 10_000, _CHEN),
+    Problem("top 10 of 100", "top-k", partial(top_k, n=100, k=10, means=_low), 10_000, _CHEN),
+    Problem("top 10 of 50, two levels", "top-k", partial(top_k, n=50, k=10, means=_two), 10_000, _KVETON),
+    Problem(
+        "top 50 of 1000", "top-k", partial(top_k, n=1000, k=50, means=skewed), 5_000, "many arms, few rounds"
+    ),
+    Problem(
+        "top 10 of 100, rare", "top-k", partial(top_k, n=100, k=10, means=_rare), 10_000, "clicks are rare"
+    ),
+    Problem("top 10 of 100, narrow", "top-k", partial(top_k, n=100, k=10, spread=0.1), 10_000, _NARROW),
+    Problem("top 20 of 200, scaled", "top-k", partial(top_k, n=200, k=20, scale=0.1), 10_000, _NARROW),
+    Problem("top 10 of 100, exact", "top-k", partial(top_k, n=100, k=10, spread=0.0), 10_000, _NARROW),
+    Problem("top 8 of 40, half exact", "top-k", partial(half_deterministic, n=40, k=8), 10_000, _NARROW),
+    Problem(
+        "top 5 of 30, Beta",
+        "top-k",
+        partial(beta_top_k, n=30, k=5, concentration=5.0),
+        2_000,
+        "continuous outcomes",
+    ),
+    Problem(
+        "top 10 of 60, coupled",
+        "top-k",
+        partial(top_k, n=60, k=10, means=_three, coupling=0.8),
+        10_000,
+        _COUPLED,
+    ),
+    Problem("one of each of 10 classes", "top-k", partial(one_of_each, classes=10, size=8), 10_000, _KVETON),
+    Problem("matching 6 x 6", "matching", partial(matching, left=6, right=6), 5_000, _COMBES),
+    Problem(
+        "matching 12 x 15, narrow",
+        "matching",
+        partial(matching, left=12, right=15, chance=0.5, spread=0.3),
+        3_000,
+        _NARROW,
+    ),
+    Problem(
+        "pairs of 14", "matching", partial(pairs, n=14, degree=4), 2_000, "matchings of a graph of people"
+    ),
+    Problem("path in a 5 x 5 grid", "path", partial(grid_path, size=5), 5_000, _KVETON),
+    Problem(
+        "path in a 7 x 7 grid, small costs",
+        "path",
+        partial(grid_path, size=7, means=_cheap, spread=0.5),
+        5_000,
+        "congestion is rare and costs are skewed",
+    ),
+    Problem("path through layers", "path", partial(layered_path, layers=4, width=4), 10_000, _COMBES),
+    Problem(
+        "road, Beta delays",
+        "path",
+        partial(road_path, n=40, concentration=10.0),
+        2_000,
+        "routing in a network",
+    ),
+    Problem(
+        "two paths in a grid", "path", partial(two_paths, size=5), 2_000, "Suurballe (1974): a spare path"
+    ),
+    Problem("tree of a 5 x 5 grid", "tree", partial(grid_tree, size=5), 10_000, _COMBES),
+    Problem(
+        "tree of 30 nodes, small costs",
+        "tree",
+        partial(random_tree, n=30, edges=90, means=_cheap),
+        10_000,
+        _COMBES,
+    ),
+    Problem("tree of a 6 x 6 grid, scaled", "tree", partial(grid_tree, size=6, scale=0.2), 10_000, _NARROW),
+    Problem("knapsack of 30", "knapsack", partial(knapsack, n=30, capacity=40), 10_000, "Chen et al. (2016)"),
+    Problem(
+        "knapsack of 80, coupled",
+        "knapsack",
+        partial(knapsack, n=80, capacity=60, coupling=0.5),
+        10_000,
+        _COUPLED,
+    ),
+    Problem("two sets of 12", "sets", partial(sets, count=2, size=12, good=0.9, bad=0.8), 10_000, _PERRAULT),
+    Problem("two sets of 50", "sets", partial(sets, count=2, size=50, good=0.55, bad=0.5), 10_000, _PERRAULT),
+    Problem("eight sets of 6", "sets", partial(sets, count=8, size=6, good=0.6, bad=0.5), 10_000, _PERRAULT),
+    Problem(
+        "three sets of 20, coupled",
+        "sets",
+        partial(sets, count=3, size=20, good=0.6, bad=0.5, coupling=0.5),
+        10_000,
+        _COUPLED,
+    ),
+    Problem(
+        "two sets of 20, narrow",
+        "sets",
+        partial(sets, count=2, size=20, good=0.55, bad=0.5, spread=0.3),
+        10_000,
+        _NARROW,
+    ),
+]
