@@ -1,6 +1,6 @@
 import instances as instances
 import oracles as oracles
-from cmab import campaigns as campaigns
+from cmab import campaign as campaign
 from cmab import errors as errors
 from cmab import exploration as exploration
 from cmab import logs as logs
@@ -10,7 +10,7 @@ from cmab import results as results
 from cmab import states as states
 from cmab import testing as testing
 from cmab import theory as theory
-from cmab.campaigns import *
+from cmab.campaign import *
 from cmab.certificates.bound import regret_bound as regret_bound
 from cmab.certificates.certify import Certify as Certify
 from cmab.context import Context as Context

@@ -27,7 +27,7 @@ _CALLED_HERE = {
     "environment": ("env", "bandit", "problem", "instance", "arms"),
     "max_samples": ("budget", "horizon", "max_rounds", "rounds"),
     "path": ("file", "filename", "folder", "out"),
-    "where": ("path", "file", "filename", "journal", "store", "url"),
+    "where": ("path", "file", "filename", "store", "url"),
 }
 
 

@@ -41,7 +41,7 @@ from cmab.campaign.errors import (
 )
 from cmab.campaign.names import forgotten
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
-from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds
+from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import certified
 from cmab.context import Context
@@ -238,7 +238,9 @@ class Campaign:
             )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
-        generator = copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        generator = (
+            copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        )
         self._shared = _Shared(_store(where, real("timeout", timeout, 0.0)), accept_changes)
         store = self._shared.store
         #: The number of events that actions expect; None for any number.
@@ -261,17 +263,16 @@ class Campaign:
             self._shared.create(beginning, self._author)
         self._shared.open()
         self._check_learner(accept_changes)
-        of = self._shared.of
-        if expires is not None and _age_body(limit) != of.last.get("expires", of.first["expires"]):
+        if expires is not None and _age_body(limit) != self._shared.of.last["expires"]:
             self._describe(expires=_age_body(limit))
         check_budgets(self.policy, self._shared.replay.state)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
-        of, where = self._shared.of, self._shared.store.where
-        kept, name = of.last["learner"]["class"], of.description()["learner"]["class"]
-        if kept != name:
-            raise ValueError(f"{where} must be a campaign of {name}, got {kept}")
+        of, where, learner = self._shared.of, self._shared.store.where, self._shared.learner
+        kept = of.last["learner"]["class"]
+        if kept != learner["class"]:
+            raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
         found = of.changes()
         if found and not accept_changes:
             raise ValueError(
@@ -279,17 +280,16 @@ class Campaign:
                 f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
                 " accept_changes=True: Campaign then matches the statistics by name"
             )
-        if found or of.description()["versions"] != of.last["versions"]:
+        if found or versions() != of.last["versions"]:
             self._describe()
 
     def _describe(self, **more: Any) -> None:
         """Add an event with the present learner, its names and other options."""
         of = self._shared.of
-        expires = {"expires": of.last.get("expires", of.first["expires"])}
         with self._shared.acting():
             while True:
                 n_names = len(of.texts.stored)
-                body = of.description() | expires | more
+                body = of.description() | {"expires": of.last["expires"]} | more
                 event = self._shared.event("changed", None, body, self._author)
                 if self._shared.write([event], names=of.texts.stored[n_names:], n_names=n_names):
                     return
@@ -299,12 +299,17 @@ class Campaign:
         shared = self._shared
         options = {"propensity_draws": self._draws, "author": self._author, "timeout": shared.store.timeout}
         made = partial(Campaign, accept_changes=shared.accept_changes, **options)
-        return made, (self.policy, shared.store.address)
+        return made, (self.policy, self.address)
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {self._shared.store.where!r})"
 
     # Reading.
+
+    @property
+    def address(self) -> str:
+        """The path or URL that opens the campaign again, with the password."""
+        return self._shared.store.address
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -525,9 +530,9 @@ class Campaign:
             A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
             `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
         """
-        from cmab.campaign.summary import export
+        from cmab.campaign.summary import export_campaign
 
-        export(self, path)
+        export_campaign(self, path)
 
     # Acting.
 
@@ -679,7 +684,7 @@ class Campaign:
         """Return the events of new tickets, after those of expired ones."""
         shared, replay = self._shared, self._shared.replay
         of, event = replay.of, partial(shared.event, author=self._author)
-        limit = _age_of(of.last.get("expires", of.first["expires"]))
+        limit = _age_of(of.last["expires"])
         former = None if instead_of is None else self._pending_event(instead_of).ticket
         events = []
         for ticket in [] if limit is None else _older(replay, limit):
@@ -771,7 +776,9 @@ class Campaign:
         if found is None:
             return False
         if found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket)):
-            raise UsedKeyError(f"key must be new or of this report, got {shown(key)} of ticket {found.ticket}")
+            raise UsedKeyError(
+                f"key must be new or of this report, got {shown(key)} of ticket {found.ticket}"
+            )
         return True
 
     def tell_many(
@@ -940,7 +947,9 @@ class Campaign:
                     )
                 raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
             event = shared.event("undo", target.ticket, {"line": target.number}, self._author)
-            if not shared.write([event], expected=shared.replay.number):
+            if not shared.write(
+                [event], expected=shared.replay.number if self._expected is None else self._expected
+            ):
                 raise AssertionError("a write with an expected number is stored or raises an error")
             return shared.of.row(target, True)
 
@@ -970,9 +979,9 @@ class Campaign:
             while True:
                 event = shared.event("forget", None, {"name": place}, self._author)
                 if shared.store.forget(place, forgotten(place), event):
-                    break
+                    shared.take([event])
+                    return
                 shared.catch_up()
-            shared.take([event])
 
     def signed(self, author: str | None) -> Campaign:
         """Return this campaign with another author of further events.
@@ -1070,7 +1079,9 @@ class Campaign:
     def _check_own(self, ticket: Any, event: Event) -> None:
         """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
-        is_other = isinstance(own, Ticket) and not own.session.startswith(f"{self._shared.of.first['token']}:")
+        is_other = isinstance(own, Ticket) and not own.session.startswith(
+            f"{self._shared.of.first['token']}:"
+        )
         if is_other:
             raise UnknownTicketError(
                 f"ticket must be of this campaign, got number {event.ticket} of another one"
@@ -1080,7 +1091,9 @@ class Campaign:
         asked, told, is_cancelled = self._course_of(number)
         if asked is None:
             pending = tuple(self._shared.replay.pending)
-            return UnknownTicketError(f"ticket must be issued by this campaign, got {number}; pending: {pending}")
+            return UnknownTicketError(
+                f"ticket must be issued by this campaign, got {number}; pending: {pending}"
+            )
         if told is not None:
             return OtherReportError(f"ticket must be pending, got {number}, which was reported before")
         if is_cancelled:
@@ -1125,7 +1138,9 @@ class Campaign:
             if found is None or (kind == "tell" and told is None and is_cancelled):
                 raise self._not_pending(number)
             if kind == "correct" and told is None:
-                why = "which is still pending; tell() reports it" if not is_cancelled else "which was cancelled"
+                why = (
+                    "which is still pending; tell() reports it" if not is_cancelled else "which was cancelled"
+                )
                 raise ValueError(f"ticket must be one that was reported, got {number}, {why}")
             asked = found
             self._check_own(ticket, asked)
@@ -1141,7 +1156,7 @@ class Campaign:
                 f"outcomes must be of base arms that ticket {asked.ticket}, {shown(played)}, can trigger, got"
                 f" also {shown(names)}"
             ) from None
-        if isinstance(feedback, CascadeFeedback):
+        if isinstance(feedback, CascadeFeedback) and prior_of(self.policy) is not None:
             _ = feedback.problem  # raises an error if no outcomes explain the report
         body = of.report_body(feedback)
         if kind == "correct":
@@ -1156,7 +1171,9 @@ class Campaign:
         """Raise the error of a second report."""
         kept = {name: value for name, value in told.items() if name != "line"}
         if kept == body:
-            raise SameReportError(f"ticket must be pending, got {number}, which was reported with this content")
+            raise SameReportError(
+                f"ticket must be pending, got {number}, which was reported with this content"
+            )
         raise OtherReportError(
             f"ticket must be pending, got {number}, which was reported before with other content; correct()"
             " replaces the report"
@@ -1209,9 +1226,7 @@ class Campaign:
             return outcomes
         return self._by_name(ticket, _pairs(outcomes), reward, costs)
 
-    def _by_name(
-        self, ticket: Ticket, pairs: list[tuple[Any, Any]], reward: float, costs: Any
-    ) -> Feedback:
+    def _by_name(self, ticket: Ticket, pairs: list[tuple[Any, Any]], reward: float, costs: Any) -> Feedback:
         """Return the feedback of outcomes by name."""
         names, values = zip(*pairs, strict=True) if pairs else ((), ())
         arms = self._shared.of.arms.find(names)
@@ -1241,9 +1256,7 @@ class Campaign:
         rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
         if set(rows) != set(arms):
             names = [self._shared.of.arms.own[arm] for arm in sorted(set(rows) ^ set(arms))]
-            raise ValueError(
-                f"costs must have the same arms as outcomes, got a difference in {shown(names)}"
-            )
+            raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
         return [rows[arm] for arm in arms]
 
 
@@ -1267,7 +1280,7 @@ class _Shared:
     def begin(self, policy: Policy[Any]) -> None:
         """Set the policy, and check its names before anything is stored."""
         self._policy, self.of = policy, Translation(policy)
-        self.of.description()
+        self.learner = self.of.description()["learner"]
 
     def create(self, beginning: Body, author: str | None) -> None:
         """Create the campaign, unless another process does."""
@@ -1313,7 +1326,9 @@ class _Shared:
         """Compute the state of all events, from a snapshot if possible."""
         with self._lock:
             if not self.store.exists():
-                raise DamagedStoreError(f"{self.store.where} must have a campaign, got none; restore a backup")
+                raise DamagedStoreError(
+                    f"{self.store.where} must have a campaign, got none; restore a backup"
+                )
             of = Translation(self._policy, self.store.names())
             for event in self.store.read(kinds=("campaign", "changed")):
                 of.learn(event)
@@ -1353,7 +1368,9 @@ class _Shared:
         after = None if is_rewrite or not is_current else self._after(self.replay, events)
         if is_current and self.store.append(events, names, n_names):
             self.is_contended = False
-            self._publish(after, events)
+            for event in events:
+                self._describe(event)
+            self._publish(after)
             return True
         self.is_contended = True
         self.catch_up()
@@ -1366,8 +1383,10 @@ class _Shared:
 
     def take(self, events: Sequence[Event]) -> None:
         """Process stored events that follow the known ones."""
+        for event in events:
+            self._describe(event)
         is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        self._publish(None if is_rewrite else self._after(self.replay, events), events)
+        self._publish(None if is_rewrite else self._after(self.replay, events))
 
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
@@ -1397,16 +1416,13 @@ class _Shared:
         """Return the state after further events."""
         twin = replay.twin()
         for event in events:
-            self._describe(event)
             twin.apply(event, self._ask_of)
         return twin
 
-    def _publish(self, after: Replay | None, events: Sequence[Event]) -> None:
+    def _publish(self, after: Replay | None) -> None:
         """Replace the state. After a correction or an undo, compute it from the events."""
         before = self.replay.number
         if after is None:
-            for event in events:
-                self._describe(event)
             self._replay()
         else:
             self.replay = after
@@ -1421,7 +1437,7 @@ class _Shared:
                 self.of.texts.add(name)
             self.of.learn(event)
         elif event.kind == "forget":
-            self.of.texts.replace(event.body["name"], forgotten(event.body["name"]))
+            self.of.forget(event.body["name"])
 
     def _ask_of(self, ticket: int) -> Event:
         """Return the event of a ticket that is not pending."""
@@ -1464,7 +1480,9 @@ class _Shared:
             try:
                 found = None if data is None else Replay.unpacked(self.of, data, reports)
             except (ValueError, KeyError) as error:
-                log.warning("%s: the snapshot after event %d is not used: %s", self.store.where, number, error)
+                log.warning(
+                    "%s: the snapshot after event %d is not used: %s", self.store.where, number, error
+                )
                 continue
             if found is not None:
                 return found
@@ -1481,13 +1499,13 @@ class _Shared:
 _all_shared: weakref.WeakSet[_Shared] = weakref.WeakSet()
 
 
-def _after_fork() -> None:
+def _in_child() -> None:
     for shared in list(_all_shared):
         shared.forked()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def _store(where: str | os.PathLike[str], timeout: float) -> Store:

@@ -64,6 +64,12 @@ class Texts:
             self._labels.append(label)
         return place
 
+    def add(self, text: str) -> None:
+        """Add a text that another process has stored."""
+        self._places[text] = len(self.stored)
+        self.stored.append(text)
+        self._labels.append(json.loads(text))
+
     def label(self, code: Code) -> Hashable:
         """Return the label that has this code."""
         return tuple(map(self.label, code)) if isinstance(code, list) else self._labels[code]

@@ -1126,9 +1126,9 @@ _CHOOSING, _CHOSEN = 500_000, 5
 class HiddenOutcomes:
     """The reports with hidden outcomes, in the order in which they were told, and their chain.
 
-    The chain is a function of the reports alone, so the same journal gives the same chain in every process.
+    The chain is a function of the reports alone, so the same events give the same chain in every process.
     It continues from report to report. At the reports 1 to 10, and whenever their number has grown by a
-    tenth, it starts again with more passes. A process that opens a long journal repeats only the last part.
+    tenth, it starts again with more passes. A process that opens a long campaign repeats only the last part.
 
     Parameters
     ----------

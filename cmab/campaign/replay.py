@@ -17,7 +17,7 @@ import numpy as np
 from cmab import archive
 from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
-from cmab.campaign.names import Names, Texts, nouns
+from cmab.campaign.names import Names, Texts, forgotten, nouns
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network
 from cmab.campaign.store import Event
 from cmab.certificates.played import Played, note_round
@@ -87,7 +87,7 @@ class Translation:
         coded = self.texts.encoded(choices)
         return {
             "learner": archive.described(self.policy),
-            "versions": {"cmab": metadata.version("cmab"), "numpy": np.__version__},
+            "versions": versions(),
             "choices": coded,
             "arms": None if choices == arms else self.texts.encoded(arms),
             "gone": [self.choices.gone(), self.arms.gone()],
@@ -104,6 +104,13 @@ class Translation:
         self.arms.grow(choices if body["arms"] is None else self.texts.decoded(body["arms"]))
         sizes = len(self.choices.listed), len(self.arms.listed)
         self.descriptions.append(Description(event.number, sizes, tuple(body["gone"])))
+
+    def forget(self, place: int) -> None:
+        """Replace the name at a place, also in the lists of names; the learner keeps its own."""
+        former, text = self.texts.label(place), forgotten(place)
+        self.texts.replace(place, text)
+        for names in (self.choices, self.arms):
+            names.listed = [_replaced(label, former, self.texts.label(place)) for label in names.listed]
 
     def changes(self) -> list[str]:
         """Return the names that are new or gone, and the changed parameters, as texts."""
@@ -441,9 +448,9 @@ class Replay:
         """Return the state as an archive, in which the reports with hidden outcomes are not repeated."""
         arrays: dict[str, AnyArray] = {}
         document = {
-            "learner": self.of.last["learner"],
+            "learner": archive.described(self.of.policy),
             "labels": self._labels(),
-            "versions": self.of.last["versions"],
+            "versions": versions(),
             "counts": [self.number, self.asked, self.told, self.last_told],
             "pending": [list(event) for event in self.pending.values()],
             "played": self.played.listed(),
@@ -472,7 +479,7 @@ class Replay:
         document, arrays = archive.unpacked(data, "the snapshot")
         made = cls.fresh(of)
         now = {"learner": archive.described(of.policy), "labels": made._labels()}
-        now["versions"] = {"cmab": metadata.version("cmab"), "numpy": np.__version__}
+        now["versions"] = versions()
         if any(document[key] != value for key, value in now.items()):
             return None
         made.state = archive.filled(made.state, document["state"], arrays)
@@ -553,6 +560,11 @@ def standing_rounds(events: Iterable[Event]) -> Iterator[Round]:
         yield Round(event, told.get(ticket), state)
 
 
+def versions() -> dict[str, str]:
+    """Return the versions that events and snapshots state."""
+    return {"cmab": metadata.version("cmab"), "numpy": np.__version__}
+
+
 def unpacked_flags(text: str, n: int) -> AnyArray:
     """Return the flags of a context in an event, by place."""
     packed = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
@@ -566,6 +578,12 @@ def _text_of(data: bytes) -> str:
 def iso(at: float) -> str:
     """Return a time as text in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def _replaced(label: Hashable, former: Hashable, new: Hashable) -> Hashable:
+    if isinstance(label, tuple):
+        return tuple(_replaced(part, former, new) for part in label)
+    return new if label == former else label
 
 
 def _few(names: Sequence[Hashable]) -> str:

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -202,11 +202,6 @@ class Store:
     def close(self) -> None:
         """Close all connections; the next call opens them again."""
         self._engine.dispose()
-
-    def forked(self) -> None:
-        """Forget the connections of the parent process, without a word to the database."""
-        self._engine.dispose(close=False)
-        self._deadline = threading.local()
 
     @contextmanager
     def within(self, timeout: float | None) -> Iterator[None]:
@@ -443,7 +438,7 @@ class Store:
             pause = 0.05
             while True:
                 try:
-                    with self._engine.connect() as connection:
+                    with _calls if self.is_sqlite else nullcontext(), self._engine.connect() as connection:
                         return work(connection)
                 except (OperationalError, InterfaceError, DatabaseError) as error:
                     left = self.left()
@@ -563,10 +558,53 @@ def copy_campaign(source: str | os.PathLike[str], target: str | os.PathLike[str]
     return len(events)
 
 
-def _after_fork() -> None:
-    for store in list(_stores):
-        store.forked()
+class _Calls:
+    """The running calls of SQLite in this process, which a fork waits for.
+
+    A child cannot use a connection of its parent, and SQLite keeps the locks of a file for the whole process.
+    All connections are therefore closed before a fork.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._running, self._is_forking = 0, False
+
+    def __enter__(self) -> None:
+        with self._condition:
+            self._condition.wait_for(lambda: not self._is_forking)
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._condition:
+            self._running -= 1
+            self._condition.notify_all()
+
+    def before_fork(self) -> None:
+        """Wait until no call runs, let none begin, and close the connections."""
+        self._condition.acquire()
+        self._is_forking = True
+        self._condition.wait_for(lambda: not self._running)
+        for store in list(_stores):
+            if store.is_sqlite:
+                store.close()
+
+    def after_fork(self) -> None:
+        """Let calls begin again, in the parent."""
+        self._is_forking = False
+        self._condition.notify_all()
+        self._condition.release()
+
+    def in_child(self) -> None:
+        """Begin anew in the child; the connections of other databases belong to the parent."""
+        self._condition, self._is_forking = threading.Condition(), False
+        for store in list(_stores):
+            store._deadline = threading.local()
+            if not store.is_sqlite:
+                store._engine.dispose(close=False)
 
 
+_calls = _Calls()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_calls.before_fork, after_in_parent=_calls.after_fork, after_in_child=_calls.in_child
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from cmab.feedback import Feedback
 from cmab.policies._compiled import CompiledIndexPolicy
 from cmab.policy import AnyPolicy, IndexPolicy
-from cmab.saving._state import copied
+from cmab.archive import copied
 from cmab.statistics import ArmStatistics
 
 # The updates that change the statistics of the observed arms, and the memory, but no other statistics.

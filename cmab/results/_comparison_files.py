@@ -14,7 +14,7 @@ import numpy as np
 from cmab.results._columns import ENTRIES
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.saving._atomic import write_bytes
+from cmab.archive import write_bytes
 from cmab.validation import shown
 
 _FORMAT = 1

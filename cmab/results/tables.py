@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab._streams import printable
-from cmab.saving._atomic import write_bytes
+from cmab.archive import write_bytes
 
 # Significant digits of a number, largest number of decimals, and limit above which numbers get an exponent.
 _DIGITS = 4
@@ -178,7 +178,7 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence
     writer.writerow(map(_inert, names))
     writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
     # The folder may come from someone else and contain a link that leads out of it.
-    write_bytes(Path(path), text.getvalue().encode("utf-8"), follow=False)
+    write_bytes(Path(path), text.getvalue().encode("utf-8"))
 
 
 def _inert(value: object) -> object:

@@ -25,7 +25,7 @@ from cmab.running._compiled_rounds import (
 )
 from cmab.running._referee import Referee
 from cmab.running._replication import TICK_SECONDS, Record, replicate
-from cmab.saving._generators import position_of
+from cmab.archive import position_of
 from cmab.seeding import Purpose, stream
 
 #: Largest number of replications in a group. Larger groups are not faster.

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.campaigns.campaign import Campaign
+from cmab.campaign.campaign import Campaign
 from cmab.explorer import Explorer
 from cmab.session import Session
 from cmab.statistics import ArmStatistics

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.campaigns.names import missing
+from cmab.campaign.names import missing
 from cmab.compiled.forms import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown

@@ -1,4 +1,7 @@
-"""Logs of rounds, for tables, plots and offline learning."""
+"""Rounds as flat tables with one row for each outcome.
+
+Logs of rounds, for tables, plots and offline learning.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,59 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
-from cmab.campaigns._table import rows_of
-from cmab.campaigns.names import Names
+from cmab.campaign.names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
 from cmab.results.tables import frame_of, write_csv
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer, listed, real, shown, vector
+
+_WHOLE = ("number", "state", "reward", "propensity", "pulls", "asked", "told")
+#: Attributes that are lists, and the prefixes of their columns.
+_LISTS = {"names": "chosen", "by_position": "by_position", "by_prefix": "by_prefix"}
+
+
+def rows_of(rounds: Iterable[Any], arms: Iterable[Hashable]) -> list[dict[str, Any]]:
+    """Return a row for each outcome, and one row without an arm for each round without outcomes.
+
+    All rows have the same columns. A name that is a tuple, such as a tie, has one column for each part.
+    """
+    listed = list(rounds)
+    parts = max((len(name) for name in arms if isinstance(name, tuple)), default=0)
+    heads = [f"arm_{i + 1}" for i in range(parts)] or ["arm"]
+    facts = list(dict.fromkeys(fact for row in listed for fact in row.facts))
+    wide = {name: max((len(getattr(row, name) or ()) for row in listed), default=0) for name in _LISTS}
+    return [
+        {
+            **{name: getattr(row, name) for name in _WHOLE},
+            **{head: cell for name, size in wide.items() for head, cell in _numbered(row, name, size)},
+            **{f"facts.{fact}": row.facts.get(fact) for fact in facts},
+            **dict(zip(heads, _padded(_parts(arm), len(heads)), strict=True)),
+            "outcome": outcome,
+        }
+        for row in listed
+        for arm, outcome in (row.outcomes.items() or [((), None)])
+    ]
+
+
+def _numbered(row: Any, name: str, size: int) -> Iterator[tuple[str, Any]]:
+    cells = [written(cell) for cell in getattr(row, name) or ()]
+    for place, cell in enumerate(_padded(cells, size), 1):
+        yield f"{_LISTS[name]}_{place}", cell
+
+
+def _parts(name: Any) -> Sequence[Any]:
+    return name if isinstance(name, tuple) else (name,)
+
+
+def _padded(cells: Sequence[Any], size: int) -> list[Any]:
+    return [*cells, *[None] * (size - len(cells))]
+
+
+def written(name: Any) -> Any:
+    """Return a name as text for people: a tie by its two ends."""
+    return " – ".join(map(str, name)) if isinstance(name, tuple) else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +108,12 @@ class LoggedRound:
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign, read_journal
+    >>> from cmab import CUCB, Campaign, read_campaign
     >>> from oracles import TopK
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "campaign.jsonl")
+    ...     path = pathlib.Path(folder, "campaign.db")
     ...     request = Campaign(CUCB(TopK(5, k=2)), path, rng=0).ask()
-    ...     row = read_journal(path)[0]
+    ...     row = read_campaign(path)[0]
     >>> row.state, row.names, row.outcomes, row.propensity
     ('pending', (0, 1), {}, None)
     """
@@ -113,7 +161,7 @@ def _are_chances(values: object) -> bool:
 class Log(Sequence[LoggedRound]):
     """A sequence of logged rounds, in the order of their requests.
 
-    `read_journal` reads a log from the journal of a campaign, `read_log` from a table.
+    `read_campaign` reads a log from the store of a campaign, `read_log` from a table.
 
     Parameters
     ----------
@@ -195,13 +243,13 @@ class Log(Sequence[LoggedRound]):
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign, clcb, read_journal
+        >>> from cmab import CUCB, Campaign, clcb, read_campaign
         >>> from oracles import TopK
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "campaign.jsonl")
+        ...     path = pathlib.Path(folder, "campaign.db")
         ...     campaign = Campaign(CUCB(TopK(3, k=2)), path, rng=0)
         ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask())
-        ...     seen = read_journal(path).statistics(TopK(3, k=1))
+        ...     seen = read_campaign(path).statistics(TopK(3, k=1))
         >>> seen.counts, seen.means
         (array([1, 1, 0]), array([1., 0., 0.]))
         """
@@ -234,13 +282,13 @@ class Log(Sequence[LoggedRound]):
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign, read_journal
+        >>> from cmab import CUCB, Campaign, read_campaign
         >>> from oracles import TopK
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "campaign.jsonl")
+        ...     path = pathlib.Path(folder, "campaign.db")
         ...     campaign = Campaign(CUCB(TopK(3, k=2).named(["tea", "milk", "juice"])), path, rng=0)
         ...     campaign.tell({"tea": 1.0, "milk": 0.0}, campaign.ask())
-        ...     log = read_journal(path)
+        ...     log = read_campaign(path)
         >>> for row in log.rows():
         ...     print(row["number"], row["chosen_1"], row["chosen_2"], row["arm"], row["outcome"])
         0 tea milk tea 1.0

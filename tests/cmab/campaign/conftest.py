@@ -12,7 +12,6 @@ _NUMBERS = itertools.count()
 def server():
     """A PostgreSQL server of this test session."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
-    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     if postgres_server.programs() is None:
         pytest.skip("no PostgreSQL server: install the package postgresql")
     own = postgres_server.Server().start()
@@ -20,9 +19,15 @@ def server():
     own.remove()
 
 
-@pytest.fixture(params=["journal", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture
+def path(tmp_path):
+    """A SQLite file that does not exist yet."""
+    return tmp_path / "campaign.db"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def where(request, tmp_path):
     """The address of a campaign that does not exist yet."""
     if request.param == "postgresql":
         return request.getfixturevalue("server").url(f"test {next(_NUMBERS)}")
-    return str(tmp_path / {"journal": "campaign.jsonl", "sqlite": "campaign.db"}[request.param])
+    return str(tmp_path / "campaign.db")

@@ -1,23 +1,31 @@
-"""Summaries of campaigns, as text and as plots."""
+"""What a campaign has told: summaries as text and as plots, its log, and its tables."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cmab.campaign.names import Texts
 from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
-from cmab.campaigns._fold import Fold
-from cmab.campaigns._schema import Event
-from cmab.campaigns._table import written
+from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
+from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.logs.log import Log, LoggedRound, written
 from cmab.results.regret_certificate import RegretCertificate
-from cmab.session import Session
 from cmab.statistics import ArmStatistics
+
+if TYPE_CHECKING:
+    from cmab.campaign.campaign import Campaign
 
 _IN_WORDS = 10
 _KINDS = {
@@ -86,7 +94,7 @@ class Summary:
     >>> from cmab import CUCB, Campaign
     >>> from oracles import TopK
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.jsonl"), rng=0)
+    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
     ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask(), reward=1.0)
     ...     summary = campaign.summary()
     >>> summary.told, summary.pending, summary.learned[0].name
@@ -167,33 +175,43 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
-def summary_of(fold: Fold[Any], delta: float | None) -> Summary:
-    """Return the summary of all events, with a certificate at `delta` unless it is None."""
-    session, tells = fold.current, [fold.told_as(number) for number in fold.told]
-    seen = _seen(fold, tells)
-    rewards = [event["reward"] for event in tells if "reward" in event]
+def summary_of(campaign: Campaign, replay: Replay, rounds: Sequence[Round], delta: float | None) -> Summary:
+    """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
+    of = replay.of
+    reports = [
+        (each.told, of.feedback(each.told.body, each.asked.body)) for each in rounds if each.told is not None
+    ]
+    seen = ArmStatistics.empty(len(of.arms.own))
+    for _, told in reports:
+        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
+    rewards = [told.reward for _, told in reports if told.reward == told.reward]
+    states = Counter(each.state for each in rounds)
+    certificate = None
+    if delta is not None and reports:
+        # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
+        with suppress(TypeError, ValueError):
+            certificate = campaign.regret_bound(delta=delta)
     return Summary(
-        told=len(tells),
-        pending=len(session.pending),
-        cancelled=session._asked - len(tells) - len(session.pending),
+        told=len(reports),
+        pending=states["pending"],
+        cancelled=states["cancelled"],
         reward=float(np.mean(rewards)) if rewards else float("nan"),
-        last=max((event["at"] for event in tells), default=None),
-        n_arms=len(fold.arms.own),
-        learned=_learned(fold.arms.own, seen),
-        people=_people(fold, seen),
-        noun="ties" if fold.tie_names else "base arms",
-        informed=_informed(fold, tells),
-        certificate=None if delta is None or not tells else _certificate(session, delta),
+        last=max((iso(event.at) for event, _ in reports), default=None),
+        n_arms=len(of.arms.own),
+        learned=_learned(of.arms.own, seen),
+        people=_people(replay, rounds, seen),
+        noun="ties" if of.tie_names else "base arms",
+        informed=_informed(replay, [told for _, told in reports]),
+        certificate=certificate,
     )
 
 
-def _informed(fold: Fold[Any], tells: list[Event]) -> tuple[Informed, ...]:
+def _informed(replay: Replay, reports: Sequence[Feedback]) -> tuple[Informed, ...]:
     """Return how much each kind of report has told."""
     counts: dict[str, list[float]] = {}
-    hidden, cascades = [], fold.current._cascades
-    for event in tells:
-        told = fold.feedback(event)
-        kind = "number" if "reward" in event else "nothing"
+    hidden = []
+    for told in reports:
+        kind = "number" if told.reward == told.reward else "nothing"
         if len(told.arms):
             kind = "ties"
         if isinstance(told, CascadeFeedback):
@@ -202,20 +220,12 @@ def _informed(fold: Fold[Any], tells: list[Event]) -> tuple[Informed, ...]:
         row = counts.setdefault(kind, [0, 0.0, 0.0])
         seen = float(len(told.arms)) if told.pulls is None else float(told.pulls.sum())
         row[:] = row[0] + 1, row[1] + seen, row[2] + seen
-    if cascades is not None:
-        found = information(cascades.chain().copy(), hidden, np.random.default_rng(0))
+    if replay.hidden is not None:
+        found = information(replay.hidden.chain().copy(), hidden, np.random.default_rng(0))
         for kind, (outcomes, worth) in found.items():
             counts[kind][1:] = counts[kind][1] + outcomes, counts[kind][2] + worth
     order = [kind for kind in _KINDS if kind in counts]
     return tuple(Informed(kind, int(counts[kind][0]), *counts[kind][1:]) for kind in order)
-
-
-def _certificate(session: Session[Any], delta: float) -> RegretCertificate | None:
-    """Return the certificate of a session, or None if it has none."""
-    # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
-    with suppress(TypeError, ValueError):
-        return session.regret_bound(delta=delta)
-    return None
 
 
 def draw(summary: Summary, most: int, ax: Any) -> Any:
@@ -249,15 +259,6 @@ def draw(summary: Summary, most: int, ax: Any) -> Any:
     return axes
 
 
-def _seen(fold: Fold[Any], tells: list[Event]) -> ArmStatistics:
-    """Return the arm statistics of all reports. The state of the policy may have any other form."""
-    seen = ArmStatistics.empty(len(fold.arms.own))
-    for event in tells:
-        told = fold.feedback(event)
-        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
-    return seen
-
-
 def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
     """Return the statistics of each observed arm."""
     means, counts = stats.means, stats.counts
@@ -269,17 +270,127 @@ def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]
     return tuple(Learned(names[arm], *row) for arm, *row in rows)
 
 
-def _people(fold: Fold[Any], stats: ArmStatistics) -> tuple[Person, ...]:
+def _people(replay: Replay, rounds: Sequence[Round], stats: ArmStatistics) -> tuple[Person, ...]:
     """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
-    if not fold.tie_names:
+    of, ties = replay.of, replay.of.tie_names
+    if not ties:
         return ()
-    asked = Counter(entry for number in fold.told for entry in fold.ticket(number).super_arm.tolist())
-    tails = np.array([fold.choices.number[tail] for tail, *_ in fold.tie_names], np.int64)
-    tried = np.bincount(tails, stats.counts, len(fold.choices.own))
-    carried = np.bincount(tails, stats.counts * stats.means, len(fold.choices.own))
+    told = (each.asked.body["super_arm"] for each in rounds if each.state == "told")
+    asked = Counter(entry for places in told for entry in of.choices.numbers(places).tolist())
+    tails = np.array([of.choices.number[tail] for tail, *_ in ties], np.int64)
+    tried = np.bincount(tails, stats.counts, len(of.choices.own))
+    carried = np.bincount(tails, stats.counts * stats.means, len(of.choices.own))
     found = [
         Person(name, asked[entry], int(tried[entry]), round(float(carried[entry]), 9))
-        for entry, name in enumerate(fold.choices.own)
+        for entry, name in enumerate(of.choices.own)
         if asked[entry] or tried[entry]
     ]
     return tuple(sorted(found, key=lambda one: (-one.asked, -one.carried, -one.tried)))
+
+
+def read_campaign(where: str | os.PathLike[str]) -> Log:
+    """Return the rounds of a campaign by name, after all undos and corrections.
+
+    The function needs no learner and writes nothing. You can call it while processes use the campaign.
+
+    Parameters
+    ----------
+    where : str or path-like
+        The path or the URL of a `Campaign`.
+
+    Raises
+    ------
+    ValueError
+        If there is no campaign, or if the store is damaged.
+    OSError
+        If the file or the database cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CTS, Campaign, read_campaign
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.db")
+    ...     request = Campaign(CTS(TopK(5, k=2)), path, rng=0).ask()
+    ...     [(row.number, row.state) for row in read_campaign(path)]
+    [(0, 'pending')]
+    """
+    from cmab.campaign.store import Store
+
+    store = Store(where)
+    try:
+        if not store.exists():
+            raise ValueError(f"where must be a campaign, got {store.where}, which has none")
+        texts, events = Texts(store.names()), list(store.read())
+    finally:
+        store.close()
+    choices: list[Hashable] = []
+    arms: list[Hashable] = []
+    versions: list[dict[str, str]] = []
+    for event in events:
+        if event.kind in ("campaign", "changed"):
+            new = texts.decoded(event.body["choices"])
+            choices += new
+            arms += new if event.body["arms"] is None else texts.decoded(event.body["arms"])
+            versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
+    rounds = [_logged(each, choices, arms) for each in standing_rounds(events)]
+    return Log(rounds, choices=choices, arms=arms, versions=versions)
+
+
+def _logged(each: Round, choices: list[Hashable], arms: list[Hashable]) -> LoggedRound:
+    asked, told = each.asked.body, {} if each.told is None else each.told.body
+    names = [arms[place] for place in told.get("arms", ())]
+    assert each.asked.ticket is not None
+    return LoggedRound(
+        number=each.asked.ticket,
+        state=each.state,
+        names=tuple(choices[place] for place in asked["super_arm"]),
+        outcomes=dict(zip(names, told.get("outcomes", ()), strict=True)),
+        reward=told.get("reward", math.nan),
+        propensity=asked.get("propensity"),
+        by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
+        context=_context(asked.get("context")),
+        pulls=asked.get("pulls", 1),
+        asked=datetime.fromtimestamp(each.asked.at, UTC),
+        told=None if each.told is None else datetime.fromtimestamp(each.told.at, UTC),
+    )
+
+
+def _context(body: Body | None) -> Context | None:
+    """Return the context of a round without the parts of which only some rows are stored."""
+    parts: dict[str, Any] = {}
+    for name, part in (body or {}).items():
+        if name == "available":
+            parts[name] = unpacked_flags(part[1], part[0])
+        elif isinstance(part, list):
+            parts[name] = np.array(part)
+    return Context(**parts) if parts else None
+
+
+def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
+    """Write the rounds of a campaign as CSV or Parquet, or its events as lines of JSON."""
+    target = Path(path)
+    if target.suffix == ".jsonl":
+        lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
+        target.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        return
+    rounds = read_campaign(campaign.address)
+    if target.suffix == ".csv":
+        rounds.to_csv(target)
+    elif target.suffix == ".parquet":
+        frame = rounds.to_frame()
+        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
+            frame[name] = frame[name].map(str, na_action="ignore")
+        frame.to_parquet(target)
+    else:
+        raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of the history for JSON, in which mappings with names become lists of pairs."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(part) for key, part in value.items()}
+        return [[_plain(key), _plain(part)] for key, part in value.items()]
+    return list(map(_plain, value)) if isinstance(value, list | tuple) else value
