@@ -1,8 +1,8 @@
 """Combinatorial multi-armed bandits with graph oracles.
 
 This module has all public names of the package. They are also in the namespaces `cmab.policies`,
-`cmab.exploration`, `cmab.logs`, `cmab.campaign`, `cmab.results`, `cmab.states`, `cmab.errors`,
-`cmab.theory`, `cmab.testing` and `cmab.plotting`. Each name is imported when it is first used.
+`cmab.exploration`, `cmab.logs`, `cmab.campaign`, `cmab.errors`, `cmab.theory`, `cmab.testing` and
+`cmab.plotting`. Each name is imported when it is first used.
 """
 
 from cmab.namespaces import attach

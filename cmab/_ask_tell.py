@@ -13,9 +13,8 @@ from cmab.campaign.posterior import BetaPrior
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import LARGEST, MOST_ARMS, Feedback, are_plain, check_outcomes, check_told
-from cmab.guards import unguarded
 from cmab.oracle import Oracle
-from cmab.policy import Policy, State
+from cmab.policy import Policy, State, refuse_parts
 from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
@@ -44,6 +43,8 @@ def check_context(context: Context, policy: Policy[Any]) -> None:
     """Raise an error if `context` is not a context for the base arms of the policy."""
     if not isinstance(context, Context):
         raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
+    if isinstance(policy, Explorer):
+        refuse_parts(policy, context)
     n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
     context.check(n_arms, range_of_choices(policy))
 
@@ -143,7 +144,7 @@ def _strange_arms(arms: IntArray, super_arm: IntArray, oracle: Oracle) -> list[i
     is_short = len(arms) < _SHORT * oracle.n_arms and int(arms.max(initial=-1)) < oracle.n_arms
     if is_short and oracle._explains(super_arm, arms):
         return []
-    possible = unguarded(oracle.triggered_arms)(super_arm)
+    possible = oracle.triggered_arms(super_arm)
     if len(possible) <= 100:  # sets are faster for few entries
         return sorted(set(arms.tolist()) - set(possible.tolist()))
     strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()

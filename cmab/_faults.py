@@ -109,10 +109,10 @@ def follow_the_command() -> None:
 
 def _plain(
     message: Warning | str,
-    category: type[Warning],  # noqa: ARG001
-    filename: str,  # noqa: ARG001
-    lineno: int,  # noqa: ARG001
-    line: str | None = None,  # noqa: ARG001
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
 ) -> str:
     return f"{_warned(str(message))}\n"
 

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel, settle_forms
+from cmab.compiled.forms import Kernel
 from cmab.context import Context
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import generator, guard
-from cmab.validation import arm_indices, check_vector, integer, real_array, shown
+from cmab.validation import arm_indices, integer, shown
 
 
 class Environment(ABC):
     """A combinatorial bandit instance: observable outcomes, and true means that learners do not see.
 
     A subclass sets `n_arms` and `means` and defines `play`, `pull` and `expected_reward`.
-
-    Arguments are validated before these methods run. Base arms arrive as an int64 array of entries of
-    ``range(n_arms)``. If `n_choices` is set, super arms arrive as distinct entries of ``range(n_choices)``.
-    Other values raise ``ValueError``. For `rng`, a caller may pass a seed. The methods leave the settings of
-    the process as they are.
 
     Attributes
     ----------
@@ -39,9 +34,7 @@ class Environment(ABC):
         Interval that contains every outcome; infinite if outcomes are unbounded.
     sigma : float
         Sub-Gaussian scale of the outcomes, infinite if they have none. The default is half the length of
-        `support`. It is a property: to declare another scale, define ``sigma = 0.3`` in the body of the
-        class, or a property `sigma`. An assignment to ``self.sigma`` is possible only if the body of the
-        class defines `sigma`.
+        `support`.
     optimum : float
         Expected reward of the best super arm; ``nan`` if it is unknown. If the rewards are costs, it is the
         least expected cost. The oracle of the policy declares whether they are costs.
@@ -51,6 +44,13 @@ class Environment(ABC):
         The average amount of each resource that the budgets allow per round. If it is set, `optimum` is the
         expected reward of the best mixture of super arms with an average use within `allowance`. A single
         super arm of the mixture may use more.
+
+    distribution : {"bernoulli", "gaussian"} or None
+        The distributions of the outcomes, if all arms have distributions of this family. The lower bounds of
+        `plan` need it.
+    has_rounds : bool
+        Whether policies can play super arms. False for base arms without super arms, which only explorers
+        sample.
 
     Examples
     --------
@@ -77,31 +77,21 @@ class Environment(ABC):
     optimum: float = float("nan")
     context: Context | None = None
     allowance: FloatArray | None = None
-
-    def __init_subclass__(cls, **named: Any) -> None:
-        """Validate the arguments of the public methods of every subclass."""
-        super().__init_subclass__(**named)
-        guard(cls, _TAKES)
-        settle_forms(cls, _FORMS)
+    distribution: Literal["bernoulli", "gaussian"] | None = None
+    has_rounds: ClassVar[bool] = True
+    #: The methods that compiled forms replace. If a subclass overrides one, but not the form, it runs.
+    in_kernel: ClassVar[tuple[str, ...]] = ("play", "quantile", "expected_reward")
+    in_pull_kernel: ClassVar[tuple[str, ...]] = ("pull", "sample")
 
     def __repr__(self) -> str:
         return described(self)
 
-    @property
+    # A cached property can be set in the constructor of a subclass.
+    @cached_property
     def sigma(self) -> float:
         """Sub-Gaussian scale of the outcomes."""
         # Hoeffding's lemma: outcomes in [low, high] are sub-Gaussian with scale (high - low) / 2.
         return (self.support[1] - self.support[0]) / 2
-
-    if not TYPE_CHECKING:  # for type checkers, subclasses may override it by a property without a setter
-
-        @sigma.setter
-        def sigma(self, value):  # noqa: ANN001, ANN202
-            name = type(self).__name__
-            raise AttributeError(
-                f"sigma is a property of {name}; define `sigma = {shown(value)}` in the body of the class, or"
-                " a property, and do not assign to self.sigma"
-            )
 
     @abstractmethod
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
@@ -176,7 +166,7 @@ class Environment(ABC):
 
     def sample(self, arms: IntArray, pulls: int, rng: np.random.Generator) -> Feedback:
         """Return the feedback of `pulls` new outcomes of each of `arms`, as explorers request them."""
-        pulls = integer("pulls", pulls, 1)
+        pulls, arms = integer("pulls", pulls, 1), self._check_arms(arms)
         if pulls == 1:
             return Feedback(arms, self.pull(arms, rng))
         times = np.full(len(arms), pulls)
@@ -201,59 +191,33 @@ class Environment(ABC):
         """
         # One call of `pull`, and sums by arm. For a million pulls, arms that can draw
         # a sum from its distribution override this method.
+        arms, pulls = self._check_pulls(arms, pulls)
         owner = np.repeat(np.arange(len(arms)), pulls)
         outcomes = self.pull(np.repeat(arms, pulls), rng)
         sums: FloatArray = np.bincount(owner, outcomes, minlength=len(arms)).astype(np.float64, copy=False)
         squares = np.bincount(owner, outcomes**2, minlength=len(arms)).astype(np.float64, copy=False)
         return sums, squares
 
+    def _check_super_arm(self, super_arm: ArrayLike) -> IntArray:
+        """Return `super_arm` as an array of distinct entries, or raise ``ValueError``."""
+        return arm_indices("super_arm", super_arm, self.n_arms if self.n_choices is None else self.n_choices)
 
-def _super_arm(environment: Environment, super_arm: IntArray, _: object) -> IntArray:
-    n_choices = environment.n_choices
-    return super_arm if n_choices is None else arm_indices("super_arm", super_arm, n_choices)
+    def _check_arms(self, arms: ArrayLike) -> IntArray:
+        """Return `arms`, which may repeat, as an array of base arms, or raise ``ValueError``."""
+        return arm_indices("arms", arms, self.n_arms, distinct=False)
 
-
-def _arms(environment: Environment, arms: IntArray, _: object) -> IntArray:
-    return arm_indices("arms", arms, environment.n_arms, distinct=False)
-
-
-def _pulls(_: object, pulls: ArrayLike, args: tuple[IntArray, ...]) -> IntArray:
-    array, shape = np.asarray(pulls), args[0].shape
-    fits = array.dtype.kind in "iu" and array.shape in ((), shape)
-    if not fits or (array.size and not 1 <= array.min() <= array.max() < 2**63):
-        raise ValueError(f"pulls must be positive integers, one for each of arms, got {shown(pulls)}")
-    return np.broadcast_to(array.astype(np.int64, copy=False), shape)
-
-
-def _uniforms(_: object, uniforms: ArrayLike, args: tuple[IntArray, ...]) -> FloatArray:
-    array = real_array("uniforms", uniforms)
-    check_vector("uniforms", array, len(args[0]), 0.0, float(np.nextafter(1.0, 0.0)))
-    return array
-
-
-# The checks of the arguments of each method, in order; None if the method checks an argument itself.
-_TAKES = {
-    "play": (_super_arm, generator),
-    "in_round": (None, generator),
-    "expected_reward": (_super_arm,),
-    "triggering_probabilities": (_super_arm,),
-    "spread": (_super_arm, None, generator),
-    "standard_error": (_super_arm,),
-    "pull": (_arms, generator),
-    "pull_many": (_arms, _pulls, generator),
-    "sample": (_arms, None, generator),
-    "quantile": (_arms, _uniforms),
-}
-guard(Environment, _TAKES)
-# The methods that each compiled form replaces.
-_FORMS = {"kernel": ("play", "quantile", "expected_reward"), "pull_kernel": ("pull", "sample")}
-settle_forms(Environment, _FORMS)
+    def _check_pulls(self, arms: ArrayLike, pulls: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return base arms and a positive number of pulls for each of them, or raise ``ValueError``."""
+        checked, array = self._check_arms(arms), np.asarray(pulls)
+        fits = array.dtype.kind in "iu" and array.shape in ((), checked.shape)
+        if not fits or (array.size and not 1 <= array.min() <= array.max() < 2**63):
+            raise ValueError(f"pulls must be positive integers, one for each of arms, got {shown(pulls)}")
+        return checked, np.broadcast_to(array.astype(np.int64, copy=False), checked.shape)
 
 
 def changes(environment: Environment) -> bool:
     """Return whether an environment overrides `in_round`, so that its rounds may differ."""
-    own = "in_round" in getattr(environment, "__dict__", ())
-    return own or type(environment).in_round is not Environment.in_round
+    return type(environment).in_round is not Environment.in_round
 
 
 def round_key(rng: np.random.Generator) -> int:

@@ -1,3 +1,3 @@
-from cmab.running.comparison import ComparisonInterrupted as ComparisonInterrupted
-from cmab.running.simulation import SimulationInterrupted as SimulationInterrupted
-from cmab.studies._pieces import StudyFailed as StudyFailed
+from cmab.run.compare import ComparisonInterrupted as ComparisonInterrupted
+from cmab.run.simulate import SimulationInterrupted as SimulationInterrupted
+from cmab.run.study import StudyFailed as StudyFailed

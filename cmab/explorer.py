@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled.forms import ExplorerKernel
+from cmab.context import Context
 from cmab.goals import Goal
-from cmab.guards import Takes, generator, verb
-from cmab.policy import Policy, State, fits
+from cmab.policy import Policy, State
 
 
 class Explorer(Policy[State]):
@@ -47,11 +47,11 @@ class Explorer(Policy[State]):
     >>> class Uniform(Explorer):
     ...     '''Ten outcomes of every arm, then the arm with the best mean.'''
     ...     n_arms = 3
-    ...     def initial_state(self):
+    ...     def initial_state(self, rng=None):
     ...         return ArmStatistics.empty(self.n_arms)
-    ...     def select(self, state, rng):
+    ...     def select(self, state, rng, context=None):
     ...         return np.arange(self.n_arms)
-    ...     def update(self, state, feedback):
+    ...     def update(self, state, feedback, ticket=None, rng=None):
     ...         state.update(feedback)
     ...     def is_done(self, state):
     ...         return state.counts.min() >= 10
@@ -70,17 +70,6 @@ class Explorer(Policy[State]):
     in_kernel: ClassVar[tuple[str, ...]] = (
         *("select", "step", "is_done", "update", "initial_state", "pulls", "unseen"),
     )
-    _takes: ClassVar[Takes] = {
-        **dict.fromkeys(("step", "critical"), (fits, generator)),
-        **dict.fromkeys(
-            (
-                *("pulls", "unseen", "is_certified", "intervals", "witness", "recommend"),
-                *("can_stop", "radii", "rivals", "bounds", "pair", "seen", "best_and_gaps", "widths"),
-                *("affordable", "decide", "least_pulls", "pulls_per_arm"),
-            ),
-            (fits,),
-        ),
-    }
 
     @property
     def is_proven(self) -> bool:
@@ -153,8 +142,7 @@ class Explorer(Policy[State]):
         """Return the arms that the explorer currently considers the best, in increasing order."""
 
     @abstractmethod
-    @verb
-    def select(self, state: State, rng: np.random.Generator) -> IntArray:
+    def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the distinct base arms to sample next. `state` is not changed.
 
         The feedback of the round has all of these arms, in any order. After the stop, the answer is not used.

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from dataclasses import FrozenInstanceError, dataclass
-from typing import Any, ClassVar, Generic, TypeVar
-from weakref import finalize
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, settle_forms
+from cmab.compiled.forms import Kernel
 from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.guards import (
-    Check,
-    Takes,
-    Verb,
-    checks_itself,
-    generator,
-    generator_or_none,
-    guard,
-    unguarded,
-    verb,
-)
 from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import shown
+from cmab.validation import check_vector, real_array, shown
 
 State = TypeVar("State")
 
@@ -46,9 +33,9 @@ class Policy(Declared, ABC, Generic[State]):
     attributes of a state must therefore be fields, except caches (named with an underscore), which a loaded
     state computes again.
 
-    A subclass defines `initial_state`, `select` and `update`. Each method may omit trailing arguments that it
-    does not need. For example, a policy without contexts defines ``select(self, state, rng)``. This `select`
-    raises ``ValueError`` if it receives a context with any part.
+    A subclass defines `initial_state`, `select` and `update` with all their arguments. A `select` that cannot
+    use contexts begins with ``refuse_parts(self, context)``, which raises ``ValueError`` for a context with
+    any part.
 
     Attributes
     ----------
@@ -72,6 +59,7 @@ class Policy(Declared, ABC, Generic[State]):
     >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from cmab import Feedback, Policy, Session
+    >>> from cmab.policy import refuse_parts
     >>> from oracles import TopK
     >>> @dataclass
     ... class Clock:
@@ -79,11 +67,12 @@ class Policy(Declared, ABC, Generic[State]):
     >>> @dataclass(frozen=True, eq=False)
     ... class RoundRobin(Policy):
     ...     oracle: TopK
-    ...     def initial_state(self):
+    ...     def initial_state(self, rng=None):
     ...         return Clock()
-    ...     def select(self, state, rng):
+    ...     def select(self, state, rng, context=None):
+    ...         refuse_parts(self, context)
     ...         return (state.rounds + np.arange(self.oracle.k)) % self.oracle.n_arms
-    ...     def update(self, state, feedback):
+    ...     def update(self, state, feedback, ticket=None, rng=None):
     ...         state.rounds += 1
     >>> session = Session(RoundRobin(TopK(5, k=2)), rng=0)
     >>> session.tell(Feedback(session.ask(), [0.0, 1.0]))
@@ -95,20 +84,8 @@ class Policy(Declared, ABC, Generic[State]):
     support: tuple[float, float] | None = None
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
-    #: Methods that the compiled loop replaces. If a subclass overrides one of them, but not `kernel`, its
-    #: method differs from the compiled one, so the policy is played by the Python loop.
+    #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
     in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
-    #: Checks of the arguments of each method, in order: those of all base classes, and of the class itself.
-    _takes: ClassVar[Takes] = {}
-
-    def __init_subclass__(cls, **named: Any) -> None:
-        """Add checks of the arguments to the methods that take a state or a generator."""
-        super().__init_subclass__(**named)
-        if "__init__" in vars(cls):
-            cls.__init__ = _told_of_dataclasses(vars(cls)["__init__"])  # type: ignore[method-assign]
-        cls._takes = {name: checks for base in reversed(cls.__mro__) for name, checks in _own_table(base)}
-        guard(cls, cls._takes, VERBS)
-        settle_forms(cls, {"kernel": cls.in_kernel})
 
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""
@@ -120,7 +97,6 @@ class Policy(Declared, ABC, Generic[State]):
         return described(self)
 
     @abstractmethod
-    @verb
     def initial_state(self, rng: np.random.Generator | None = None) -> State:
         """Return the state before the first round.
 
@@ -132,7 +108,6 @@ class Policy(Declared, ABC, Generic[State]):
         """
 
     @abstractmethod
-    @verb
     def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the super arm to play. `state` is not changed.
 
@@ -158,7 +133,6 @@ class Policy(Declared, ABC, Generic[State]):
         """
 
     @abstractmethod
-    @verb
     def update(
         self,
         state: State,
@@ -188,9 +162,6 @@ class Policy(Declared, ABC, Generic[State]):
             The random stream of the policy.
         """
 
-    def _check_state(self, state: State) -> None:
-        """Raise ``ValueError`` if a state of another type than `ArmStatistics` has the wrong size."""
-
     def is_done(self, state: State) -> bool:  # noqa: ARG002
         """Return whether the policy will play no further round. The default is False.
 
@@ -199,7 +170,6 @@ class Policy(Declared, ABC, Generic[State]):
         """
         return False
 
-    @checks_itself  # does nothing
     def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
         """Record in `state` that a ticket was issued; its feedback may be late.
 
@@ -261,81 +231,6 @@ def best_within(
 
 AnyPolicy = Policy[Any]
 
-# The number of arms and the size of the memory of each policy, by its identity, while the policy exists.
-_SIZES: dict[int, tuple[int, int]] = {}
-
-
-def fits(policy: Any, state: Any, _: object) -> Any:
-    """Return `state`. Raise ``ValueError`` if its statistics have a wrong number of arms or array type.
-
-    Compiled code relies on both.
-    """
-    if isinstance(state, ArmStatistics):
-        if not state.is_laid_out:
-            state.check_layout()
-        n_arms, memory = _SIZES.get(id(policy)) or _sizes(policy)  # cached: every step needs them
-        if len(state.means) != n_arms:
-            raise ValueError(f"state must have statistics of {n_arms} arms, got {state!r}")
-        if len(state.memory) != memory:
-            raise ValueError(
-                f"state must be a state of {policy!r}, got {state!r} with the memory of another policy"
-            )
-    else:
-        policy._check_state(state)
-    return state
-
-
-def draws_to_learn(policy: AnyPolicy) -> bool:
-    """Return whether the `update` of a policy takes a generator as an argument."""
-    return getattr(policy.update, "takes", 4) >= 4
-
-
-def _sizes(policy: Any) -> tuple[int, int]:
-    """Return the number of arms and the size of the memory of a policy, and cache them."""
-    n_arms = getattr(policy, "n_arms", None)
-    n_arms = policy.oracle.n_arms if n_arms is None else n_arms
-    sizes = n_arms, len(getattr(policy.initial_state(), "memory", ()))
-    _SIZES[id(policy)] = sizes
-    finalize(policy, _SIZES.pop, id(policy), None).atexit = False
-    return sizes
-
-
-def _own_table(cls: type) -> list[tuple[str, tuple[Check | None, ...]]]:
-    return [*vars(cls).get("_takes", {}).items()]
-
-
-def _told_of_dataclasses(init: Any) -> Any:
-    """Return ``__init__`` with an error that states the remedy if it assigns to a field of a frozen class."""
-
-    @functools.wraps(init)
-    def made(self: Any, *args: Any, **named: Any) -> None:
-        try:
-            init(self, *args, **named)
-        except FrozenInstanceError as error:
-            raise TypeError(
-                f"{type(self).__name__} must declare its parameters as fields of a dataclass instead of an"
-                " __init__ that assigns them, because policies are frozen: write @dataclass(frozen=True,"
-                f" eq=False) above the class and a line `name: type` for each parameter ({error})"
-            ) from error
-
-    return made
-
-
-VERBS = {
-    "initial_state": Verb(("rng",), 0),
-    "select": Verb(("state", "rng", "context"), 2, refuse_parts),
-    "update": Verb(("state", "feedback", "ticket", "rng"), 2),
-}
-Policy._takes = {
-    "initial_state": (generator_or_none,),
-    "select": (fits, generator, None),
-    "update": (fits, None, None, generator_or_none),
-    "is_done": (fits,),
-    "propensity": (fits,),
-    "reserve": (fits,),
-}
-guard(Policy, Policy._takes, VERBS)
-
 
 def check_policy_instance(policy: object) -> None:
     """Raise ``TypeError`` unless `policy` is an instance of `Policy`, not a class."""
@@ -378,7 +273,16 @@ class IndexPolicy(Policy[ArmStatistics]):
     memory_parameters: ClassVar[tuple[str, ...] | None] = None
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
-    _takes: ClassVar[Takes] = {"indices": (fits, generator)}
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:  # noqa: ARG004
+        """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
+        for name in named:
+            if name not in cls.__dataclass_fields__ and name in cls.__annotations__:
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r}, because it is not a dataclass: write"
+                    " @dataclass(frozen=True, eq=False) above the class"
+                )
+        return object.__new__(cls)
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
@@ -395,11 +299,10 @@ class IndexPolicy(Policy[ArmStatistics]):
         """
         return np.empty(0)
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         """Return empty arm statistics with the initial memory of the policy."""
         return ArmStatistics.empty(self.oracle.n_arms, memory=self.memory())
 
-    @verb
     def select(
         self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
@@ -414,10 +317,22 @@ class IndexPolicy(Policy[ArmStatistics]):
             If the oracle cannot exclude unavailable entries.
         """
         if context is None:
-            return self.oracle.solve(unguarded(self.indices)(state, rng), rng)
+            return self.oracle.solve(self._checked(self.indices(state, rng)), rng)
         refuse_parts(self, context, self.understood if self.oracle.is_linear else ("available",))
-        return best_within(self.oracle, unguarded(self.indices)(state, rng), context, rng)
+        return best_within(self.oracle, self._checked(self.indices(state, rng)), context, rng)
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update `state` with the feedback of one round."""
         state.update(feedback)
+
+    def _checked(self, indices: FloatArray) -> FloatArray:
+        """Return the result of `indices`, or raise ``ValueError`` unless it has one finite number an arm."""
+        array = real_array("indices", indices)
+        check_vector(f"the indices of {type(self).__name__}", array, self.oracle.n_arms)
+        return array

@@ -26,23 +26,22 @@ from cmab._ask_tell import (
     range_of_choices,
     support_of,
 )
-from cmab._watched import watching
 from cmab.archive import moved, position_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
 from cmab.certificates.arguments import statistics_for, support_for
+from cmab.certificates.certificate import Certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.policies._undo import restorer
 from cmab.policies.adaptive import learner_for
+from cmab.policies.compiled_policy import restorer
 from cmab.policy import Policy, State, check_policy_instance
-from cmab.results.certificate import Certificate
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.seeding import Seed, root
 from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
@@ -95,9 +94,6 @@ class Session(Generic[State]):
     >>> session.pending
     (0,)
     """
-
-    #: Whether the policy is known to read the number of outcomes in a sum.
-    _reads_pulls = False
 
     @names_arguments
     def __init__(
@@ -365,8 +361,7 @@ class Session(Generic[State]):
         ------
         ValueError
             If the ticket is from another session, was never issued, was already reported, or is omitted while
-            several are pending; if the ticket cannot trigger an arm; if an outcome is outside `support`; if
-            the feedback contains sums (`pulls`), but the policy reads them as single outcomes.
+            several are pending; if the ticket cannot trigger an arm; or if an outcome is outside `support`.
         TypeError
             If `feedback` is not a `Feedback`.
         """
@@ -395,26 +390,11 @@ class Session(Generic[State]):
             observed = feedback.plain
         else:
             observed = feedback
-        self._update(observed, told)
+        self.policy.update(self.state, observed, told, self.rng)
         note_round(self._played, self.policy, told, observed)
         if hidden is not None:
             hidden.tell(feedback)
             self._hidden = hidden
-
-    def _update(self, observed: Feedback, told: Ticket) -> None:
-        """Update the state. Reject sums of outcomes if the policy reads them as single outcomes."""
-        pulls = 1 if observed.pulls is None else int(observed.pulls.max(initial=1))
-        if pulls == 1 or self._reads_pulls or not self.policy.learns:
-            self.policy.update(self.state, observed, told, self.rng)
-            return
-        with watching(observed, ("outcomes", "pulls")) as (seen, read):
-            self.policy.update(self.state, seen, told, self.rng)
-        if read == {"outcomes"}:
-            raise ValueError(
-                f"feedback.pulls must be None for {type(self.policy).__name__}, whose `update` does not read"
-                f" it: it would learn a sum of {pulls} outcomes as one outcome; report single outcomes"
-            )
-        self._reads_pulls = True
 
     def _believed(self) -> State:
         """Return the state, completed by hidden outcomes that are drawn from their posterior."""

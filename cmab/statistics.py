@@ -14,7 +14,6 @@ from cmab.feedback import LARGEST, MOST_PULLS, Feedback, are_plain, check_arrays
 from cmab.validation import integer, shown
 
 _ARRAYS = ("counters", "means", "deviations", "memory")
-_INTEGER, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 # One lock for all statistics. Compiled code releases the interpreter lock, so concurrent updates could lose
 # counts. A lock in each object would have to be excluded from copies and files.
 _WRITING = threading.Lock()
@@ -23,15 +22,6 @@ _WRITING = threading.Lock()
 def count(name: str, value: object, high: int = MOST_PULLS) -> None:
     """Raise ``ValueError`` unless `value`, a count, is an ``int`` in ``[0, high]``."""
     integer(name, value, 0, high)
-
-
-def _layout(array: object) -> str:
-    """Return a description of the memory layout of an array."""
-    if not isinstance(array, np.ndarray):
-        return shown(array)
-    flags = array.flags
-    traits = ("" if flags.writeable else ", read-only") + ("" if flags.c_contiguous else ", not contiguous")
-    return f"dtype {array.dtype.str}{traits}"
 
 
 def alike(array: object, fresh: AnyArray) -> bool:
@@ -263,34 +253,23 @@ class ArmStatistics:
         merged.rounds = self.rounds + other.rounds
         return merged
 
-    @property
-    def is_laid_out(self) -> bool:
-        """Whether compiled code can be called with the arrays. It is read in every round."""
-        counters, means, deviations, memory = self.counters, self.means, self.deviations, self.memory
-        try:  # numpy has one object for each plain dtype, and `is` is fast
-            return (
-                (means.dtype is _REAL and deviations.dtype is _REAL and memory.dtype is _REAL)
-                and (counters.dtype is _INTEGER and counters.flags.carray and memory.flags.carray)
-                and (means.flags.carray and deviations.flags.carray)
-            )  # fmt: skip
-        except AttributeError:
-            return False
+    def check_sizes(self, n_arms: int, n_memory: int) -> None:
+        """Raise ``ValueError`` unless there are `n_arms` arms and `n_memory` numbers in the memory.
 
-    def check_layout(self) -> None:
-        """Raise unless compiled code can be called with the arrays.
+        Policies call it before compiled code, which does not check bounds, reads the arrays.
 
-        Raises
-        ------
-        ValueError
-            If an array has a wrong type or byte order, or is read-only or not contiguous.
+        Parameters
+        ----------
+        n_arms, n_memory : int
+            The sizes that a policy needs.
         """
-        for name, dtype in zip(_ARRAYS, (_INTEGER, _REAL, _REAL, _REAL), strict=True):
-            array = getattr(self, name)
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.carray:
-                raise ValueError(
-                    f"state.{name} must be a contiguous, writeable array of {dtype.name} in the byte order of"
-                    f" the machine, got {_layout(array)}"
-                )
+        if not len(self.means) == len(self.counters) == len(self.deviations) == n_arms:
+            raise ValueError(f"state must have statistics of {n_arms} arms, got {self!r}")
+        if len(self.memory) != n_memory:
+            raise ValueError(
+                f"state must have a memory of {n_memory} numbers, got {len(self.memory)}: it is the state of"
+                " another policy"
+            )
 
     def _check_feedback(self, feedback: Feedback) -> None:
         """Raise for feedback that compiled code would write out of bounds, or that would spoil the means."""

@@ -13,7 +13,6 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.guards import unguarded
 from cmab.validation import frozen, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from oracles import MaxCoverage
@@ -107,7 +106,7 @@ class Coverage(ValuedByOracle):
         """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
         from cmab.kernels import keyed_uniforms
 
-        arms = unguarded(self.oracle.triggered_arms)(self.oracle.check_super_arm(super_arm))
+        arms = self.oracle.triggered_arms(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
 
@@ -117,4 +116,4 @@ class Coverage(ValuedByOracle):
         # Edges that were not drawn have outcome 0, so the set of all left nodes has the same reward.
         certain[arms] = outcomes
         left = np.arange(self.oracle.n_choices)
-        return unguarded(self.oracle.expected_reward)(left, certain)
+        return self.oracle.expected_reward(left, certain)

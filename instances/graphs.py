@@ -16,7 +16,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.edges import Rows, is_id, n_columns, rows_of
 from cmab.validation import real, shown, vector
 from oracles import DirectedGraph
-from oracles.diffusion._memory import require_memory
+from oracles.influence.graph import require_memory
 
 # The first bytes of gzip files, and the number of bytes to read at once.
 _GZIP = b"\x1f\x8b"

@@ -9,8 +9,7 @@ import numpy as np
 from cmab import Environment, LinearOracle
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.validation import arm_indices, integer, real_array, shown
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 
 
 class MovingMeans(SemiBandit):

@@ -13,8 +13,7 @@ from cmab.kernels import Kernel
 from cmab.oracle import LinearOracle
 from cmab.theory import best_mixture
 from cmab.validation import listed, shown, vector
-from instances.arms.arms import Arms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import Arms, SemiBandit
 
 
 class ResourceSemiBandit(SemiBandit):

@@ -1,10 +1,10 @@
 from instances.changing import PiecewiseStationary as PiecewiseStationary
-from instances.choices.linear_logit import LinearMultinomialLogit as LinearMultinomialLogit
-from instances.contexts.sleeping import SleepingSemiBandit as SleepingSemiBandit
+from instances.choices import LinearMultinomialLogit as LinearMultinomialLogit
+from instances.contexts import SleepingSemiBandit as SleepingSemiBandit
 from instances.corrupted import Corrupted as Corrupted
-from instances.lists.dependent_clicks import DependentClickModel as DependentClickModel
-from instances.lists.position_based import position_based_model as position_based_model
+from instances.lists import DependentClickModel as DependentClickModel
+from instances.lists import position_based_model as position_based_model
 from instances.moving import MovingMeans as MovingMeans
 from instances.resources import ResourceSemiBandit as ResourceSemiBandit
-from instances.spreading.base import SpreadingInfluence as SpreadingInfluence
-from instances.spreading.deadline import DeadlineCascade as DeadlineCascade
+from instances.spreading import DeadlineCascade as DeadlineCascade
+from instances.spreading import SpreadingInfluence as SpreadingInfluence

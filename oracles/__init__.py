@@ -1,7 +1,7 @@
 """Oracles for families of super arms, each with an approximation guarantee.
 
-This module has all oracles. They are also in `oracles.influence`, `oracles.diffusion`, `oracles.stores`,
-`oracles.flows`, `oracles.matroids`, `oracles.packing`, `oracles.programs` and `oracles.lists`.
+This module has all oracles. They are also in `oracles.influence`, `oracles.stores`, `oracles.flows`,
+`oracles.matroids`, `oracles.packing`, `oracles.programs` and `oracles.lists`.
 """
 
 from cmab.namespaces import attach

@@ -13,7 +13,7 @@ from cmab.validation import shown
 if TYPE_CHECKING:
     import networkx as nx
 
-    from oracles.diffusion.directed_graph import DirectedGraph
+    from oracles.influence.graph import DirectedGraph
 
 
 class Network(NamedTuple):

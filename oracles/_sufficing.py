@@ -20,6 +20,7 @@ class Sufficing(LinearOracle, GraphOracle):
     arms to `_cheapest` at cost 0.
     """
 
+    can_constrain = True
     sense: Sense = "min"
     edges: list[tuple[Hashable, ...]]
 
@@ -29,6 +30,7 @@ class Sufficing(LinearOracle, GraphOracle):
         return -np.inf if self.is_exact else 0.0
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
+        super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-import warnings
 from abc import abstractmethod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import LinearOracle
-from cmab.oracle.certificate import SolverCertificate, report_ratio
+from cmab.solver_certificate import SolverCertificate, report_ratio
 from cmab.validation import integer, one_of, real
 
-OnLimit = Literal["best", "raise", "incumbent"]
+OnLimit = Literal["best", "raise"]
 
 
 class SolverError(RuntimeError):
@@ -34,7 +35,7 @@ class Limits(NamedTuple):
 
     time_limit: float | None = None
     gap: float = 0.0
-    on_limit: Literal["best", "raise"] = "raise"
+    on_limit: OnLimit = "raise"
     node_limit: int | None = None
 
 
@@ -48,14 +49,7 @@ def checked_limits(
     relative = real("gap", gap, 0.0, 1.0)
     if relative == 1.0:
         raise ValueError("gap must be a finite number in [0, 1), got 1.0")
-    mode = one_of("on_limit", on_limit, ("best", "raise", "incumbent"))
-    if mode == "incumbent":
-        warnings.warn(
-            "on_limit: write 'best' in place of 'incumbent', which will be removed in the next version",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        mode = "best"
+    mode = one_of("on_limit", on_limit, ("best", "raise"))
     seconds = None if time_limit is None else real("time_limit", time_limit, 0.0)
     nodes = None if node_limit is None else integer("node_limit", node_limit, 0)
     return Limits(seconds, relative, mode, nodes)
@@ -164,7 +158,10 @@ class AnytimeOracle(LinearOracle):
 
 
 class Clock:
-    """The deadline of a call.
+    """The deadline of a search, which Ctrl-C ends as well.
+
+    As a context manager, it delays Ctrl-C until the search has ended, because an exception in a callback of a
+    solver would leave the solver in an invalid state.
 
     Parameters
     ----------
@@ -174,11 +171,38 @@ class Clock:
 
     def __init__(self, seconds: float | None) -> None:
         self._end = math.inf if seconds is None else time.perf_counter() + seconds
+        self._whole: Clock | None = None
+        self._usual: Any = None
+        self._interrupt: tuple[int, Any] | None = None
+
+    def __enter__(self) -> Clock:
+        # Only the main thread can set handlers, and a handler that was set outside of Python is None.
+        if threading.current_thread() is threading.main_thread():
+            self._usual = signal.getsignal(signal.SIGINT)
+        if callable(self._usual):
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if callable(self._usual):
+            signal.signal(signal.SIGINT, self._usual)
+            if self._interrupt is not None:
+                self._usual(*self._interrupt)
+
+    def _note(self, number: int, frame: Any) -> None:
+        self._interrupt, self._end = (number, frame), -math.inf
+
+    def limited(self, share: float) -> Clock:
+        """Return a clock with this share of the time that is left."""
+        part = Clock(share * self.left)
+        part._whole = self
+        return part
 
     @property
     def left(self) -> float:
         """The seconds until the deadline, at least 0; infinite without a deadline."""
-        return max(0.0, self._end - time.perf_counter())
+        own = max(0.0, self._end - time.perf_counter())
+        return own if self._whole is None else min(own, self._whole.left)
 
     @property
     def is_over(self) -> bool:

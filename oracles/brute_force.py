@@ -10,7 +10,6 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.description import described
-from cmab.guards import unguarded
 from cmab.oracle import LinearOracle, Sense
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, integer, listed, one_of, real, shown
@@ -54,6 +53,7 @@ class BruteForce(LinearOracle):
     array([1, 2])
     """
 
+    has_membership = True
     reward: Callable[[FloatArray, IntArray], float] | None = None
 
     def __init__(
@@ -98,11 +98,13 @@ class BruteForce(LinearOracle):
         return max(map(len, self.super_arms))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         wanted = np.zeros(self.n_arms, bool)
         wanted[super_arm] = True
         return bool((self._contains == wanted).all(axis=1).any())
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
         if self.reward is None:
             return super().expected_reward(super_arm, means)
         value = float(self.reward(means, super_arm))
@@ -120,6 +122,7 @@ class BruteForce(LinearOracle):
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         return self._best(self._check_means(means), self._left(available))
 
     def solve_constrained(
@@ -158,7 +161,7 @@ class BruteForce(LinearOracle):
 
     def _best(self, means: FloatArray, left: BoolArray) -> IntArray:
         if self.reward is not None:
-            value, choose = unguarded(self.expected_reward), max if self.sense == "max" else min
+            value, choose = self.expected_reward, max if self.sense == "max" else min
             within = (self.super_arms[i] for i in np.flatnonzero(left))
             return choose(within, key=lambda super_arm: value(super_arm, means)).copy()
         with np.errstate(over="ignore"):

@@ -30,6 +30,10 @@ class TopK(LinearOracle):
     array([1, 2])
     """
 
+    can_constrain = True
+
+    has_membership = True
+
     def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.k = integer("k", k, 1, self.n_arms)
@@ -48,13 +52,11 @@ class TopK(LinearOracle):
         return _best(self._check_means(means), self.k, self.sense)
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
             raise self._none_within(available)
         return free[_best(values[free], self.k, self.sense)]
-
-    def solve_batch(self, means: FloatArray, rng: np.random.Generator) -> list[IntArray]:
-        return self._solve_compiled(means, rng)
 
     def solve_constrained(
         self,
@@ -80,6 +82,7 @@ class TopK(LinearOracle):
         return Kernel(solve_top_k, np.arange(self.k), np.empty(self.n_arms if self.sense == "min" else 0))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.k
 
 

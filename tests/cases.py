@@ -47,7 +47,6 @@ from cmab import (
     Greedy,
     HierarchicalCTS,
     LogisticTS,
-    MemoisedOracle,
     ModelPolicy,
     OfflineCUCB,
     Oracle,
@@ -68,7 +67,7 @@ from cmab.exploration.lucb import LilLUCB
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from instances import (
     BernoulliArms,
@@ -134,7 +133,7 @@ from oracles import (
     UniformMatroid,
     VertexCover,
 )
-from oracles.influence.options import USUAL
+from oracles.influence.search import USUAL
 
 
 class Together(TriggeringModel):
@@ -193,6 +192,7 @@ def their_pairs(chosen):
 class UpToK(TopK):
     """The sets of at most k arms, the best of which, where means are not negative, has k."""
 
+    has_membership = True
     uniform_size = None
 
     def is_feasible(self, super_arm):
@@ -671,9 +671,6 @@ ORACLES = [
         "matroid",
         lambda: Matroid(6, lambda arms: len(arms) <= 2 and len(set(arms // 2)) == len(arms)),
         lambda: bases(6, lambda arms: len(arms) <= 2 and len({arm // 2 for arm in arms}) == len(arms)),
-    ),
-    OracleCase(
-        "memoised", lambda: MemoisedOracle(TopK(6, k=2), cache_size=5), lambda: combinations(range(6), 2)
     ),
     OracleCase(
         "partition_matroid",

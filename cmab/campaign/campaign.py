@@ -44,6 +44,7 @@ from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, p
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import certified
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
@@ -51,7 +52,6 @@ from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.seeding import Seed, root
 from cmab.ticket import Ticket
 from cmab.validation import check_flag, integer, real, shown

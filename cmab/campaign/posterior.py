@@ -373,6 +373,25 @@ def count_outcomes(graph, table, first, last, sign, coins, tried, won, lost):
 
 
 @kernel
+def mark_tried(graph, arcs, is_forest, parent, tried):
+    """Write whether each arc was tried. `parent` holds the forest, or the distances of the nodes."""
+    for arc in range(arcs[0], arcs[1]):
+        tail = graph.tails[arc]
+        tried[arc] = is_reached(graph, tail, parent) if is_forest else parent[tail] < FAR
+
+
+@kernel
+def redraw_untried(graph, arcs, chances, coins, tried, rng):
+    """Draw the outcomes of arcs that were not tried.
+
+    They are not counted, so those of the last visit were drawn under other priors and counts.
+    """
+    for arc in range(arcs[0], arcs[1]):
+        if not tried[arc] and graph.fixed[arc] < 0:
+            coins[arc] = rng.random() < chances[arc]
+
+
+@kernel
 def visit(graph, table, r, inner, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of round r, `inner` times, given the probability of each arc."""
     parent, mark, queue, hung, kept = room
@@ -381,11 +400,15 @@ def visit(graph, table, r, inner, chances, coins, tried, room, rng):
     size = arcs[1] - arcs[0]
     if table[r, KIND] == FOREST:
         grow_forest(graph, nodes[0], nodes[1], coins, parent, queue)
+        mark_tried(graph, arcs, True, parent, tried)
+        redraw_untried(graph, arcs, chances, coins, tried, rng)
         for _ in range(inner):
             flip_forest(graph, arcs, chances, coins, parent, mark, queue, hung, rng)
-        for arc in range(arcs[0], arcs[1]):
-            tried[arc] = is_reached(graph, graph.tails[arc], parent)
+        mark_tried(graph, arcs, True, parent, tried)
         return
+    measure(graph, nodes[0], nodes[1], coins, parent, queue)
+    mark_tried(graph, arcs, False, parent, tried)
+    redraw_untried(graph, arcs, chances, coins, tried, rng)
     # Steps of all people need no search. Otherwise, the number of flips is bounded, as the time is.
     few = int(min(1.0 * size, _WORK / (size * inner + 1.0)) + 1.0)
     flips = size if table[r, KIND] == DISTANCES else few
@@ -395,8 +418,7 @@ def visit(graph, table, r, inner, chances, coins, tried, room, rng):
             away = 1 + int(rng.random() * _FAR_AND_BACK * few)
             excursion(graph, nodes, arcs, away, chances, coins, kept, parent, queue, rng)
     measure(graph, nodes[0], nodes[1], coins, parent, queue)
-    for arc in range(arcs[0], arcs[1]):
-        tried[arc] = parent[graph.tails[arc]] < FAR
+    mark_tried(graph, arcs, False, parent, tried)
 
 
 @kernel

@@ -10,7 +10,6 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates._confidence import EARNED, JOINT, MOST_BLUR, Arms
 from cmab.confidence.variances import bet_table
-from cmab.guards import answered, unguarded
 from cmab.oracle import Oracle
 
 #: The number of steps of the line search for the multiplier of the joint confidence set.
@@ -36,7 +35,7 @@ class Family:
         # sum. For costs, the parts of weights that are cut off are added for all arms.
         raised = self.oracle.sign * means
         lost = float(np.maximum(weights - raised, 0.0).sum())
-        self.super_arm = answered(unguarded(self.oracle.solve)(means, self.rng))
+        self.super_arm = self.oracle.solve(means, self.rng)
         if self.oracle.is_exact:
             return float(raised[self.super_arm].sum()) + lost
         self.calls += 1

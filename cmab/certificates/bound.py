@@ -5,9 +5,9 @@ from __future__ import annotations
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.seeding import Seed
 from cmab.statistics import ArmStatistics
 from cmab.validation import real

@@ -12,8 +12,8 @@ from cmab.certificates._confidence import Arms, confidence_set
 from cmab.certificates._linear import Family, LinearBound
 from cmab.certificates._rewards import least_expected
 from cmab.certificates.played import Played
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.oracle import Oracle
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import check_flag, interval, real, shown

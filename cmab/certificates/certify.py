@@ -8,9 +8,9 @@ from cmab import declared
 from cmab.certificates.arguments import statistics_for, support_for
 from cmab.certificates.certified import LEAST_DELTA, certified
 from cmab.certificates.played import Played
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.declared import Declared
 from cmab.policy import AnyPolicy
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.statistics import ArmStatistics
 
 

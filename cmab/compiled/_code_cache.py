@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -29,6 +30,8 @@ import numpy as np
 
 PACKAGES = ("cmab", "oracles", "instances")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+#: A decorator of a compiled function.
+_DECORATED = re.compile(rb"^@\w*kernel\b", re.MULTILINE)
 _SEAL = "seal.json"
 # With fewer free bytes on the disk, no code is cached, because writing the files may fail.
 _ROOM = 64 * 2**20
@@ -70,11 +73,13 @@ def _candidates() -> Iterator[Path]:
 
 def _content_hash() -> str:
     root = Path(__file__).resolve().parents[2]
-    files = sorted(path for package in PACKAGES for path in (root / package).rglob("_kernels*.py"))
+    files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
     digest = hashlib.sha256(repr((versions, llvmlite.binding.get_host_cpu_name())).encode())
     for path in files:
-        digest.update(path.read_bytes())
+        text = path.read_bytes()
+        if path.name.startswith("_kernels") or _DECORATED.search(text):
+            digest.update(text)
     return digest.hexdigest()[:16]
 
 

@@ -79,8 +79,28 @@ def typed_kernel(signature: Any, *, is_lean: bool = True) -> Callable[[Any], Any
 
 
 def loop_kernel(signature: Any, *, is_lean: bool = False) -> Callable[[Any], Any]:
-    """Return a decorator for functions that take rules as arguments."""
-    return lambda function: _compiled(function, signature, **_INNER, **(_LEAN if is_lean else {}))
+    """Return a decorator for functions that take rules as arguments; the first call compiles them."""
+
+    def decorate(function: Any) -> Any:
+        dispatcher = _compiled(function, **_INNER, **(_LEAN if is_lean else {}))
+        return functools.wraps(function)(_Loop(dispatcher, signature)) if IS_COMPILING else dispatcher
+
+    return decorate
+
+
+class _Loop:
+    """A loop with one signature, which is compiled at the first call."""
+
+    def __init__(self, dispatcher: Any, signature: Any) -> None:
+        self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Any:
+        if not self.dispatcher.signatures:
+            with self.lock:
+                if not self.dispatcher.signatures:
+                    self.dispatcher.compile(self.signature)
+                    self.dispatcher.disable_compile()
+        return self.dispatcher(*arguments)
 
 
 def is_ours(function: Callable[..., object]) -> bool:
@@ -88,7 +108,7 @@ def is_ours(function: Callable[..., object]) -> bool:
     return (function.__module__ or "").partition(".")[0] in PACKAGES
 
 
-def _compiled(function: Any, *signature: Any, **options: bool) -> Any:
+def _compiled(function: Any, **options: bool) -> Any:
     if not IS_COMPILING:
         return _wrapping(function)
     dispatcher = _njit(**_OPTIONS, **options)(function)
@@ -97,9 +117,6 @@ def _compiled(function: Any, *signature: Any, **options: bool) -> Any:
     has_file = function.__module__ in sys.modules and Path(function.__code__.co_filename).is_file()
     if has_file and (folder := _folder_of(function)):
         _keep(dispatcher, folder)
-    for types_of_arguments in signature:
-        dispatcher.compile(types_of_arguments)
-        dispatcher.disable_compile()
     return dispatcher
 
 
@@ -137,11 +154,10 @@ def _keep(dispatcher: Any, folder: str) -> None:
 def _folder_of(function: Any) -> str:
     """Return the cache folder of the code of a function.
 
-    For kernel files, it is the folder of the module, because the name of the cache folder contains a hash of
-    these files. For other functions, the name of the folder contains the digest of `compiled_in`.
+    For our functions, it is the folder of the module, because the name of the cache folder contains a hash of
+    our files with kernels. For other functions, the name of the folder contains the digest of `compiled_in`.
     """
-    is_hashed = is_ours(function) and Path(function.__code__.co_filename).name.startswith("_kernels")
-    return module_folder(function.__module__ if is_hashed else f"own-{compiled_in(function)[:16]}")
+    return module_folder(function.__module__ if is_ours(function) else f"own-{compiled_in(function)[:16]}")
 
 
 def _calling(context: Any, address: Any) -> Any:

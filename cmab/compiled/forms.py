@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,32 +84,19 @@ class ExplorerKernel(NamedTuple):
 
 
 def compiled_form(thing: Any, form: str = "kernel") -> Any:
-    """Return ``thing.kernel()``, or the result of another method `form`; None if the form is not current."""
-    return getattr(thing, form)() if is_current(thing, form) else None
+    """Return ``thing.kernel()``, or the result of another method `form`; None if there is no current one.
 
-
-def is_current(thing: Any, form: str) -> bool:
-    """Return whether `thing` has a method `form` that agrees with its rules.
-
-    The form is not current if a subclass overrides a rule, for example ``indices``, but not the form. The
-    override must then be used instead of the compiled rule.
+    A class lists the methods that its kernel replaces, ``in_kernel``. If a subclass overrides one of them,
+    for example ``indices``, but not the kernel, the result is None: the method of the subclass must be used.
     """
-    if not hasattr(thing, form) or form in type(thing).stale_forms:
-        return False
-    return not type(thing).forms[form] & getattr(thing, "__dict__", {}).keys()
-
-
-def settle_forms(cls: Any, forms: Mapping[str, Iterable[str]]) -> None:
-    """Store in a new class the rules of each compiled form, and the forms that are stale."""
-    cls.forms = {form: frozenset(rules) for form, rules in forms.items()}
-    homes = [vars(base) for base in cls.__mro__]
-    cls.stale_forms = frozenset(form for form, rules in cls.forms.items() if _is_stale(homes, form, rules))
-
-
-def _is_stale(homes: list[Any], form: str, rules: frozenset[str]) -> bool:
-    """Return whether a class overrides a rule below the class that defines the form."""
-    below = next((i for i, names in enumerate(homes) if form in names), 0)
-    return any(rules & names.keys() for names in homes[:below])
+    if not hasattr(thing, form):
+        return None
+    for home in type(thing).__mro__:
+        if form in vars(home):
+            return getattr(thing, form)()
+        if not vars(home).keys().isdisjoint(getattr(thing, f"in_{form}")):
+            return None
+    return None
 
 
 def call_kernel(compiled: Any, *arguments: Any) -> Any:
@@ -128,15 +115,3 @@ def call_kernel(compiled: Any, *arguments: Any) -> Any:
         if cause is None:
             raise
         raise cause from None
-
-
-def solve_rows(kernel: Kernel, n_choices: int, means: FloatArray) -> list[IntArray]:
-    """Return the answer of an oracle's `kernel` to each row of `means`, in one compiled call."""
-    from cmab.compiled._kernels_batch import solve_each
-
-    rows, n_arms = means.shape
-    answers, sizes = np.empty((rows, max(n_arms, n_choices)), np.int64), np.empty(rows, np.int64)
-    # Kernels are compiled for writable arrays.
-    numbers = np.require(means, requirements=("C", "W"))
-    solve_each(kernel.function, kernel.integers, kernel.reals, numbers, answers, sizes)
-    return [answer[:size] for answer, size in zip(answers, sizes, strict=True)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.certificate import Certificate
 from cmab.exploration.phases import Phases
 from cmab.explorer import AnyExplorer
 from cmab.goals import ExploreM
-from cmab.results.certificate import Certificate
 from cmab.statistics import ArmStatistics
 
 

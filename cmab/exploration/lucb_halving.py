@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.context import Context
 from cmab.exploration.halving import Halving
 from cmab.exploration.lucb import LUCB1
 from cmab.exploration.parameters import DELTA, N_ARMS, TOLERANCE, K
@@ -18,6 +19,7 @@ from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 from cmab.theory.hardness import halving_samples
+from cmab.ticket import Ticket
 
 
 @dataclass(eq=False)
@@ -118,17 +120,23 @@ class LUCB1Halving(Explorer[Restart]):
     def goal(self) -> Goal:
         return ExploreM(self.k, self.epsilon)
 
-    def initial_state(self) -> Restart:
+    def initial_state(self, rng: np.random.Generator | None = None) -> Restart:
         return Restart(self.first.initial_state(), self.second.initial_state())
 
-    def update(self, state: Restart, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: Restart,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the state of the present rule; restart after `most_rounds` rounds if LUCB1 is not done."""
         rule, own = self._present(state)
         rule.update(own, feedback)
         if not state.restarted and state.first.rounds >= self.most_rounds:
             state.restarted = not self.first.is_done(state.first)
 
-    def select(self, state: Restart, rng: np.random.Generator) -> IntArray:
+    def select(self, state: Restart, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         rule, own = self._present(state)
         return rule.select(own, rng)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.context import Context
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
+from cmab.ticket import Ticket
 from cmab.validation import shown
 
 
@@ -102,14 +104,14 @@ class PhasedExplorer(Explorer[Phases]):
         Set `accepted` for the accepted arms, and clear `undecided` for all accepted and rejected arms.
         """
 
-    def initial_state(self) -> Phases:
+    def initial_state(self, rng: np.random.Generator | None = None) -> Phases:
         """Return the state at the beginning of the first phase."""
         n_arms = self.n_arms
         state = Phases(ArmStatistics.empty(n_arms), np.ones(n_arms, np.bool_), np.zeros(n_arms, np.bool_))
         self._begin(state)
         return state
 
-    def select(self, state: Phases, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def select(self, state: Phases, rng: np.random.Generator, context: Context | None = None) -> IntArray:  # noqa: ARG002
         """Return the undecided arms that have fewer than ``state.target`` outcomes."""
         return np.flatnonzero(state.undecided & (state.stats.counts < state.target))
 
@@ -119,7 +121,13 @@ class PhasedExplorer(Explorer[Phases]):
         # The least number that a selected arm needs, so that no arm gets more than `target`.
         return int(state.target - counts[counts < state.target].max(initial=0))
 
-    def update(self, state: Phases, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: Phases,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the statistics with `feedback`; if the phase is complete, decide and begin the next."""
         state.stats.update(feedback)
         state.samples += int(len(feedback.arms) if feedback.pulls is None else feedback.pulls.sum())

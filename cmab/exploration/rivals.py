@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.guards import unguarded
 from cmab.oracle import LinearOracle
 
 # Numbers of linear problems for each region: for a proof, and for a step.
@@ -179,6 +178,6 @@ class OracleRivals(Rivals):
 
     def _best_in(self, region: Region, values: FloatArray) -> IntArray | None:
         # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
-        solve = unguarded(self.oracle.solve_constrained)
+        solve = self.oracle.solve_constrained
         include, exclude = (np.array(arms, np.int64) for arms in region)
         return solve(self.oracle.sign * values, include, exclude, np.random.default_rng(0))

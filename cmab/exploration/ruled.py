@@ -13,6 +13,7 @@ from cmab.compiled.forms import ExplorerKernel, Rule
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.feedback import Feedback
 from cmab.statistics import ArmStatistics
+from cmab.ticket import Ticket
 
 if TYPE_CHECKING:
     from cmab.compiled._kernels_exploration import Seen
@@ -61,11 +62,17 @@ class RuledExplorer(SamplingExplorer):
         reals = np.concatenate((parameters, np.zeros(rule.room), rule.memory))
         return ExplorerKernel(explore, (rule.decide, rule.is_random, Arguments(integers.copy(), reals)))
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         """Return the statistics before the first outcome, with the initial memory of the rule."""
         return ArmStatistics.empty(self.n_arms, memory=self._rule[0].memory)
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the statistics with `feedback`, and let the rule update its memory."""
         super().update(state, feedback)
         # This call only updates the memory. `select` calls the rule again for the arms to sample.
@@ -104,6 +111,7 @@ class RuledExplorer(SamplingExplorer):
         """Return the part of `state` that compiled functions read."""
         from cmab.compiled._kernels_exploration import Seen
 
+        state.check_sizes(self.n_arms, len(self._rule[0].memory))
         # Rules read only these two entries of the clock: ROUNDS and SAMPLES.
         clock = np.array([state.rounds, state.counts.sum()])
         return Seen(state.counts, state.means, state.deviations, clock)

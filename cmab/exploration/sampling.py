@@ -8,11 +8,13 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.context import Context
 from cmab.exploration.parameters import DELTA, N_ARMS, K
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
+from cmab.ticket import Ticket
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):
@@ -25,13 +27,21 @@ class SamplingExplorer(Explorer[ArmStatistics]):
     initial_pulls = 1
     in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         return ArmStatistics.empty(self.n_arms)
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         state.update(feedback)
 
-    def select(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
+    def select(
+        self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
         """Return the arms with fewer than `initial_pulls` outcomes; otherwise the critical arms."""
         unseen = self.unseen(state)
         return unseen if len(unseen) else self.critical(state, rng)

@@ -16,7 +16,7 @@ from cmab.campaign.names import Names
 from cmab.context import Context
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
-from cmab.results.tables import frame_of, write_csv
+from cmab.run.tables import frame_of, write_csv
 from cmab.statistics import ArmStatistics
 from cmab.validation import integer, listed, real, shown, vector
 
@@ -304,7 +304,7 @@ class Log(Sequence[LoggedRound]):
         ImportError
             If pandas is not installed. The extra ``frames`` installs it; `to_csv` and `rows` do not need it.
         """
-        return frame_of(self.rows(), "to_csv(path)", self._columns())
+        return frame_of(self.rows(), self._columns())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the `rows` to a CSV file in UTF-8 with a header; unknown values become empty cells.

@@ -9,9 +9,8 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.description import described
-from cmab.guards import generator
 from cmab.oracle import Oracle, require_oracle
-from cmab.seeding import Seed
+from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown
 
@@ -155,6 +154,6 @@ def recommended(
     oracle: Oracle, told: FloatArray, bounds: FloatArray, delta: float, rng: Seed
 ) -> OfflineChoice:
     """Return the oracle's answer to the means `told`, and its reward under the `bounds`."""
-    chosen = oracle.check_super_arm(oracle.solve(told, generator(None, rng, ())))
+    chosen = oracle.check_super_arm(oracle.solve(told, np.random.default_rng(root(rng))))
     certain = oracle.expected_reward(chosen, bounds) if oracle.is_monotone else math.nan
     return OfflineChoice(chosen, bounds, float(certain), float(delta))

@@ -9,7 +9,7 @@ import math
 from cmab.compiled._kernels import lean_kernel
 from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
-from cmab.policies._kernels_ties import break_ties
+from cmab.policies.compiled_policy import break_ties
 
 #: The number of degrees of freedom of the prior of a dispersion.
 CAUTION = 5.0

@@ -12,7 +12,7 @@ from cmab.arrays import ArrayLike, FloatArray
 from cmab.campaign.posterior import BetaPrior
 from cmab.declared import interval
 from cmab.oracle import Oracle
-from cmab.policies._compiled import CompiledIndexPolicy
+from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policies.hierarchical import (
     WEIGHTS,
     completed_memory,

@@ -1,23 +1,26 @@
-"""Policies with budgets: optimism for rewards, and prices for the resources that arms use."""
+"""Constraints on all rounds together: budgets of resources, and minimum shares of the rounds for each arm."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
 from cmab.context import Context
-from cmab.declared import integer, real
+from cmab.declared import integer, interval, real
 from cmab.feedback import Feedback
-from cmab.guards import Takes
 from cmab.oracle import Oracle
-from cmab.policy import Policy, best_within, fits, refuse_parts
-from cmab.statistics import ArmStatistics, count
+from cmab.policies.compiled_policy import CompiledIndexPolicy
+from cmab.policy import Policy, best_within, refuse_parts
+from cmab.statistics import ArmStatistics
 from cmab.ticket import Ticket
-from cmab.validation import check_vector, shown, vector
+from cmab.validation import per_arm, shown, vector
+
+# Budgets ------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -53,22 +56,6 @@ class BudgetState:
     spent: FloatArray
     prices: FloatArray
     pending: int = 0
-
-    def check(self, fresh: BudgetState) -> None:
-        """Raise if no feedback leads to this state, as may happen with a damaged file.
-
-        Raises
-        ------
-        ValueError
-            If an array has a wrong shape, or a number is out of its range.
-        """
-        self.earned.check(fresh.earned)
-        count("pending", self.pending)
-        for name, high in (("counts", math.inf), ("costs", 1.0), ("spent", math.inf), ("prices", math.inf)):
-            mine, its = getattr(self, name), getattr(fresh, name)
-            if (mine.shape, mine.dtype) != (its.shape, its.dtype):
-                raise ValueError(f"{name} must have shape {its.shape}, got {shown(mine)}")
-            check_vector(name, mine.ravel(), None, 0.0, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +132,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
     rate: float = field(default=1.0, metadata=real(0.0))
     support: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
     may_rest: ClassVar[bool] = True
-    _takes: ClassVar[Takes] = {"budgets_left": (fits,)}
     #: The largest amount of a resource that one round can use.
     _worst: int = field(init=False, repr=False)
 
@@ -164,7 +150,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
                 f"budgets must suffice for one round, {max(worst, 1)} of each resource, got {self._totals}"
             )
 
-    def initial_state(self) -> BudgetState:
+    def initial_state(self, rng: np.random.Generator | None = None) -> BudgetState:  # noqa: ARG002
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
         return BudgetState(ArmStatistics.empty(m), *arrays)
@@ -180,9 +166,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def reserve(self, state: BudgetState, ticket: Ticket) -> None:
         """Reserve 1 of each resource for every base arm of an issued ticket until its feedback arrives."""
         state.pending += len(ticket) + ticket.gone
-
-    def _check_state(self, state: BudgetState) -> None:
-        fits(self, state.earned, ())
 
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
@@ -202,7 +185,13 @@ class PrimalDualCUCB(Policy[BudgetState]):
         is_bought = self.oracle.sense == "min" or worth[chosen].sum() >= 0.0
         return chosen if is_bought else np.empty(0, np.int64)
 
-    def update(self, state: BudgetState, feedback: Feedback, ticket: Ticket | None = None) -> None:
+    def update(
+        self,
+        state: BudgetState,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,  # noqa: ARG002
+    ) -> None:
         """Update `state` with the rewards and the resource use of a ticket.
 
         Without a ticket, the observed arms are assumed to be the whole super arm.
@@ -213,17 +202,24 @@ class PrimalDualCUCB(Policy[BudgetState]):
             If a cost is outside [0, 1], the number of resources differs from the number of budgets, or the
             round used more than 1 for each base arm.
         """
-        if ticket is None:
-            self._learn(state, feedback, len(feedback.arms))
+        size = len(feedback.arms) if ticket is None else len(ticket) + ticket.gone
+        used, is_done = self._used(feedback, size, ticket is not None), self.is_done(state)
+        state.earned.update(feedback)
+        if feedback.costs is not None:
+            arms = feedback.arms
+            state.counts[arms] += 1
+            state.costs[:, arms] += (feedback.costs.T - state.costs[:, arms]) / state.counts[arms]
+        state.spent += used
+        if ticket is not None:
+            state.pending = max(state.pending - size, 0)
+        if is_done and not size:  # the policy has stopped
             return
-        size = len(ticket) + ticket.gone
-        if feedback.used is not None and (feedback.used > size * (1.0 + 1e-9)).any():
-            raise ValueError(
-                f"feedback.used must be at most {size}, 1 for each base arm that was played, got"
-                f" {shown(feedback.used.tolist())}"
-            )
-        self._learn(state, feedback, size)
-        state.pending = max(state.pending - size, 0)
+        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B], with
+        # eta = T / (B sqrt T). A multiplier of the linear program is at most L T / B if a round earns at
+        # most L.
+        share = self._totals / self.horizon
+        step = self.rate / (share * math.sqrt(self.horizon))
+        state.prices[:] = np.clip(state.prices + step * (used - share), 0.0, self._worst / share)
 
     def _worth(self, state: BudgetState) -> FloatArray:
         """Return the optimistic value of each base arm at the current prices."""
@@ -238,43 +234,142 @@ class PrimalDualCUCB(Policy[BudgetState]):
         worth: FloatArray = gains - sign * (state.prices @ costs)
         return worth
 
-    def _learn(self, state: BudgetState, feedback: Feedback, size: int) -> None:
-        """Update `state` with one round in which `size` base arms were played."""
-        used, is_done = self._used(feedback, size), self.is_done(state)
-        state.earned.update(feedback)
-        if feedback.costs is not None:
-            arms = feedback.arms
-            state.counts[arms] += 1
-            state.costs[:, arms] += (feedback.costs.T - state.costs[:, arms]) / state.counts[arms]
-        state.spent += used
-        if is_done and not size:  # the policy has stopped
-            return
-        # Projected gradient step of the dual: price <- price + eta (used - B / T), within [0, L T / B], with
-        # eta = T / (B sqrt T). A multiplier of the linear program is at most L T / B if a round earns at
-        # most L.
-        share = self._totals / self.horizon
-        step = self.rate / (share * math.sqrt(self.horizon))
-        state.prices[:] = np.clip(state.prices + step * (used - share), 0.0, self._worst / share)
+    def _used(self, feedback: Feedback, size: int, is_known: bool) -> FloatArray:
+        """Return the amounts that a round used, or their upper bound if they were not reported.
 
-    def _used(self, feedback: Feedback, size: int) -> FloatArray:
-        """Return the amounts that a round used, or their upper bound if they were not reported."""
-        n, costs = len(self._totals), feedback.costs
+        If `is_known` is true, exactly `size` base arms were played.
+        """
+        n, costs, used = len(self._totals), feedback.costs, feedback.used
         if feedback.pulls is not None:
             raise ValueError(
                 "feedback.pulls must be None for policies with budgets, got sums of several outcomes"
             )
-        for name, told in (("costs", costs), ("used", feedback.used)):
+        for name, told in (("costs", costs), ("used", used)):
             if told is not None and told.shape[-1] != n:
                 raise ValueError(f"feedback.{name} must be of {n} resources, got {told.shape[-1]}")
         if costs is not None and costs.size and costs.max() > 1.0:
             raise ValueError(f"feedback.costs must lie in [0, 1], got {costs.max():g}")
-        if feedback.used is not None:
-            return feedback.used
-        known = np.zeros((0, n)) if costs is None else costs
-        used: FloatArray = known.sum(axis=0) + (size - len(known))
+        if used is None:
+            known = np.zeros((0, n)) if costs is None else costs
+            most: FloatArray = known.sum(axis=0) + (size - len(known))
+            return most
+        if is_known and (used > size * (1.0 + 1e-9)).any():
+            raise ValueError(
+                f"feedback.used must be at most {size}, 1 for each base arm that was played, got"
+                f" {shown(used.tolist())}"
+            )
         return used
 
     @property
     def _totals(self) -> FloatArray:
         budgets: FloatArray = self.budgets  # type: ignore[assignment]
         return budgets
+
+
+# Minimum shares -----------------------------------------------------------------------------------------
+
+
+@index_kernel
+def fair_indices(counts, means, deviations, memory, t, reals, rng, out):
+    """Write queue + eta * value * bound. `memory` holds the queues of round t."""
+    eta, sign, low, high, m = reals[0], reals[1], reals[2], reals[3], counts.shape[0]
+    values = reals[4 + m :]
+    term = 1.5 * math.log(t) * (high - low) ** 2
+    for i in range(m):
+        bound = high if sign > 0.0 else low
+        if counts[i] > 0:
+            # Li, Liu and Ji (2019), equation 9: min(mean + sqrt(3 ln t / 2 N), 1), and 1 if unobserved.
+            bound = min(max(means[i] + sign * math.sqrt(term / counts[i]), low), high)
+        # Line 9 of Algorithm 1. For costs, the queue is subtracted.
+        out[i] = sign * memory[i] + eta * values[i] * bound
+
+
+@learn_kernel
+def fair_queues(arms, n, outcomes, t, reals, memory):
+    """Increase each queue by its share, and decrease the queues of played arms by 1."""
+    shares = reals[4:]
+    for i in range(memory.shape[0]):
+        memory[i] += shares[i]
+    for j in range(n):
+        memory[arms[j]] -= 1.0
+    # Equation 8: Q(t + 1) = max(Q(t) + r - 1{played in t}, 0), with Q(1) = r.
+    for i in range(memory.shape[0]):
+        memory[i] = max(memory[i], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LFG(CompiledIndexPolicy):
+    """Learning with fairness guarantees: in the long run, each arm is played in its share of the rounds.
+
+    Use this policy if each arm must be played in at least a given share of the rounds.
+
+    Each arm has a queue. It grows by the share of the arm in every round, and shrinks by 1 when the arm is
+    played. A long queue means that the arm was played too rarely. The oracle receives ``queue + eta *
+    value * bound`` for each arm, with CUCB's bound ``min(mean + sqrt(3 ln t / 2T), 1)``. If some policy can
+    meet the shares with the available arms, all queues stay bounded, so the shares are met. The regret per
+    round against the best such policy is ``m / (2 eta) + O(sqrt(m K ln T / T))``. A larger `eta` earns more,
+    but takes longer to meet the shares, because the length of the queues is of the order of eta.
+
+    The oracle must be linear, and all arms of a super arm must be observed. The queue of an unavailable arm
+    keeps growing. For costs, the rule is the mirror image, and queues are subtracted, so the oracle must
+    accept means of any sign.
+
+    Parameters
+    ----------
+    oracle : LinearOracle
+        The family of super arms.
+    shares : float or array_like of shape (n_arms,)
+        Minimum share of the rounds of each arm, in [0, 1]. LFG does not check that a policy can meet them.
+    eta : float
+        Weight of rewards relative to queues.
+    values : float or array_like of shape (n_arms,)
+        Known value of one unit of outcome of each arm, at least 0.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the oracle is not linear.
+
+    Examples
+    --------
+    >>> from cmab import LFG, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=3, k=1)
+    >>> environment = SemiBandit(BernoulliArms([0.1, 0.5, 0.9]), oracle)
+    >>> run = simulate(LFG(oracle, [0.2, 0.3, 0.0], eta=5.0), environment, 1000, rng=0)
+    >>> (run.states[0].counts / 1000).round(2)
+    array([0.2 , 0.31, 0.49])
+
+    References
+    ----------
+    F. Li, J. Liu, B. Ji: Combinatorial Sleeping Bandits with Fairness Constraints, IEEE Transactions on
+    Network Science and Engineering 7 (2019), Algorithm 1 and Theorems 1 and 2 (from memory).
+    """
+
+    shares: ArrayLike
+    _: KW_ONLY
+    eta: float = field(default=10.0, metadata=real(0.0))
+    values: ArrayLike = 1.0
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+    #: Values and costs are excluded, because they would also multiply the queues.
+    understood: ClassVar[tuple[str, ...]] = ("available",)
+
+    def rule(self) -> Any:
+        return fair_indices
+
+    def learning_rule(self) -> Any:
+        return fair_queues
+
+    def memory(self) -> FloatArray:
+        """Return the queues of the first round, which equal the shares."""
+        return self._reals[4 : 4 + self.oracle.n_arms].copy()
+
+    def parameters(self) -> FloatArray:
+        if not self.oracle.is_linear:
+            raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
+        shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)
+        values = per_arm("values", self.values, self.oracle.n_arms, 0.0)
+        return np.concatenate([[self.eta, self.oracle.sign, *self.support], shares, values])

@@ -10,10 +10,8 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.campaign.posterior import BetaPrior
 from cmab.declared import interval, one_of
-from cmab.guards import Takes
 from cmab.oracle import Oracle
-from cmab.policies._compiled import CompiledIndexPolicy
-from cmab.policy import fits
+from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 
@@ -93,7 +91,6 @@ class HierarchicalCTS(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
-    _takes: ClassVar[Takes] = {"prior_means": (fits,)}
 
     def rule(self) -> Any:
         if self.estimate == "mean":

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from cmab.archive import write_bytes
 from cmab.results._columns import ENTRIES
 from cmab.results.identification import Identification
 from cmab.results.simulation import Simulation
-from cmab.archive import write_bytes
 from cmab.validation import shown
 
 _FORMAT = 1

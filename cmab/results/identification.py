@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.results.certificate import Certificate
+from cmab.certificates.certificate import Certificate
 from cmab.results.tables import shown
 
 

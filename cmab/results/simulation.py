@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.oracle import Sense
 from cmab.results.regret import cumulative_regret
-from cmab.results.regret_certificate import RegretCertificate
 
 
 @dataclass(frozen=True, eq=False)

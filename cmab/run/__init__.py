@@ -1,1 +1,1 @@
-"""Runs of learners on problems."""
+"""Running learners on instances: `simulate`, `identify`, `compare`, `plan` and `Study`, and their results."""

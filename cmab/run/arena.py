@@ -24,8 +24,8 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
-from cmab.results import tables
-from cmab.running.simulation import simulate
+from cmab.run.simulate import simulate
+from cmab.run.tables import Form, text
 from cmab.validation import integer, one_of
 
 Row = dict[str, Any]
@@ -649,7 +649,7 @@ class Standings:
                     rows.append(facts | counted | found | {"ratio": pair[end]})
         return rows
 
-    def table(self, *, form: str = "plain") -> str:
+    def table(self, *, form: Form = "plain") -> str:
         """Return the leaderboard as text. `form` is a format of tabulate, such as ``"github"``."""
         rows = []
         for row in self.scores():
@@ -664,7 +664,7 @@ class Standings:
                     short[f"{head}within 1.5"] = None if np.isnan(share) else f"{100.0 * share:.0f} %"
                     short[f"{head}tail"] = _two(row[f"{part} largest tail"])
             rows.append(short | {"us a round": _two(row["microseconds"])})
-        return tables.text(rows, grouped=True, form=form)
+        return text(rows, form)
 
     def place(self, entry: str) -> str:
         """Return a sentence with the place of an entry among all that play at least half as many problems."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cmab.archive import position_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
-from cmab.compiled.forms import is_current
 from cmab.environment import Environment
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
@@ -25,7 +25,6 @@ from cmab.running._compiled_rounds import (
 )
 from cmab.running._referee import Referee
 from cmab.running._replication import TICK_SECONDS, Record, replicate
-from cmab.archive import position_of
 from cmab.seeding import Purpose, stream
 
 #: Largest number of replications in a group. Larger groups are not faster.
@@ -88,7 +87,7 @@ def replicate_group(
 
 def _compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled forms if the oracle has `solve_batch` and no compiled form, otherwise None."""
-    if not is_current(policy.oracle, "solve_batch"):
+    if not hasattr(policy.oracle, "solve_batch"):
         return None
     compiled = compiled_run(policy, environment)
     return compiled if compiled and compiled.oracle is None else None

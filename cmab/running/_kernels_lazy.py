@@ -15,7 +15,7 @@ import numpy as np
 from cmab.compiled._kernels import kernel, loop_kernel
 from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
 from cmab.compiled._kernels_statistics import observe_outcomes
-from cmab.policies._kernels_optimism import HIGH, squared_radius, upper_bound, write_bounds
+from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
     LAST,
@@ -59,7 +59,7 @@ def play_rounds_lazily(index, learn, solve, play, arguments, learned, log, strea
     progress, checkpoints, recorded, earned, super_arm, bounds = log[:6]
     arms, outcomes, totals = log[6:9]
     coins = streams.coins
-    m, k, high = means.shape[0], last_best.shape[0], reals[HIGH]
+    m, k, high = means.shape[0], last_best.shape[0], reals[5]
     # Choosing candidates costs about m and lasts about n / k rounds, each of which costs n.
     n = min(m - 1, int(2.0 * math.sqrt(k * m)))
     candidates, place_of, places = np.empty(n + 1, np.int64), np.empty(m, np.int64), np.empty(k, np.int64)

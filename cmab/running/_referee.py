@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.context import Context
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, check_arrays, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
+from cmab.solver_certificate import metered
 from cmab.validation import check_vector, real, real_array, shown
 
 #: Number of super arms, the first ones of a run, whose expected rewards are computed again later.

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from cmab._ask_tell import choose
-from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
+from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.environment import Environment
 from cmab.policy import AnyPolicy
-from cmab.results.regret_certificate import RegretCertificate
 from cmab.running._arrivals import AT_ONCE, Arrival, Mail
 from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, compiled_run
 from cmab.running._referee import Referee, check_answer
 from cmab.seeding import Purpose, stream
 from cmab.session import Session
+from cmab.solver_certificate import metered
 from cmab.ticket import Ticket
 
 TICK_SECONDS = 0.2

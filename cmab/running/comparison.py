@@ -12,7 +12,7 @@ from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.oracle import Oracle
-from cmab.policies.baselines import Clairvoyant
+from cmab.policies.exploration import Clairvoyant
 from cmab.policy import AnyPolicy
 from cmab.results.comparison import Comparison
 from cmab.results.explorer_comparison import ExplorerComparison

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.certificates.certificate import Certificate
 from cmab.environment import Environment, changes
 from cmab.exploration.certificates import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered
-from cmab.results.certificate import Certificate
 from cmab.results.identification import Identification
 from cmab.running._bars import shown_bar
 from cmab.running._parallel import Prefer, in_workers

@@ -6,7 +6,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.policies.cucb import CUCB
+from cmab.policies.ucb import CUCB
 from cmab.policy import AnyPolicy
 from cmab.theory import gap_dependent_bound, gap_free_bound
 from cmab.theory.families import listed_family

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.guards import answered
 
 LEVEL = 1e-7  # false-alarm probability of one statistical check
 POWER = 0.99
@@ -78,4 +77,4 @@ def _delay() -> float:
 
 def entries(answer: Any) -> IntArray:
     """Return a copy of an answer as an array."""
-    return np.array(answered(answer))
+    return np.array(sorted(answer) if isinstance(answer, set | frozenset) else answer)

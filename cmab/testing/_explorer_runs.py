@@ -257,5 +257,5 @@ def check_budget(subject: Subject) -> Finding | None:
     return Finding(f"{drawn} of {budget} outcomes")
 
 
-def _unchanged(session: Session[Any], step: int) -> Session[Any]:  # noqa: ARG001
+def _unchanged(session: Session[Any], step: int) -> Session[Any]:
     return session

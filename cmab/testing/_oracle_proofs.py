@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cmab._metering import metered
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
+from cmab.solver_certificate import metered
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import LEVEL, entries, require
 from cmab.testing._oracle_subject import TOLERANCE, Subject, key

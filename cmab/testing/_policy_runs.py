@@ -271,7 +271,7 @@ def check_growth(subject: Subject) -> Finding:
     policy, rng = subject.policy, np.random.default_rng(subject.rng)
     state = policy.initial_state(rng)
 
-    def play_round(number: int) -> None:  # noqa: ARG001
+    def play_round(number: int) -> None:
         super_arm = subject.select(policy, state, rng)
         subject.learn(state, super_arm, subject.place.play(super_arm, rng), rng)
 

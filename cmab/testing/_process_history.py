@@ -128,7 +128,7 @@ def environment_history(
     environment: Any,
     super_arms: list[Any],
     arms: Any,
-    is_fresh: bool,  # noqa: ARG001
+    is_fresh: bool,
 ) -> Iterator[Answer]:
     """Yield the rounds of a replication, and the plays and pulls of some seeds."""
     yield from rounds_in_order(environment, super_arms, _SEED, _ROUNDS)
@@ -142,12 +142,12 @@ def environment_history(
             yield f"pull with seed {seed}", (pulls,)
 
 
-def policy_history(policy: Any, environment: Any, seed: int, is_fresh: bool) -> Iterator[Answer]:  # noqa: ARG001
+def policy_history(policy: Any, environment: Any, seed: int, is_fresh: bool) -> Iterator[Answer]:
     """Yield the answers of a session with another seed."""
     yield from policy_steps(policy, environment, seed)
 
 
-def explorer_history(explorer: Any, environment: Any, seed: int, is_fresh: bool) -> Iterator[Answer]:  # noqa: ARG001
+def explorer_history(explorer: Any, environment: Any, seed: int, is_fresh: bool) -> Iterator[Answer]:
     """Yield the answers of a session with another seed."""
     yield from explorer_steps(explorer, environment, seed)
 

@@ -117,10 +117,10 @@ def _interrupted(files: set[str], place: Place, run: Callable[[], object]) -> st
 def _traced(files: set[str], visit: Callable[[Place], object], run: Callable[[], object]) -> None:
     """Call `visit` with each line of `files` that the run executes."""
 
-    def trace(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
         return local if frame.f_code.co_filename in files else None
 
-    def local(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
+    def local(frame: FrameType, event: str, arg: object) -> Any:
         if event == "line":
             visit((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         return local

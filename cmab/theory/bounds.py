@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
-from cmab.oracle.base import require_oracle
+from cmab.oracle import LinearOracle, Oracle, require_oracle
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import evidence
 from cmab.theory.families import listed_family
@@ -97,14 +96,14 @@ class InstanceBounds(tuple[Bound, ...]):
         ]
 
     def __repr__(self) -> str:
-        from cmab.results.tables import text
+        from cmab.run.tables import text
 
-        return text(self.rows(), grouped=True)
+        return text(self.rows())
 
     def _repr_html_(self) -> str:
-        from cmab.results._html import table
+        from cmab.run.tables import text
 
-        return table(self.rows())
+        return text(self.rows(), "html")
 
 
 def instance_bounds(

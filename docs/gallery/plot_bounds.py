@@ -29,6 +29,8 @@ from instances import BernoulliArms
 class Lists(Oracle):
     """Lists of three items. The reward is 1 if an item attracts the user."""
 
+    triggers_surely = False
+    has_membership = True
     n_arms = n_choices = 8
 
     def solve(self, means, rng):

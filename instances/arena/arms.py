@@ -7,10 +7,9 @@ import numpy as np
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
-from cmab.guards import unguarded
 from cmab.kernels import Kernel
 from cmab.validation import frozen, per_arm, real, vector
-from instances.arms.arms import Arms
+from instances.arms import Arms
 
 
 class ShrunkCoins(Arms):
@@ -34,9 +33,10 @@ class ShrunkCoins(Arms):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from instances.arena.arms import ShrunkCoins
     >>> arms = ShrunkCoins([0.5, 0.25], spread=0.0, scale=0.5)
-    >>> arms.means, arms.pull(arms.means.argsort(), None)
+    >>> arms.means, arms.pull(arms.means.argsort(), np.random.default_rng(0))
     (array([0.25 , 0.125]), array([0.125, 0.25 ]))
     """
 
@@ -56,19 +56,21 @@ class ShrunkCoins(Arms):
         return outcomes
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return unguarded(self.quantile)(arms, rng.random(len(arms)))
+        arms = self._check_arms(arms)
+        return self.quantile(arms, rng.random(len(arms)))
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` and their sum."""
+        super_arm = self._check_super_arm(super_arm)
         from cmab.kernels import keyed_uniform, keyed_uniforms
-        from instances.arms._kernels_bernoulli import sum_in_order
+        from instances.arms import sum_in_order
 
         key, n = round_key(rng), self.n_arms
         uniforms = keyed_uniforms(key, super_arm)
         if self.coupling > 0.0:
             is_own = keyed_uniforms(key, super_arm + n) >= self.coupling
             uniforms = np.where(is_own, uniforms, keyed_uniform(key, 2 * n))
-        outcomes = unguarded(self.quantile)(super_arm, uniforms)
+        outcomes = self.quantile(super_arm, uniforms)
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
     def kernel(self) -> Kernel:

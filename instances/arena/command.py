@@ -40,8 +40,8 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
 
 
 def _run(options: argparse.Namespace) -> Iterator[str]:
-    from cmab.results.tables import write_csv
     from cmab.run.arena import Entry, Problem, read_matches, run, write_matches
+    from cmab.run.tables import write_csv
     from instances.arena import ENTRIES, PROBLEMS, RECORDED
 
     mine = [_named(text, "--policy") for text in options.policy]

@@ -28,7 +28,7 @@ from cmab import (
     RarelySwitchingCUCB,
     SlidingWindow,
 )
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
 from cmab.run.arena import Entry, Facts
 

@@ -14,8 +14,7 @@ from cmab import LinearOracle
 from cmab.arrays import FloatArray
 from cmab.run.arena import Problem
 from instances.arena.arms import ShrunkCoins
-from instances.arms.bounded import BetaArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BetaArms, SemiBandit
 from oracles import (
     BruteForce,
     DisjointPaths,

@@ -34,18 +34,14 @@ from instances.arena.linear import (
     top_k,
     uniform,
 )
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.changing import PiecewiseStationary
-from instances.choices.multinomial_logit import MultinomialLogit
-from instances.contexts.linear import LinearSemiBandit
-from instances.contexts.sleeping import SleepingSemiBandit
+from instances.choices import MultinomialLogit
+from instances.contexts import LinearSemiBandit, SleepingSemiBandit
 from instances.coverage import Coverage
-from instances.lists.cascade_model import CascadeModel
-from instances.lists.dependent_clicks import DependentClickModel
-from instances.lists.position_based import position_based_model
+from instances.lists import CascadeModel, DependentClickModel, position_based_model
 from instances.moving import MovingMeans
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import (
     Assortment,
     DependentClickLists,
@@ -201,7 +197,7 @@ def dear(rng: Rng, *, n: int, k: int) -> tuple[Assortment, Environment]:
     return oracle, MultinomialLogit(attraction, oracle)
 
 
-def geometric(t: int, rng: Rng, *, mean: float) -> int:  # noqa: ARG001
+def geometric(t: int, rng: Rng, *, mean: float) -> int:
     """Return a delay with a geometric distribution."""
     return int(rng.geometric(1.0 / (1.0 + mean))) - 1
 

@@ -14,8 +14,8 @@ from instances.campaigns.options import Options
 from instances.campaigns.sheets import costs_in, decoded, names_in
 from instances.networks.network import read_network
 from oracles import DirectedGraph, Knapsack, TopK
-from oracles.influence.budget import BudgetedInfluence
 from oracles.influence.maximization import InfluenceMaximization
+from oracles.influence.variants import BudgetedInfluence
 
 
 @dataclass(frozen=True, eq=False)

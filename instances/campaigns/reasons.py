@@ -12,7 +12,7 @@ from cmab.arrays import FloatArray
 from instances.campaigns.beliefs import LEVEL, Beliefs
 from instances.campaigns.problem import Problem
 from instances.campaigns.rounds import Round
-from oracles.influence.base import InfluenceOracle
+from oracles.influence.maximization import InfluenceOracle
 
 # The number of posterior draws, and of ties times draws, for the contribution of a person.
 _DRAWS, _LEAST_DRAWS, _EFFORT = 40, 8, 4_000_000

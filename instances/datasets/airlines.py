@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import integer, real, real_array
-from instances.arms.bounded import EmpiricalArms
+from instances.arms import EmpiricalArms
 from instances.datasets.sources import DATASETS, AnyPath, whole
 
 

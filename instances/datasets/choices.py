@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import real_array, shown
-from instances.choices.multinomial_logit import MultinomialLogit
+from instances.choices import MultinomialLogit
 from instances.datasets.sources import DATASETS, AnyPath, whole
 from oracles import Assortment
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import integer
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.datasets.sources import DATASETS, AnyPath, whole
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import Matching, RankedTopK
 
 #: A user liked a film if the rating is at least this.

@@ -9,8 +9,7 @@ import networkx as nx
 import numpy as np
 
 from cmab.validation import one_of
-from instances.arms.bounded import BetaArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BetaArms, SemiBandit
 from instances.datasets.sources import DATASETS, AnyPath, whole
 from oracles import ShortestPath
 

@@ -12,7 +12,7 @@ from cmab import Session
 from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import DirectedGraph
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab import Simulation, Study, simulate
 from cmab.arrays import FloatArray, IntArray
-from cmab.results.tables import Row, write_csv
+from cmab.run.tables import Row, write_csv
 from cmab.studies.folder import StudyFolder
 from instances.demos._demo import LEADER, Demo, Problem
 

@@ -11,14 +11,14 @@ from cmab.arrays import IntArray
 from cmab.plotting import pyplot, style
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.choices.multinomial_logit import MultinomialLogit
+from instances.choices import MultinomialLogit
 from instances.datasets import film_lists, movielens, travel_offers, travel_survey
 from instances.datasets.choices import FARES, MODES
 from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, refuse
 from instances.demos._pictures import draw_worth
 from instances.demos.linear import LEARNERS
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import Assortment, RankedTopK
 
 _MOST = 10_000

@@ -10,8 +10,7 @@ from cmab import LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.coverage import Coverage
 from instances.demos._command import command
 from instances.demos._demo import LEADER, Problem, named_pairs

@@ -19,9 +19,9 @@ from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, named_pairs, refuse
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
 from instances.networks.network import Network, read_network
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.influence.graph import as_directed_graph
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,8 +9,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.demos._command import command
 from instances.demos._demo import Problem
 from instances.demos._pictures import draw_worth

@@ -10,8 +10,7 @@ from cmab.arrays import IntArray
 from cmab.plotting import layout
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.demos._command import command
 from instances.demos._demo import LEADER, LEADING, Learners, Problem, named_pairs
 from instances.demos._pictures import apart, draw_ranked, draw_streets
@@ -84,7 +83,7 @@ def top_k(*, arms: int = 50, k: int | None = None, rng: int = 0) -> Problem:
     horizon=2000,
     replications=8,
 )
-def spanning_tree(*, rng: int = 0) -> Problem:  # noqa: ARG001
+def spanning_tree(*, rng: int = 0) -> Problem:
     """Learn the most reliable spanning tree of Zachary's karate club.
 
     Each tie holds with a probability that increases with the number of contexts in which its two members met.

@@ -12,10 +12,10 @@ import numpy as np
 from cmab import Log, clcb, off_policy_value, read_log
 from cmab.arrays import FloatArray, IntArray
 from cmab.plotting import pyplot, save, style
-from cmab.results.tables import write_csv
+from cmab.run.tables import write_csv
 from cmab.seeding import Purpose, root, stream
 from cmab.validation import integer
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import RankedTopK
 
 _MOST = 12

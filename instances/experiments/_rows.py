@@ -16,7 +16,7 @@ from cmab.intervals import band, proportion_interval
 from cmab.policy import AnyPolicy
 from cmab.running.identification import explore
 from cmab.seeding import Purpose, stream
-from instances.arms.arms import BernoulliArms
+from instances.arms import BernoulliArms
 
 Row = dict[str, Any]
 #: Each claim and whether it holds, None if the data does not decide.

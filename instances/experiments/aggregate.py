@@ -13,7 +13,7 @@ from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
 from cmab.goals import best_k
 from cmab.running.compiled_exploration import explore_compiled
 from cmab.seeding import Purpose, stream
-from instances.arms.arms import BernoulliArms
+from instances.arms import BernoulliArms
 from instances.best_k import power_gap_means, two_groups
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_failures

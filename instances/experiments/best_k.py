@@ -15,7 +15,7 @@ from cmab.exploration.lil_ucb import LilUCB
 from cmab.exploration.lucb import LilLUCB
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
-from instances.arms.arms import GaussianArms
+from instances.arms import GaussianArms
 from instances.best_k import lil_exponential, power_gap_means, two_groups
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_samples

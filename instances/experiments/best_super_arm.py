@@ -15,7 +15,8 @@ from cmab import CLUCB, PFWS, ArmStatistics, Feedback, LilCLUCB, LinearOracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
-from instances.arms.arms import GaussianArms
+from cmab.ticket import Ticket
+from instances.arms import GaussianArms
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (
     Row,
@@ -59,11 +60,17 @@ class CombGame(PFWS):
     Semi-Bandit Feedback, ALT 2021 (from memory, and from the code of Tzeng et al.).
     """
 
-    def initial_state(self) -> ArmStatistics:
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         """Return the statistics, with the mixability gap, the gains and the cumulative weights as memory."""
         return ArmStatistics.empty(self.n_arms, memory=np.zeros(1 + 2 * self.n_arms))
 
-    def update(self, state: ArmStatistics, feedback: Feedback) -> None:
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Update the statistics, and let the learner and the adversary play one round."""
         before = int(state.counts.sum())
         super().update(state, feedback)

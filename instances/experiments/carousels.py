@@ -24,7 +24,7 @@ from instances.experiments._rows import (
     regrets,
     world_and_coins,
 )
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import RankedTopK
 
 SEGMENTS, SLOTS = 9, 12

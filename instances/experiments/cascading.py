@@ -22,7 +22,7 @@ from instances.experiments._rows import (
     regrets,
     world_and_coins,
 )
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import RankedTopK
 
 _TOP, _HORIZON = 0.2, 100_000

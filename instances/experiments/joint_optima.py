@@ -12,8 +12,7 @@ from cmab import CTS, CUCB, ESCB, LinearOracle, LogRadius
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_learners
 from instances.experiments._rows import Row, Verdicts, by_name, less_regret, mean_regrets, regrets, replicated

@@ -13,7 +13,7 @@ from cmab.exploration.halving import Halving
 from cmab.running.identification import Run, explore
 from cmab.theory.hardness import best_k_gaps, hardness
 from cmab.theory.lower_bounds import worst_case_samples
-from instances.arms.arms import BernoulliArms
+from instances.arms import BernoulliArms
 from instances.best_k import lucb_lower_bound, two_groups
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_tolerances

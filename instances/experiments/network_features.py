@@ -13,7 +13,7 @@ from cmab.policy import AnyPolicy
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import Row, Verdicts, by_name, columns, interval, is_lower, world_and_coins
 from instances.graphs import weighted_cascade
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.spreading import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization, edge_features
 
 SEEDS, COMMUNITIES = 10, 8

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab import CUCB, ArmStatistics, clcb
 from cmab.arrays import FloatArray
-from instances.lists.cascade_model import CascadeModel
+from instances.lists import CascadeModel
 from oracles import RankedTopK
 
 _ITEMS, _LENGTH, _FIRST = 100, 5, 1e3

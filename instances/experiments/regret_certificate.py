@@ -12,14 +12,12 @@ from cmab import CTS, CUCB, ArmStatistics, Certify, Environment, Feedback, Oracl
 from cmab.arrays import FloatArray, IntArray
 from cmab.confidence import anytime_kl_bounds
 from cmab.intervals import proportion_interval
-from instances.arms.arms import BernoulliArms
-from instances.arms.bounded import BetaArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, BetaArms, SemiBandit
 from instances.coverage import Coverage
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import Row, Verdicts, columns, errs_at_most, world_and_coins
-from instances.lists.cascade_model import CascadeModel
-from instances.spreading.independent_cascade import IndependentCascade
+from instances.lists import CascadeModel
+from instances.spreading import IndependentCascade
 from oracles import GraphicMatroid, InfluenceMaximization, Matching, RankedTopK, ShortestPath, TopK
 
 DELTA = 0.05
@@ -35,6 +33,7 @@ class OneCoin(SemiBandit):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play a super arm; one number decides all outcomes."""
+        super_arm = self._check_super_arm(super_arm)
         outcomes = (rng.random() < self.means[super_arm]).astype(np.float64)
         return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
 

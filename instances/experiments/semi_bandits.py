@@ -1,7 +1,5 @@
 """Regret on the k best of m arms: the comparison of CL-SG, and index rules for small variances."""
 
-# ruff: noqa: ARG001 - all index rules have the same arguments.
-
 from __future__ import annotations
 
 import math
@@ -16,8 +14,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.policy import AnyPolicy
 from cmab.rules import compiled_rule
 from cmab.validation import real
-from instances.arms.arms import Arms, BernoulliArms, GaussianArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_regret
 from instances.experiments._rows import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from instances.arms.arms import BernoulliArms
-from instances.contexts.sleeping import SleepingSemiBandit
+from instances.arms import BernoulliArms
+from instances.contexts import SleepingSemiBandit
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_regret
 from instances.experiments._rows import (

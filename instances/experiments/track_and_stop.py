@@ -12,7 +12,7 @@ from cmab.exploration.kl_lucb import KLLUCB
 from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from cmab.theory.characteristic_time import least_samples
-from instances.arms.arms import BernoulliArms
+from instances.arms import BernoulliArms
 from instances.experiments._experiment import Experiment
 from instances.experiments._figures import draw_draws
 from instances.experiments._races import chernoff_race, kl_race

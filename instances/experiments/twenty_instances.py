@@ -27,7 +27,7 @@ from cmab.explorer import AnyExplorer
 from cmab.running.identification import explore
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.super_arm_time import super_arm_time
-from instances.arms.arms import GaussianArms
+from instances.arms import GaussianArms
 from instances.best_k import audibert_bubeck_munos, lil_exponential, power_gap_means, two_groups
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (

@@ -10,8 +10,7 @@ import numpy as np
 from cmab import CTS, CUCB, GaussianCTS, Oracle
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, stream
-from instances.arms.arms import BernoulliArms
-from instances.arms.semi_bandit import SemiBandit
+from instances.arms import BernoulliArms, SemiBandit
 from instances.experiments._experiment import Experiment
 from instances.experiments._rows import (
     Row,

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.edges import is_number
-from cmab.results.tables import shown
+from cmab.run.tables import number
 from instances.graphs import bytes_of, text_in
 from instances.networks._chances import column_of, numbers_in, others_told, shares
 from instances.networks._delimited import delimited
@@ -225,7 +225,7 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[b
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
     span = " to ".join(
-        shown(float(end)) for end in (numbers.min(initial=np.inf), numbers.max(initial=-np.inf))
+        number(float(end)) for end in (numbers.min(initial=np.inf), numbers.max(initial=-np.inf))
     )
     if is_chance:
         return f"column {column} has the probabilities ({span})"

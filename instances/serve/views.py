@@ -19,7 +19,7 @@ from instances.campaigns.rounds import Round, steps_in
 from instances.campaigns.words import counted, is_telling
 from instances.serve.picture import Picture, chart_of, picture_of
 from instances.serve.store import Opened
-from oracles.influence.base import InfluenceOracle
+from oracles.influence.maximization import InfluenceOracle
 
 PAGE_ROWS = 50
 _DRAWS, _CASCADES = 40, 100

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import integer, shown
-from oracles.diffusion.directed_graph import DirectedGraph
-from oracles.diffusion.spread import MOST_CASCADES, estimated_spread
-from oracles.influence.base import InfluenceOracle
+from oracles.influence.graph import DirectedGraph
+from oracles.influence.maximization import InfluenceOracle
+from oracles.influence.spread import MOST_CASCADES, estimated_spread
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -70,8 +70,8 @@ class DegreeHeuristic(InfluenceOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return k node numbers in the order of their choice."""
-        from oracles.diffusion._kernels_graph import Arcs
-        from oracles.influence._kernels_degrees import seeds_by_degree
+        from oracles.influence.cover import seeds_by_degree
+        from oracles.influence.graph import Arcs
 
         probabilities = self._check_means(means, 0.0, 1.0)
         graph, single, discount = self.graph, self.rule == "single", self.rule == "discount"

@@ -1,25 +1,320 @@
-"""Influence maximisation that reuses its reverse-reachable sets in later calls."""
+"""Sampling of sets by random numbers of (key, set, arc), and repair of the sets for changed probabilities.
+
+Set i is a function of (key, i, probabilities). A set uses the random number of an arc only if it contains the
+head of the arc. So a set changes only if such a number is between the old and the new probability.
+
+Reverse-reachable sets that are kept from call to call, and a search that allows their dependence.
+
+Influence maximisation that reuses its reverse-reachable sets in later calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
+from cmab.kernels import GOLDEN, kernel, mix
 from cmab.validation import integer
-from oracles.diffusion._tables import limits_of
-from oracles.diffusion.directed_graph import DirectedGraph
-from oracles.diffusion.reverse_sets import SetCollection
-from oracles.influence._reused_sets import FirstSets, Sample, sample_under, search_with, trimmed
+from oracles.influence.cover import choose_some
+from oracles.influence.graph import CERTAIN, DirectedGraph, require_memory
 from oracles.influence.maximization import InfluenceMaximization
-from oracles.influence.options import USUAL, Search
-from oracles.influence.search import Found, Plan
+from oracles.influence.sampling import S33, draw_root, limits_of
+from oracles.influence.search import USUAL, Found, Plan, Search, secured_by
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from oracles.influence.sampling import World
+
+
+# The first numbers of the stream of a set determine its root.
+_COINS = 3
+
+
+class Guards(NamedTuple):
+    """Bounds on the random numbers of each arc: the largest live one, the smallest dead one."""
+
+    floors: AnyArray
+    ceilings: AnyArray
+
+
+class OldSets(NamedTuple):
+    """Sets that were drawn before, and which are stale; set i is ``pool[ends[i]:ends[i + 1]]``."""
+
+    stale: BoolArray
+    ends: IntArray
+    pool: AnyArray
+
+
+@kernel
+def coin(base, number, arc):
+    """Return the 31-bit random number of an arc in a set; `base` is the mixed key."""
+    stream = mix(base + np.uint64(number + 1) * GOLDEN)
+    return mix(stream + np.uint64(arc + _COINS) * GOLDEN) >> S33
+
+
+@kernel
+def draw_or_copy(world, key, done, old, guards, ends, pool):
+    """Fill `ends` and `pool` from set number `done` on, until the pool could overflow.
+
+    Old sets that are not stale are copied; the others are drawn, and their random numbers update the guards.
+    Return the number of finished sets, the number of drawn sets, and the number of arcs examined for them.
+    """
+    stale, old_ends, old_pool = old
+    floors, ceilings = guards
+    roots, cuts, aliases = world.roots, world.cuts, world.aliases
+    offsets, tails, limits = world.offsets, world.tails, world.limits
+    n = offsets.shape[0] - 1
+    base, stamps, drawn, examined = mix(np.uint64(key)), np.zeros(n, np.int32), 0, 0
+    for j in range(done, ends.shape[0] - 1):
+        start = ends[j]
+        if j < stale.shape[0] and not stale[j]:
+            size = old_ends[j + 1] - old_ends[j]
+            if start + size > pool.shape[0]:
+                return j, drawn, examined
+            # Copy the set: none of its random numbers lies between an old and a new limit.
+            for at in range(size):
+                pool[start + at] = old_pool[old_ends[j] + at]
+            ends[j + 1] = start + size
+            continue
+        if start + n > pool.shape[0]:
+            return j, drawn, examined
+        stamp = j + 1
+        stream = mix(base + np.uint64(stamp) * GOLDEN)
+        root, _ = draw_root(roots, cuts, aliases, stream)
+        pool[start], stamps[root] = root, stamp
+        at, end = start, start + 1
+        while at < end:
+            v = pool[at]
+            at += 1
+            examined += offsets[v + 1] - offsets[v]
+            # The arcs into a node are adjacent, so their random numbers are adjacent in the stream.
+            state = stream + np.uint64(offsets[v] + _COINS - 1) * GOLDEN
+            for i in range(offsets[v], offsets[v + 1]):
+                state += GOLDEN  # the same state as in `coin`, by one addition
+                tossed = np.uint32(mix(state) >> S33)
+                if tossed >= limits[i]:
+                    # A dead number bounds the ceiling of its arc, a live one the floor. Limits may move
+                    # between them.
+                    ceilings[i] = min(ceilings[i], tossed)
+                    continue
+                floors[i] = max(floors[i], np.uint32(tossed + 1))
+                u = tails[i]
+                if stamps[u] != stamp:
+                    stamps[u] = stamp
+                    pool[end] = u
+                    end += 1
+        ends[j + 1] = end
+        drawn += 1
+    return ends.shape[0] - 1, drawn, examined
+
+
+@kernel
+def coins_to_compare(offsets, limits, guards, holders):
+    """Return how many random numbers `find_stale` would compare, and how many all sets have together."""
+    floors, ceilings = guards
+    some, whole = 0, 0
+    for v in range(offsets.shape[0] - 1):
+        count = holders[v + 1] - holders[v]
+        # Drawing all sets again draws all these numbers: the caller compares the two costs.
+        whole += count * (offsets[v + 1] - offsets[v])
+        for i in range(offsets[v], offsets[v + 1]):
+            if limits[i] < floors[i] or limits[i] > ceilings[i]:
+                some += count
+    return some, whole
+
+
+@kernel
+def find_stale(offsets, key, before, after, guards, holders, sets, n_sets):
+    """Return which sets change if the limits `before` become `after`, and update the guards.
+
+    The sets that contain node v are ``sets[holders[v]:holders[v + 1]]``. No random number is between the
+    guards of an arc, so a limit that stays between them changes no set.
+    """
+    floors, ceilings = guards
+    base, stale = mix(np.uint64(key)), np.zeros(n_sets, np.bool_)
+    for v in range(offsets.shape[0] - 1):
+        for i in range(offsets[v], offsets[v + 1]):
+            # The limit stays between the guards of this arc, so no set changes because of it.
+            if floors[i] <= after[i] <= ceilings[i]:
+                continue
+            low, high = min(before[i], after[i]), max(before[i], after[i])
+            floor, ceiling = np.uint32(0), CERTAIN
+            for j in range(holders[v], holders[v + 1]):
+                tossed = np.uint32(coin(base, sets[j], i))
+                # The arc was live and is dead now, or vice versa.
+                if low <= tossed < high:
+                    stale[sets[j]] = True
+                if tossed < after[i]:
+                    floor = max(floor, np.uint32(tossed + 1))
+                else:
+                    ceiling = min(ceiling, tossed)
+            floors[i], ceilings[i] = floor, ceiling
+    return stale
+
+
+# The share of all random numbers from which drawing them is as fast as comparing the relevant ones.
+_WORTH_REPAIRING = 0.3
+
+
+class Sample(NamedTuple):
+    """The sets of one key under given probabilities; immutable.
+
+    Attributes
+    ----------
+    limits, floors, ceilings : AnyArray, shape (n_arcs,)
+        The probabilities as multiples of 2^-31, and the range in which each may move without changing a set.
+    ends, pool : IntArray and AnyArray
+        Set i is ``pool[ends[i]:ends[i + 1]]``.
+    holders, sets : IntArray and AnyArray
+        The sets that hold node v are ``sets[holders[v]:holders[v + 1]]``.
+    drawn, edges_examined : int
+        The number of sets that were drawn and not copied, and the number of arcs into their nodes.
+    """
+
+    limits: AnyArray
+    floors: AnyArray
+    ceilings: AnyArray
+    ends: IntArray
+    pool: AnyArray
+    holders: IntArray
+    sets: AnyArray
+    drawn: int
+    edges_examined: int
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets."""
+        return len(self.ends) - 1
+
+
+def sample_under(world: World, key: int, n_sets: int, previous: Sample | None = None) -> Sample:
+    """Return at least the first `n_sets` sets of `key`; `previous` only saves time."""
+    old = _no_sets(world) if previous is None else previous
+    some, whole = coins_to_compare(world.offsets, world.limits, Guards(old.floors, old.ceilings), old.holders)
+    if some > _WORTH_REPAIRING * whole:
+        old = _no_sets(world)
+    guards = Guards(old.floors.copy(), old.ceilings.copy())
+    stale = find_stale(
+        world.offsets,
+        key,
+        old.limits,
+        world.limits,
+        guards,
+        old.holders,
+        old.sets,
+        old.n_sets,
+    )
+    guarded = old._replace(limits=world.limits, **guards._asdict(), drawn=0, edges_examined=0)
+    if n_sets <= old.n_sets and not stale.any():
+        return guarded
+    return _with_drawn(world, key, max(n_sets, old.n_sets), guarded, stale)
+
+
+def _no_sets(world: World) -> Sample:
+    from oracles.influence.graph import CERTAIN
+
+    n_arcs, n = len(world.limits), len(world.offsets) - 1
+    floors, ceilings = np.zeros(n_arcs, np.uint32), np.full(n_arcs, CERTAIN)
+    nothing = np.empty(0, np.int32)
+    return Sample(
+        world.limits,
+        floors,
+        ceilings,
+        np.zeros(1, np.int64),
+        nothing,
+        np.zeros(n + 1, np.int64),
+        nothing,
+        0,
+        0,
+    )
+
+
+def _with_drawn(world: World, key: int, n_sets: int, old: Sample, stale: BoolArray) -> Sample:
+    """Return `old` with `stale` sets drawn again and missing sets added; update its guards in place."""
+    from oracles.influence.cover import invert
+
+    n = len(world.offsets) - 1
+    kept, guards = OldSets(stale, old.ends, old.pool), Guards(old.floors, old.ceilings)
+    ends, pool = np.zeros(n_sets + 1, np.int64), np.empty(0, np.int32)
+    done, drawn, arcs = 0, 0, 0
+    per_set = old.ends[-1] / max(1, old.n_sets)
+    while done < n_sets:
+        # Extrapolate the required size, and at least double the pool.
+        room = max(int(1.1 * per_set * n_sets), 2 * len(pool)) + 2 * n
+        require_memory(12 * room, f"a sample of {n_sets} reverse-reachable sets")
+        larger = np.empty(room, np.int32)
+        larger[: ends[done]] = pool[: ends[done]]
+        pool = larger
+        done, more, examined = draw_or_copy(world, key, done, kept, guards, ends, pool)
+        drawn, arcs, per_set = drawn + more, arcs + examined, ends[done] / max(1, done)
+    holders, sets = call_kernel(invert, ends, pool, n)
+    return Sample(world.limits, old.floors, old.ceilings, ends, pool, holders, sets, drawn, arcs)
+
+
+def trimmed(sample: Sample, n_sets: int) -> Sample:
+    """Return the first `n_sets` sets of `sample`."""
+    from oracles.influence.cover import invert
+
+    ends = sample.ends[: n_sets + 1].copy()
+    pool = sample.pool[: ends[-1]].copy()
+    holders, sets = call_kernel(invert, ends, pool, len(sample.holders) - 1)
+    return sample._replace(ends=ends, pool=pool, holders=holders, sets=sets)
+
+
+class FirstSets(SetCollection):
+    """The first sets of a sample, as a collection from which to choose."""
+
+    def __init__(self, graph: ReverseGraph, key: int, sample: Sample, n_sets: int) -> None:
+        super().__init__(graph, key)
+        self.ends, self.pool = sample.ends[: n_sets + 1], sample.pool
+        self._sample = sample
+
+    def index(self) -> tuple[IntArray, AnyArray]:
+        whole = self.n_sets == self._sample.n_sets
+        return (self._sample.holders, self._sample.sets) if whole else super().index()
+
+
+def search_with(plan: Plan, first_sets: Callable[[int], SetCollection], k: int, allowed: BoolArray) -> Found:
+    """Return `k` components as `find` does, from sets that are kept from call to call.
+
+    `first_sets` returns the choosing sets, on which the probabilities may depend. The keys are new, so the
+    sets of the second key are independent of the choice and of the optimum, and bound both. At the last size,
+    the choice is made from new sets of the first key, for which greedy needs no test.
+    """
+    from oracles.influence.cover import count_covered
+
+    reverse, last, log_term = plan.reverse, plan.schedule.last, plan.schedule.log_term
+    n_sets, edges = plan.first_sets, 0
+    fresh = SetCollection(reverse, plan.keys[1], threads=plan.threads)
+    while True:
+        if n_sets < last:
+            sets = first_sets(n_sets)
+        else:
+            sets = SetCollection(reverse, plan.keys[0], threads=plan.threads)
+            sets.grow(n_sets)
+            edges += sets.edges_examined
+        chosen, covered, hoped = choose_some(sets, k, allowed, log_term, n_sets == last)
+        # A test with new sets takes time, so do it only if the optimistic test with the old sets passes.
+        likely = (
+            covered >= plan.least_hits
+            and secured_by(reverse, chosen, covered, n_sets, log_term) >= plan.ratio * hoped
+        )
+        if likely or n_sets == plan.max_sets:
+            fresh.grow(n_sets)
+            _, _, optimum = choose_some(fresh, k, allowed, log_term)
+            hits = count_covered(*fresh.index(), chosen, np.zeros(n_sets, np.bool_))
+            secured = secured_by(reverse, chosen, hits, n_sets, log_term)
+            if secured >= plan.ratio * optimum or n_sets == plan.max_sets:
+                return plan.found(chosen, secured, optimum, hits, n_sets, edges + fresh.edges_examined)
+        n_sets = min(2 * n_sets, plan.max_sets)
+
 
 # The largest number of nodes in the first 64 sets. Measured on the graphs of the benchmark: for larger sets
 # it is faster to stop each set at its first seed, as the ordinary search does. Often the first 8 sets show
@@ -130,6 +425,7 @@ class RepairedInfluence(InfluenceMaximization):
         self.__dict__ |= {"rng" if name == "seed" else name: value for name, value in state.items()}
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
         restricted = self._restricted(available)
         seeds = restricted.solve(means, rng)
         self._sample = restricted._sample  # the sets do not depend on the candidates

@@ -1,3 +1,3 @@
-from oracles.stores.convert import convert_graph as convert_graph
-from oracles.stores.stored_graph import StoredGraph as StoredGraph
-from oracles.stores.stored_graph import open_graph as open_graph
+from oracles.stores.conversion import convert_graph as convert_graph
+from oracles.stores.graph_store import StoredGraph as StoredGraph
+from oracles.stores.graph_store import open_graph as open_graph

@@ -40,8 +40,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _convert(options: argparse.Namespace) -> Iterator[str]:
-    from oracles.stores.convert import convert_graph
-    from oracles.stores.stored_graph import open_graph
+    from oracles.stores.conversion import convert_graph
+    from oracles.stores.graph_store import open_graph
 
     try:
         convert_graph(
@@ -61,7 +61,7 @@ def _convert(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _check(options: argparse.Namespace) -> Iterator[str]:
-    from oracles.stores.stored_graph import open_graph
+    from oracles.stores.graph_store import open_graph
 
     yield f"{options.store}: {open_graph(options.store, check=True)}, no errors found"
 

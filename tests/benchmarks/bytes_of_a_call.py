@@ -59,9 +59,9 @@ def warm_up(search: Any) -> None:
 
 def main() -> None:
     from oracles import InfluenceMaximization
-    from oracles.diffusion import reverse_sets
-    from oracles.diffusion.reverse_sets import SetCollection
     from oracles.influence import Search, maximization, search
+    from oracles.influence import sets as reverse_sets
+    from oracles.influence.sets import SetCollection
     from oracles.stores import open_graph
 
     fast = Search(quality="fast")

@@ -25,7 +25,7 @@ from cmab.compiled._kernels_random import keyed_word
 from cmab.environment import round_key
 from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph
-from oracles.diffusion._kernels_cascade import cascade
+from oracles.influence.spread import cascade
 
 TURNS, BATCH = 20, 2048
 

@@ -13,7 +13,7 @@ import numpy as np
 from cmab import CTS, HierarchicalCTS, Policy, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 ROUNDS, SPANS = 100, ((0, 10), (10, 30), (30, 50), (50, 100))
 #: From which round on which quality: a number is a multiple of the sets of "good".
@@ -44,13 +44,13 @@ class Staged(Policy):
         object.__setattr__(self, "oracle", min(self.oracles.values(), key=lambda oracle: oracle.alpha))
         object.__setattr__(self, "support", self.policy.support)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return self.policy.initial_state()
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return self.stages[max(start for start in self.stages if start <= state.rounds)].select(state, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.policy.update(state, feedback)
 
 

@@ -28,9 +28,9 @@ import numpy as np
 from cmab import CUCB, simulate
 from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence.certificate import Schedule, log_binomial
-from oracles.influence.options import Search
+from oracles.influence.search import Search
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 K, EPSILON, CALLS, PATIENCE = 50, 0.1, 15, 60.0
 
@@ -48,7 +48,7 @@ class Row:
 
 def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     """OPIM-C as it is published: two stored samples, doubled until the bounds meet."""
-    from oracles.diffusion._kernels_cover import Index, count_covered, cover
+    from oracles.influence.cover import Index, count_covered, cover
 
     reverse = ReverseGraph.of(row.graph, row.means, sampler="coins", contract=False)
     n, rng = row.graph.n_nodes, np.random.default_rng(seed)

@@ -13,7 +13,7 @@ import numpy as np
 from cmab import CTS, CUCB, Clairvoyant, Session, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 ROUNDS = (1, 10, 50, 100, 200, 400, 1000)
 

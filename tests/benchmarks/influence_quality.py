@@ -30,9 +30,8 @@ import numpy as np
 from cmab.arrays import FloatArray
 from instances import read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph, Sampler
-from oracles.influence.options import Search
-from oracles.influence.search import count_hits
+from oracles.influence.search import Search, count_hits
+from oracles.influence.sets import ReverseGraph, Sampler
 
 DIRECTED = ("nethept_imm", "ego_facebook", "wiki_vote")
 GRAPHS = (

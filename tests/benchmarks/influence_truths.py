@@ -25,7 +25,7 @@ from cmab import (
 )
 from instances import IndependentCascade, read_edge_list, trivalency, weighted_cascade
 from oracles import InfluenceMaximization, in_degree_groups
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 SEEDS, ROUNDS, LATE, WINDOW, SHARE = 5, 100, 50, 5, 0.9
 # The guarantee of all rules' oracle, the clairvoyant's too; it costs half of what 0.1 does.

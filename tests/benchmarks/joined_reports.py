@@ -18,7 +18,7 @@ from cmab import AdaptiveCTS, Feedback, Session
 from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
 from instances import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 KINDS = ("arcs", "steps", "joined", "number")
 GRAPHS = {"ca_grqc": True, "ego_facebook": False, "wiki_vote": False}  # whether each edge is listed once

@@ -86,8 +86,9 @@ class Parallel:
     """The seconds of the processor in the parts that threads divide."""
 
     def __init__(self) -> None:
-        from oracles.diffusion import _tables, reverse_sets
+        from oracles.influence import sampling as _tables
         from oracles.influence import search
+        from oracles.influence import sets as reverse_sets
 
         self.seconds, self.calls, real = 0.0, 0, _tables.in_parts
 

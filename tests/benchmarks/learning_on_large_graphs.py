@@ -56,8 +56,8 @@ class Calls:
 
 def whole_sets(graph: Any, means: np.ndarray) -> float:
     """Return the mean number of nodes of complete sets."""
-    from oracles.diffusion.reverse_sets import SetCollection
-    from oracles.influence._sentinels import sampled_graph
+    from oracles.influence.sentinels import sampled_graph
+    from oracles.influence.sets import SetCollection
 
     sets = SetCollection(sampled_graph(graph, means), 1)
     sets.grow(WHOLE)

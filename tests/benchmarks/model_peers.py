@@ -23,7 +23,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 
 from cmab import C2UCB, CombLinTS, Context, Feedback, ModelPolicy, Session
-from cmab.models import NetworkRegressor
 from oracles import TopK
 
 LABELS, SIZE = 10, 3
@@ -102,11 +101,6 @@ def learners(seed: int) -> Iterator[tuple[str, Callable[[], Learner]]]:
     """Yield the name of each learner and how it is made."""
     oracle, groups = TopK(LABELS, SIZE), list(range(LABELS))
     yield "ModelPolicy, forest", lambda: ours(ModelPolicy(oracle, RandomForestClassifier(30)), pairs, seed)
-    network = NetworkRegressor(32)
-    yield (
-        "ModelPolicy, neural-linear",
-        lambda: ours(ModelPolicy(oracle, network, exploration="joint"), pairs, seed),
-    )
     yield "ModelPolicy, ridge", lambda: ours(ModelPolicy(oracle, Ridge()), products, seed)
     options = {"dimension": 65, "groups": groups, "norm": 8.0}
     yield "CombLinTS", lambda: ours(CombLinTS(oracle, **options), same, seed)

@@ -29,8 +29,8 @@ from oracles import (
     SteinerTree,
     VertexCover,
 )
-from oracles.diffusion.spread import estimated_spread
 from oracles.influence import Search
+from oracles.influence.spread import estimated_spread
 
 #: The graphs, whether each edge is listed once, and the best known spreads of 50 seeds.
 SPREADS = {"nethept_imm": (True, 958.2), "nethept_chen": (False, 922.4), "wiki_vote": (True, 673.7)}

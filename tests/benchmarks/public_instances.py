@@ -17,16 +17,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from oracles._watch import Watch
 
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit, read_benchmark
 from instances.benchmarks.problem import Problem
 from oracles import VertexCover
-from oracles._watch import Watch
 from oracles.anytime import Clock
-from oracles.covers._kernels_covers import prune
-from oracles.covers._search import improved
-from oracles.programs._mixed_integer import scaled
+from oracles.covers import improved, prune
+from oracles.programs import scaled
 
 #: The published optima, by the start of the name of an instance.
 PUBLISHED = {

@@ -17,7 +17,7 @@ import numpy as np
 from cmab import CTS, CUCB, Greedy, simulate
 from instances import IndependentCascade, read_edge_list, weighted_cascade
 from oracles import InfluenceMaximization, RepairedInfluence
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 
 class Recording(InfluenceMaximization):

@@ -17,8 +17,8 @@ import numpy as np
 
 from instances import IndependentCascade, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.influence.options import Search
+from oracles.influence.search import Search
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 LIMIT = 8 * 10**9
 

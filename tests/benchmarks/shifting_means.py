@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from numba import njit
 
-from cmab.policies._kernels_barrier import barrier_indices, learn_predicted_losses
+from cmab.policies.adversarial import barrier_indices, learn_predicted_losses
 
 ARMS, SIZE, GAP = 10, 5, 0.125
 CHECKPOINTS = np.array([20_000, 100_000])

@@ -13,7 +13,7 @@ from cases import ORACLES, pages
 from places import ENVIRONMENT, SUPPORT
 
 import oracles
-from oracles import BruteForce, DirectedGraph, InfluenceMaximization, MaxCoverage, ShortestPath
+from oracles import DirectedGraph, MaxCoverage, ShortestPath
 
 TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 
@@ -86,22 +86,6 @@ def test_terminals_that_are_no_nodes(node):
     for ends in ((node, 1), (0, node)):
         with pytest.raises(ValueError, match=r"source|target"):
             ShortestPath(nx.path_graph(3), *ends)
-
-
-def test_a_seed_stands_for_its_generator():
-    graph = DirectedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
-    oracle, means = InfluenceMaximization(graph, 1), np.full(4, 0.5)
-    wanted = oracle.solve(means, np.random.default_rng(7))
-    for rng in (7, np.int64(7), np.random.SeedSequence(7)):
-        assert (oracle.solve(means, rng) == wanted).all()
-        assert (oracle.solve(means, rng=rng) == wanted).all()
-        assert (oracle.solve_batch(means[None], rng=rng)[0] == wanted).all()
-    oracle.solve(means, None)
-    for rng in (-1, 0.5, "7", True, [1]):
-        with pytest.raises(ValueError, match="rng"):
-            oracle.solve(means, rng)
-        with pytest.raises(ValueError, match="rng"):
-            BruteForce(4, [[0]]).solve(means, rng)
 
 
 HOSTILE = [None, 3.5, -1, "x", object(), [[1], [2]], [None], float("nan"), {}, [], {"a": "b"}, 2**70]

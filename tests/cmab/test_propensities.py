@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from models import LeastSquares, RunningMean
+from models import Constant, LeastSquares
 
 from cmab import (
     CTS,
@@ -48,7 +48,7 @@ EXACT = {
         name: ModelPolicy(ORACLE, LeastSquares(0.1), np.eye(5), exploration=name, members=4)
         for name in ("mixture", "history", "bootstrap", "epsilon", "none")
     },
-    "ties": ModelPolicy(ORACLE, RunningMean(), np.eye(5), exploration="bootstrap", members=3),
+    "ties": ModelPolicy(ORACLE, Constant(), np.eye(5), exploration="bootstrap", members=3),
 }
 
 

@@ -46,15 +46,15 @@ class Walk(Policy):
     def __init__(self, oracle, step, *, names=("a", "b")):
         self.oracle, self.step, self._names = oracle, step, names
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         """Return empty statistics."""
         return ArmStatistics.empty(self.oracle.n_arms)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         """Return the first arm."""
         return np.array([0])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         """Count."""
         state.update(feedback)
 

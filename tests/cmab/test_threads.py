@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from places import ENVIRONMENT, SUPPORT
 
-from cmab import CTS, CUCB, ArmStatistics, Feedback, MemoisedOracle, simulate
+from cmab import CTS, CUCB, ArmStatistics, Feedback, simulate
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
 from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, RepairedInfluence, TopK
 
@@ -79,7 +79,6 @@ def problems():
     arms = BernoulliArms(np.linspace(0.2, 0.8, 8))
     for oracle in (
         TopK(8, 3),
-        MemoisedOracle(TopK(8, 3)),
         GraphicMatroid(STREETS),
         BruteForce(8, [[0, 1], [7]]),
     ):

@@ -7,7 +7,7 @@ import pytest
 import cmab
 import instances
 import oracles
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from oracles import TopK
 
 # A pair, as networkx has it.

@@ -162,7 +162,7 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
 @pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
 def test_who_overrides_select_alone_is_asked_and_refuses_what_it_does_not_know(rule):
     class First(rule):
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             return np.array([0, 1])
 
     session = Session(First(TopK(3, 2)), rng=0)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from cases import FRIENDS, HOURS, ORACLES, PARTS, TERMINALS, TOWN
 
-from cmab import MemoisedOracle
 from oracles import (
     GeneralizedAssignment,
     Knapsack,
@@ -158,13 +157,3 @@ def test_long_searches_of_several_threads_end_at_their_limits():
     highest = max(answer.bound for answer in found)
     assert all(oracle.is_feasible(answer.super_arm) for answer in found)
     assert highest <= min(answer.value for answer in found) + 1e-9
-
-
-def test_a_copied_cache_is_empty_and_its_own():
-    oracle = MemoisedOracle(VertexCover(FRIENDS))
-    oracle.solve(np.ones(oracle.n_arms), 0)
-    for name, copied in COPIES.items():
-        one = copied(oracle)
-        one.solve(np.ones(oracle.n_arms), 0)
-        assert (one.calls, one.solved) == (1, 1), name
-    assert oracle.calls == 1

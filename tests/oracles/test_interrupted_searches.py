@@ -1,6 +1,7 @@
-"""Signals during long searches: their exceptions end the search and reach the caller."""
+"""Ctrl-C during long searches ends the search and reaches the caller."""
 
 import signal
+import threading
 import time
 
 import networkx as nx
@@ -8,18 +9,7 @@ import numpy as np
 import pytest
 
 from oracles import MultidimensionalKnapsack, VertexCover
-from oracles._watch import _OTHERS, watched
-
-NAMES = ["SIGINT", *(signal.Signals(number).name for number in _OTHERS)]
-
-
-@pytest.fixture
-def handled():
-    """Set handlers for one test."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_OTHERS)}
-    yield signal.signal
-    for number, handler in before.items():
-        signal.signal(number, handler)
+from oracles.anytime import Clock
 
 
 def knapsack():
@@ -36,48 +26,24 @@ def vertex_cover():
 
 
 @pytest.mark.parametrize("make", [knapsack, vertex_cover])
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals")
 @pytest.mark.parametrize("delay", [0.02, 0.2])
-def test_an_exception_of_a_timer_ends_the_search(handled, make, delay):
+def test_ctrl_c_ends_the_search(make, delay):
     oracle, means = make()
-    oracle.solve(np.zeros(oracle.n_arms), 0)
-
-    def raising(*_):
-        raise KeyboardInterrupt("the time is over")
-
-    handled(signal.SIGALRM, raising)
-    signal.setitimer(signal.ITIMER_REAL, delay)
-    with pytest.raises(KeyboardInterrupt, match="the time is over"):
-        oracle.solve(means, 0)
+    oracle.solve(np.zeros(oracle.n_arms), np.random.default_rng(0))
+    timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        oracle.solve(means, np.random.default_rng(0))
         # A fast machine finishes first.
         time.sleep(10.0)
-    assert signal.getsignal(signal.SIGALRM) is raising
     first = (np.arange(oracle.n_arms) < 3) * 1.0
-    assert oracle.is_feasible(oracle.solve(first, 0))
+    assert oracle.is_feasible(oracle.solve(first, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_handlers_are_called_and_restored(handled, name):
-    number, calls = signal.Signals[name], []
-
-    def raising(number, _):
-        calls.append(number)
-        raise ZeroDivisionError
-
-    handled(number, raising)
-    with pytest.raises(ZeroDivisionError), watched("outer"), watched("inner") as watch:
-        signal.raise_signal(number)
-        assert watch.is_interrupted
-        raise ValueError("an error of the search, which the exception of the handler replaces")
-    assert calls == [number]
-    assert signal.getsignal(number) is raising
-
-
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_other_handlers_do_not_end_a_search(handled, name):
-    number, calls = signal.Signals[name], []
-    handled(number, lambda *_: calls.append(1))
-    with watched("search") as watch:
-        signal.raise_signal(number)
-        assert calls == [1]
-        assert not watch.is_interrupted
+def test_handlers_are_restored_and_parts_of_a_search_end_with_it():
+    usual = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), Clock(None) as whole, whole.limited(0.5) as part:
+        assert not part.is_over
+        signal.raise_signal(signal.SIGINT)
+        assert part.is_over
+    assert signal.getsignal(signal.SIGINT) is usual

@@ -9,8 +9,8 @@ import pytest
 from refusals import refused
 
 from oracles import BruteForce, Matching
-from oracles.programs import _assignment
-from oracles.programs._assignment import TwoSides
+from oracles import matchings as _assignment
+from oracles.matchings import TwoSides
 from tests.oracles.test_scales import misses, of_all_sizes
 
 RNG = np.random.default_rng(0)

@@ -89,7 +89,6 @@ UNTRIED = {
         ),
         "it is abstract: users write the classes of its examples themselves",
     ),
-    "cmab.MemoisedOracle": "its one argument is an oracle, and its subclass is made by `memoised`",
     "cmab.confidence.bernoulli_divergence": "it checks nothing, as its docstring says: it is for inner loops",
 }
 #: Class methods that make an object, tried like functions.

@@ -12,7 +12,7 @@ SEED = 7
 class Raises(CUCB):
     """Raises in replication 17, which it knows by its random stream."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if rng.bit_generator.state == stream(root(SEED), Purpose.LEARNER, 17).bit_generator.state:
             raise RuntimeError("the oracle has gone")
         return super().select(state, rng)
@@ -21,5 +21,5 @@ class Raises(CUCB):
 class Dies(CUCB):
     """Is killed by the system, as if memory had run out."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         os.kill(os.getpid(), signal.SIGKILL)

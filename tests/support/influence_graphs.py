@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from oracles import DirectedGraph
-from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.influence.graph import as_directed_graph
 
 FAMILIES = [
     "ordered, isolated nodes",

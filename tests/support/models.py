@@ -23,21 +23,14 @@ class LeastSquares:
         return np.column_stack([X, np.ones(len(X))]) @ self.coefficients
 
 
-class RunningMean:
-    """The mean outcome, with `partial_fit` and without weights. It notes the calls."""
+class Constant:
+    """The mean outcome, whatever the features are; without weights."""
 
     def fit(self, X, y):
-        self.n, self.total, self.calls = len(y), float(np.sum(y)), ["fit"]
-
-    def partial_fit(self, X, y):
-        self.n, self.total, self.calls = (
-            self.n + len(y),
-            self.total + float(np.sum(y)),
-            [*self.calls, "partial"],
-        )
+        self.mean = float(np.mean(y))
 
     def predict(self, X):
-        return np.full(len(X), self.total / self.n)
+        return np.full(len(X), self.mean)
 
 
 class Coin:

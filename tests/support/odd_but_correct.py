@@ -173,6 +173,7 @@ class ListedAnswer(Tupled):
 class Reliable(Oracle):
     """A product reward, in logarithms, with a warning that it hides."""
 
+    has_membership = True
     n_arms = N
 
     def solve(self, means, rng):
@@ -233,10 +234,10 @@ class Listed(Policy):
 
     oracle = TopK(N, K)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Book([[] for _ in range(N)])
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         rounds = sum(map(len, state.outcomes))
         scores = [
             np.mean(told) + math.sqrt(2 * math.log(1 + rounds) / len(told)) if told else 9.0
@@ -244,7 +245,7 @@ class Listed(Policy):
         ]
         return self.oracle.solve(np.array(scores), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
             state.outcomes[arm] = [*state.outcomes[arm], outcome]
 
@@ -271,15 +272,15 @@ class Commits(Policy):
 
     oracle = TopK(N, K)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Phase(np.zeros(N), np.zeros(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if len(state.committed):
             return state.committed.copy()
         return np.array([(K * state.t + i) % N for i in range(K)])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if len(state.committed):
             return
         state.counts[feedback.arms] += 1
@@ -300,7 +301,7 @@ class Mixed(IndexPolicy):
     def indices(self, stats, rng):
         return np.where(stats.counts == 0, 1.0, stats.means)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         greedy = super().select(state, rng)
         return rng.choice(N, K, replace=False) if rng.random() < self.epsilon else greedy
 
@@ -316,17 +317,17 @@ class Forgets(Policy):
 
     oracle = TopK(N, K)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Window([], [])
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         arms, outcomes = np.array(state.arms, np.int64), np.array(state.outcomes)
         counts = np.bincount(arms, minlength=N)
         sums = np.bincount(arms, outcomes, minlength=N) if len(arms) else np.zeros(N)
         bonus = np.sqrt(np.log(1 + len(arms)) / np.maximum(counts, 1))
         return self.oracle.solve(np.where(counts == 0, 5.0, sums / np.maximum(counts, 1) + bonus), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         order = np.argsort(feedback.arms)
         state.arms[:] = [*state.arms, *feedback.arms[order].tolist()][-200:]
         state.outcomes[:] = [*state.outcomes, *feedback.outcomes[order].tolist()][-200:]
@@ -456,13 +457,13 @@ class Base2(Explorer):
 
     n_arms, goal, support, delta = 4, ExploreM(2), (0.0, 1.0), 0.1
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(4)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.arange(4)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def radii(self, state):
@@ -485,7 +486,7 @@ class Base2(Explorer):
 class OneByOne(Base2):
     """Samples the arm with the fewest outcomes, ties at random."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         fewest = np.flatnonzero(state.counts == state.counts.min())
         return rng.choice(fewest, 1)
 
@@ -513,10 +514,10 @@ class Seen:
 class OwnState(Base2):
     """Keeps all outcomes."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Seen([[] for _ in range(4)])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         for arm, outcome in zip(feedback.arms, feedback.outcomes, strict=True):
             state.outcomes[arm].append(float(outcome))
 
@@ -545,13 +546,13 @@ class FixedBudget(Explorer):
 
     n_arms, budget = 4, 400
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(4)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return rng.permutation(4)[: 1 + (state.rounds % 2)]
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def is_done(self, state):

@@ -13,6 +13,8 @@ from oracles import TopK
 class BestPairs(LinearOracle):
     """The two best arms, as lists, with or without arms that are forced in or out."""
 
+    can_constrain = True
+    has_membership = True
     n_arms = N
     max_size = 2
 
@@ -32,6 +34,8 @@ class BestPairs(LinearOracle):
 
 class PairsAsSets(BestPairs):
     """Answers are sets, and those with forced arms tuples."""
+
+    can_constrain = True
 
     def solve(self, means, rng):
         return set(super().solve(means, rng))
@@ -59,16 +63,16 @@ class OfListedPairs(Policy):
     oracle: TopK = field(default_factory=lambda: TopK(N, 2))
     PAIRS = tuple(itertools.combinations(range(N), 2))
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Sums(np.zeros(len(self.PAIRS)), np.zeros(len(self.PAIRS), np.int64))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         plays = np.maximum(state.plays, 1)
         bonus = np.sqrt(4.0 * np.log(2.0 + state.plays.sum()) / plays)
         index = np.where(state.plays == 0, 9.0, state.rewards / plays + bonus)
         return list(self.PAIRS[int(np.argmax(index))])
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         if np.isnan(feedback.reward):
             return
         place = next(i for i, pair in enumerate(self.PAIRS) if set(pair) == set(ticket.super_arm.tolist()))
@@ -91,17 +95,17 @@ class WorseHalf(Policy):
 
     oracle: TopK = field(default_factory=lambda: TopK(N, 2))
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Halves(ArmStatistics.empty(N), ArmStatistics.empty(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         bounds = []
         for stats in (state.even, state.odd):
             radius = np.sqrt(np.log(2.0 + state.turn) / np.maximum(stats.counts, 1))
             bounds.append(np.where(stats.counts == 0, 1.0, np.minimum(stats.means + radius, 1.0)))
         return self.oracle.solve(np.minimum(*bounds), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         (state.odd if state.turn % 2 else state.even).update(feedback)
         state.turn += 1
 
@@ -122,7 +126,7 @@ class FiftyRounds(Policy):
     oracle: TopK = field(default_factory=lambda: TopK(N, 2))
     may_rest = True
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Plays(ArmStatistics.empty(N))
 
     def is_done(self, state):
@@ -131,13 +135,13 @@ class FiftyRounds(Policy):
     def reserve(self, state, ticket):
         state.pending += len(ticket.super_arm) > 0
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if self.is_done(state):
             return []
         noise = rng.standard_normal(N) / (2.0 * np.sqrt(1.0 + state.stats.counts))
         return self.oracle.solve(np.where(state.stats.counts == 0, 0.5, state.stats.means) + noise, rng)
 
-    def update(self, state, feedback, ticket=None):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.stats.update(feedback)
         if ticket is None or len(ticket.super_arm):
             state.reported += 1

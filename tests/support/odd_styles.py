@@ -153,10 +153,10 @@ class Tuples(Policy):
 
     oracle = TopK(N, K)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Holder()
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         t = state.totals
         scores = [
             s / c + (1.5 * np.log(t.rounds + 1) / c) ** 0.5 if c else 5.0
@@ -164,7 +164,7 @@ class Tuples(Policy):
         ]
         return self.oracle.solve(np.array(scores), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         told = dict(zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True))
         state.totals = Totals(
             tuple(c + (arm in told) for arm, c in enumerate(state.totals.counts)),
@@ -285,7 +285,7 @@ class Extended(ArmStatistics):
 class Typed(Base2):
     """Has statistics of a class of its own, and answers with their method."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Extended.empty(4)
 
     def recommend(self, state):

@@ -26,13 +26,13 @@ class Sound(Explorer):
 
     n_arms, goal = 4, ExploreM(2)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(4)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return rng.permutation(4)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def pulls(self, state):
@@ -97,7 +97,7 @@ class NeverEnds(SuccessiveRejects):
     def is_done(self, state):
         return False
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state, rng) if not super().is_done(state) else np.arange(4)
 
     def kernel(self):
@@ -143,12 +143,12 @@ class OutOfRange(Sound):
 
 
 class Repeats(Sound):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.zeros(2, np.int64)
 
 
 class Moody(Sound):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.random.default_rng().permutation(4)[:2]
 
 
@@ -161,18 +161,18 @@ class Meddling(Sound):
 class Counting(Sound):
     calls = 0
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         object.__setattr__(self, "calls", self.calls + 1)
         return super().select(state, rng)
 
 
 class WallClock(Sound):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state, rng) if time.time() < START + 3600 else np.arange(4)
 
 
 class GlobalSeed(Sound):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         np.random.seed(0)  # noqa: NPY002
         return super().select(state, rng)
 
@@ -182,15 +182,15 @@ class SharedMemory(Sound):
 
     seen: ClassVar[list[int]] = [0]
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         self.seen[0] = 0
         return super().initial_state()
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.seen[0] += 1
         super().update(state, feedback)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.arange(4) if self.seen[0] % 4 == 0 else super().select(state, rng)
 
 
@@ -202,13 +202,13 @@ class Hidden(ArmStatistics):
 
 
 class NotSaved(Sound):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(4)
         return Hidden(empty.counters, empty.means, empty.deviations)
 
 
 class CountsTwice(Sound):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         state.counters[feedback.arms] += feedback.pulls
 
@@ -216,7 +216,7 @@ class CountsTwice(Sound):
 class IgnoresFirst(Sound):
     """Ignores the first report, as a wrongly placed guard does."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if state.rounds > 0:
             state.update(feedback)
         else:
@@ -224,7 +224,7 @@ class IgnoresFirst(Sound):
 
 
 class SortsArms(Sound):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(
             Feedback(
                 np.sort(feedback.arms), feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares
@@ -244,10 +244,10 @@ class Sums:
 class FavoursTheFirst(Sound):
     """Counts the first arm of a report in another way than the others."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Sums(np.zeros(4, np.int64), np.zeros(4))
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.counts[feedback.arms] += feedback.pulls
         state.sums[feedback.arms] += feedback.outcomes
         state.first = int(feedback.arms[0])
@@ -264,7 +264,7 @@ class FavoursTheFirst(Sound):
 class BooksAsAsked(FavoursTheFirst):
     """Books outcomes in the order of the arms, whichever order the report has."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         arms = np.sort(feedback.arms)
         state.counts[arms] += feedback.pulls
         state.sums[arms] += feedback.outcomes
@@ -285,18 +285,18 @@ class Requested(ArmStatistics):
 
 
 class ReturnsItsState(Sound):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(4)
         return Requested(empty.counters, empty.means, empty.deviations)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return state.arms
 
 
 class WritesFeedback(Sound):
     """Turns the sums of the report into means, in place."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         feedback.outcomes[:] /= feedback.pulls
 
@@ -371,7 +371,7 @@ loses_far_arms.__name__ = "LosesFarArms"
 class Rewinds(Sound):
     """Its pickled states have forgotten the number of rounds."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(4)
         return Amnesiac(empty.counters, empty.means, empty.deviations)
 
@@ -384,7 +384,7 @@ class Amnesiac(ArmStatistics):
 class SpreadWithinReports(Sound):
     """Adds the squared deviations within each report, without those between reports."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         before = state.deviations.copy()
         state.update(feedback)
         within = feedback.squares - feedback.outcomes**2 / feedback.pulls

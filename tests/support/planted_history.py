@@ -82,7 +82,7 @@ def _with_memory():
     class FirstSamples(planted_explorers.Sound):
         """Keeps a random order of the arms in a variable around its methods."""
 
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             return known.setdefault(len(state.counts), super().select(state, rng)).copy()
 
     return FirstSamples

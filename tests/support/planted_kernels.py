@@ -62,7 +62,7 @@ class Smoothed(IndexPolicy):
         radius = np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
         return np.where(stats.counts == 0, 1.0, stats.memory + radius)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if feedback.pulls is not None:
             raise ValueError(
                 f"feedback.pulls must be None, because outcomes are smoothed, got {feedback.pulls}"

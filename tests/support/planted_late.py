@@ -30,7 +30,7 @@ class Confirmed(Explorer):
 
     n_arms, delta, sigma, goal = 4, 0.1, 0.5, ExploreM(2)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Tally(np.zeros(4, np.int64), np.zeros(4), np.ones(4, np.bool_))
 
     def radii(self, state):
@@ -45,10 +45,10 @@ class Confirmed(Explorer):
         named = self.recommend(state)
         return bool(low[named].min() > np.delete(high, named).max())
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.arange(4)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.add(state, feedback, 1)
         state.clear = state.clear + 1 if self.is_clear(state) else 0
 
@@ -66,12 +66,12 @@ class Confirmed(Explorer):
 class DropsInSelect(Confirmed):
     """Drops arms that have lost in `select`, and not in `update`."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         low, high = self.intervals(state)
         state.active &= high >= np.sort(low)[-2]
         return np.flatnonzero(state.active)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.add(state, feedback, 1)
 
     def is_done(self, state):
@@ -102,7 +102,7 @@ class UndoForgetsTheStreak(Confirmed):
 class FirstOfTheReport(Confirmed):
     """Judges with the first arm of a report alone once it has 20 outcomes."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.add(state, feedback, 1)
         first = feedback.arms[0]
         if state.counts[first] < 20:
@@ -113,7 +113,7 @@ class FirstOfTheReport(Confirmed):
 class KeptOutside(Confirmed):
     """Keeps the number of clear rounds in an attribute that is no field of the state."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.add(state, feedback, 1)
         state._streak = getattr(state, "_streak", 0) + 1 if self.is_clear(state) else 0
 
@@ -131,7 +131,7 @@ class Forgetful(Tally):
 class CopiesForget(Confirmed):
     """Has a state whose copies lose a number."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Forgetful(np.zeros(4, np.int64), np.zeros(4), np.ones(4, np.bool_))
 
 
@@ -141,7 +141,7 @@ class RemembersTheEnd(Confirmed):
     def __init__(self):
         self.streak = 0
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.add(state, feedback, 1)
         self.streak += self.is_clear(state)
 
@@ -226,7 +226,7 @@ class Listed(Policy):
     oracle: object = ORACLE
     support = (0.0, 1.0)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Trials(np.zeros(len(PAIRS)), np.zeros(len(PAIRS), np.int64))
 
     def turn(self, state):
@@ -234,7 +234,7 @@ class Listed(Policy):
             return state.rounds % len(PAIRS)
         return int(np.argmax(state.sums / np.maximum(state.counts, 1)))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return PAIRS[self.turn(state)].copy()
 
     def credit(self, state, place, reward):
@@ -243,7 +243,7 @@ class Listed(Policy):
             state.counts[place] += 1
         state.rounds += 1
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.credit(state, place_of(ticket.super_arm), feedback.reward)
 
 
@@ -256,7 +256,7 @@ def place_of(super_arm):
 class Recent(Listed):
     """Sound: keeps the super arms and rewards of the latest rounds in a list."""
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback, ticket)
         if (place := place_of(ticket.super_arm)) is not None and not np.isnan(feedback.reward):
             state.queue = [*state.queue[-9:], [place, feedback.reward]]
@@ -265,7 +265,7 @@ class Recent(Listed):
 class PresentTurn(Listed):
     """Credits a reward to the super arm that it would select now."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         self.credit(state, self.turn(state), feedback.reward)
 
 
@@ -275,7 +275,7 @@ class FirstInFirstOut(Listed):
     def reserve(self, state, ticket):
         state.queue.append(place_of(ticket.super_arm))
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         place = state.queue.pop(0) if state.queue else place_of(ticket.super_arm)
         self.credit(state, place, feedback.reward)
 
@@ -286,7 +286,7 @@ class LastReserved(Listed):
     def reserve(self, state, ticket):
         state.queue = [place_of(ticket.super_arm)]
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         place = state.queue[0] if state.queue else place_of(ticket.super_arm)
         self.credit(state, place, feedback.reward)
 

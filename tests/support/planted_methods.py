@@ -7,7 +7,7 @@ from planted_oracles import FAMILY, Best, Fault, K, N, best
 
 from cmab import Oracle
 from cmab.kernels import Kernel, solve_kernel
-from cmab.oracle.certificate import SolverCertificate, report_ratio
+from cmab.solver_certificate import SolverCertificate, report_ratio
 
 TAILS, HEADS = np.arange(N), np.arange(1, N + 1)
 
@@ -15,6 +15,8 @@ TAILS, HEADS = np.arange(N), np.arange(1, N + 1)
 class Whole(Best):
     """Sound: defines every optional method."""
 
+    can_constrain = True
+    has_membership = True
     max_size, uniform_size = K, K
     clusters = np.arange(N)
     arm_groups = np.arange(N) % 2
@@ -152,6 +154,8 @@ class TripleCertificate(Whole):
 class LeavesExclusions(Whole):
     """Keeps the excluded arms of the last call for the next calls of `solve`."""
 
+    can_constrain = True
+
     def __init__(self):
         self.gone = set()
 
@@ -171,6 +175,8 @@ class WithinInPlace(Whole):
 
 
 class SortsIncluded(Whole):
+    triggers_surely = False
+
     def triggering_probabilities(self, super_arm, means):
         super_arm.sort()
         return np.isin(np.arange(N), super_arm).astype(float)
@@ -189,11 +195,15 @@ class CountsBounds(Whole):
 class GlobalWithin(Whole):
     """Breaks ties with the global generator, only for constrained problems."""
 
+    can_constrain = True
+
     def solve_constrained(self, means, include, exclude, rng):
         return super().solve_constrained(means + 0.4 * np.random.rand(N), include, exclude, rng)  # noqa: NPY002
 
 
 class OneOff(Whole):
+    can_constrain = True
+
     def solve_constrained(self, means, include, exclude, rng):
         return np.array([[0, 1], [1, 2]][len(include) + len(exclude)])
 
@@ -252,6 +262,8 @@ class MarksAvailable(Whole):
 class LastTwo(Whole):
     """Compares neighbours in the order in which they are given."""
 
+    has_membership = True
+
     def solve(self, means, rng):
         return np.sort(best(means))
 
@@ -260,11 +272,15 @@ class LastTwo(Whole):
 
 
 class AcceptsNothing(Whole):
+    has_membership = True
+
     def is_feasible(self, super_arm):
         return len(super_arm) in (0, K)
 
 
 class AcceptsAll(Whole):
+    has_membership = True
+
     def is_feasible(self, super_arm):
         return len(super_arm) in (K, N)
 
@@ -272,6 +288,7 @@ class AcceptsAll(Whole):
 class RatioOfTheFirst(Whole):
     """Declares half of the optimum, but takes the first arms that remain."""
 
+    can_constrain = True
     alpha = 0.5
 
     def solve_constrained(self, means, include, exclude, rng):
@@ -335,6 +352,7 @@ class ToAHundred(InFull):
 class Chance(Oracle):
     """Sound: the probability that both arms of a pair succeed; clips its means."""
 
+    has_membership = True
     n_arms, max_size = N, K
 
     def triggered_arms(self, super_arm):
@@ -426,6 +444,8 @@ FAULTS = [
 
 class NeedsMembers(Whole):
     """Sound: its test of membership reads the smallest and the largest entry, which the empty set lacks."""
+
+    has_membership = True
 
     def is_feasible(self, super_arm):
         return super_arm.min() < super_arm.max() and len(super_arm) == K

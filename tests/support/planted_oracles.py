@@ -196,6 +196,8 @@ class Large(LinearOracle):
 
 
 class LargeKnown(Large):
+    has_membership = True
+
     def is_feasible(self, super_arm):
         return len(super_arm) == 5
 
@@ -254,6 +256,7 @@ class KeptArray(Best):
 class Overstated(LinearOracle):
     """The best arm and its neighbour: half of the optimum, but 0.53 is declared."""
 
+    has_membership = True
     n_arms, alpha = 12, 0.53
 
     def solve(self, means, rng):
@@ -461,11 +464,15 @@ class LosesParameters(Best):
 
 
 class Lenient(Best):
+    has_membership = True
+
     def is_feasible(self, super_arm):
         return len(super_arm) >= K - 1
 
 
 class IgnoresConstraints(Best):
+    can_constrain = True
+
     def solve_constrained(self, means, include, exclude, rng):
         return best(means)
 
@@ -473,12 +480,16 @@ class IgnoresConstraints(Best):
 class GivesUp(Best):
     """Says that there is nothing left, although there is."""
 
+    can_constrain = True
+
     def solve_constrained(self, means, include, exclude, rng):
         return None
 
 
 class AnyThatFits(Best):
     """Meets the constraints, without a look at the means."""
+
+    can_constrain = True
 
     def solve_constrained(self, means, include, exclude, rng):
         free = np.setdiff1d(np.arange(N), [*include, *exclude])
@@ -488,6 +499,8 @@ class AnyThatFits(Best):
 
 class SmallBonus(Best):
     """Includes arms by a bonus, which is too small for means that differ by more."""
+
+    can_constrain = True
 
     def solve_constrained(self, means, include, exclude, rng):
         worth = means.copy()
@@ -601,6 +614,8 @@ class OnlyPCG(Best):
 
 
 class StrayTriggers(Best):
+    triggers_surely = False
+
     def triggering_probabilities(self, super_arm, means):
         return np.full(N, 0.5)
 

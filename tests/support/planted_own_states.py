@@ -26,10 +26,10 @@ class LedgerUCB(Policy):
 
     oracle: object = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Ledger(np.zeros(N, np.int64), np.zeros(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.totals / n + np.sqrt(1.5 * math.log(state.rounds + 1) / n)
         return self.oracle.solve(np.where(state.counts == 0, 2.0, np.minimum(index, 1.5)), rng)
@@ -38,7 +38,7 @@ class LedgerUCB(Policy):
         state.counts[arm] += pulls
         state.totals[arm] += outcome
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.rounds += 1
         pulls = np.ones(len(feedback.arms), int) if feedback.pulls is None else feedback.pulls
         for each in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), pulls.tolist(), strict=True):
@@ -56,7 +56,7 @@ class SkipsZeros(LedgerUCB):
 class FirstOfReport(LedgerUCB):
     """Stops after the first success in a report, so that later arms are lost."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.rounds += 1
         for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
             self.credit(state, arm, outcome, 1)
@@ -82,7 +82,7 @@ class CapsOutcomes(LedgerUCB):
 class RejectsBadReports(LedgerUCB):
     """Ignores reports in which every outcome is bad, as failures of the measurement."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if len(feedback.outcomes) and feedback.outcomes.max() < 0.1:
             return
         super().update(state, feedback)
@@ -113,15 +113,15 @@ class Running:
 class RunningMeans(LedgerUCB):
     """Sound: keeps means instead of sums."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Running(np.zeros(N, np.int64), np.zeros(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.means + np.sqrt(math.log(state.counts.sum() + 1) / n)
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         for arm, outcome in zip(feedback.arms, feedback.outcomes, strict=True):
             state.counts[arm] += 1
             state.means[arm] += (outcome - state.means[arm]) / state.counts[arm]
@@ -130,7 +130,7 @@ class RunningMeans(LedgerUCB):
 class SharedCount(RunningMeans):
     """Divides by the count of the first arm of the report."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         for arm, outcome in zip(feedback.arms, feedback.outcomes, strict=True):
             state.counts[arm] += 1
             count = state.counts[arm] if outcome < 0.999 else state.counts[feedback.arms[0]] + 1
@@ -140,7 +140,7 @@ class SharedCount(RunningMeans):
 class Pessimist(LedgerUCB):
     """Subtracts the radius."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.totals / n - np.sqrt(1.5 * math.log(state.rounds + 1) / n)
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
@@ -149,7 +149,7 @@ class Pessimist(LedgerUCB):
 class ShortProducts(LedgerUCB):
     """Multiplies the logarithm in 32-bit integers, which overflow in late rounds."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         with np.errstate(over="ignore", invalid="ignore"):
             square = np.int32(min(state.rounds, 2**31 - 1)) * np.int32(min(state.rounds, 2**31 - 1))
@@ -162,7 +162,7 @@ class NoRoot(LedgerUCB):
 
     support = (0.0, 1.0)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.totals / n + 1.5 * math.log(state.rounds + 1) / n
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
@@ -182,7 +182,7 @@ class UnseenLast(LedgerUCB):
 
     support = (0.0, 1.0)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.where(state.counts == 0, 1000, state.counts)
         index = state.totals / n + np.sqrt(1.5 * math.log(state.rounds + 1) / n)
         return self.oracle.solve(np.minimum(index, 1.0), rng)
@@ -193,7 +193,7 @@ class WrongClock(RunningMeans):
 
     support = (0.0, 1.0)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.means + 0.02 * np.sqrt(math.log(state.counts.sum() + 1) / n)
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
@@ -204,15 +204,15 @@ class PlainStatistics(LedgerUCB):
 
     support = (0.0, 1.0)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(N)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         index = state.means + np.sqrt(math.log(state.rounds + 1)) / n
         return self.oracle.solve(np.where(state.counts == 0, 2.0, index), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
 
@@ -238,7 +238,7 @@ class NarrowBeta(UCB):
 class NoVariance(LedgerUCB):
     """Has an infeasible answer if all outcomes of some arm were alike."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         n = np.maximum(state.counts, 1)
         means = state.totals / n
         if (means * (1 - means) == 0)[state.counts > 100].any():
@@ -252,13 +252,13 @@ class NoVariance(LedgerUCB):
 class OwnWindows(LedgerUCB):
     """Sound: the last six outcomes of each arm."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Windows(Ledger(np.zeros(N, np.int64), np.zeros(N)), [[] for _ in range(N)])
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state.ledger, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.ledger.rounds += 1
         for arm, outcome in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True):
             state.last[arm] = [*state.last[arm], outcome][-6:]
@@ -284,7 +284,7 @@ class Hurdles(Ledger):
 class CountsOthers(LedgerUCB):
     """Sound: also counts the outcomes that are not 0."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Hurdles(np.zeros(N, np.int64), np.zeros(N))
 
     def credit(self, state, arm, outcome, pulls):
@@ -295,10 +295,10 @@ class CountsOthers(LedgerUCB):
 class Discounts(LedgerUCB):
     """Sound: discounts all counts and sums in each round."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Ledger(np.zeros(N), np.zeros(N))
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.counts *= 0.99
         state.totals *= 0.99
         super().update(state, feedback)
@@ -307,7 +307,7 @@ class Discounts(LedgerUCB):
 class Doubling(LedgerUCB):
     """Sound: forgets everything after 8, 16, 32, ... rounds."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         if state.rounds >= 8 and state.rounds & (state.rounds - 1) == 0:
             state.counts[:] = 0
@@ -317,7 +317,7 @@ class Doubling(LedgerUCB):
 class LearnsWhileExploring(LedgerUCB):
     """Sound: learns in three of four rounds only."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if state.rounds % 4 == 3:
             state.rounds += 1
         else:
@@ -337,14 +337,14 @@ class Pending:
 class Batches(LedgerUCB):
     """Sound: learns at the end of each batch of three reports."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Pending(ArmStatistics.empty(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         stats = state.stats
         return super().select(Ledger(stats.counts, stats.counts * stats.means, stats.rounds), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.arms += feedback.arms.tolist()
         state.outcomes += feedback.outcomes.tolist()
         state.reports += 1
@@ -401,12 +401,12 @@ class HiddenDrops(LedgerUCB):
     def left(self, state):
         return np.setdiff1d(np.arange(N), list(getattr(state, "_gone", ())))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         left = self.left(state)
         first = left[np.argsort(state.counts[left], kind="stable")]
         return np.sort(np.concatenate([first, np.setdiff1d(np.arange(N), left)])[:2])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         n = np.maximum(state.counts, 1)
         means, width = state.totals / n, np.sqrt(math.log(100.0 * N) / n)
@@ -419,7 +419,7 @@ class HiddenDrops(LedgerUCB):
 class ForgetsWhenEmpty(LedgerUCB):
     """Restarts its counts after a report without arms."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         if not len(feedback.arms):
             state.counts[:] = 0
@@ -428,17 +428,17 @@ class ForgetsWhenEmpty(LedgerUCB):
 class CachedBonus(LedgerUCB):
     """Sound: caches the largest count, which a loaded state computes again, and marks the last arms."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         state = super().initial_state()
         state._last = np.zeros(N)
         return state
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         state._most = int(state.counts.max())
         state._last = np.bincount(feedback.arms, minlength=N).astype(float)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if not hasattr(state, "_most"):
             return super().select(state, rng)
         assert state._most == state.counts.max()

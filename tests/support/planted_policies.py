@@ -95,12 +95,12 @@ class Unseen(UCB):
 class NextArm(UCB):
     """Credits each outcome to the next arm."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(Feedback(np.sort((feedback.arms + 1) % N), feedback.outcomes))
 
 
 class SwappedOutcomes(UCB):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(Feedback(feedback.arms, feedback.outcomes[::-1].copy()))
 
 
@@ -112,11 +112,11 @@ class Ticks(ArmStatistics):
 
 
 class EveryTwentieth(UCB):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return Ticks(empty.counters, empty.means, empty.deviations)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.ticks += 1
         if state.ticks % 20:
             state.update(feedback)
@@ -128,12 +128,12 @@ class GlobalDraws(UCB):
 
 
 class WallClock(UCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state, rng) if time.time() < START + 3600 else np.arange(K)
 
 
 class WritesFeedback(UCB):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         feedback.outcomes[:] = 0.0
 
@@ -148,7 +148,7 @@ class Newest(ArmStatistics):
 class DropsLate(UCB):
     """Takes in only what is at least as new as what it knows."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return Newest(empty.counters, empty.means, empty.deviations)
 
@@ -173,19 +173,19 @@ class KeepsFeedback(Policy[Any]):
 
     oracle = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Notes(ArmStatistics.empty(N), np.empty(0))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return UCB(ORACLE).select(state.stats, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.stats.update(feedback)
         state.last = feedback.outcomes
 
 
 class Leak(UCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         _kept.append(np.zeros(12_500))
         return super().select(state, rng)
 
@@ -194,12 +194,12 @@ _kept: list[Any] = []
 
 
 class InfeasibleLater(UCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state, rng) if state.rounds < 60 else np.arange(K + 1)
 
 
 class EmptyFeedback(UCB):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         assert feedback.outcomes.max() <= 1.0
         state.update(feedback)
 
@@ -209,13 +209,13 @@ class Round137(UCB):
 
     calls = 0
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         object.__setattr__(self, "calls", self.calls + 1)
         return super().select(state, rng) if self.calls < 137 else worst_pair(state)
 
 
 class BadFrom137(UCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return super().select(state, rng) if state.rounds < 137 else worst_pair(state)
 
 
@@ -228,11 +228,11 @@ class OnTheClass(UCB):
 
     counts = np.zeros(N, np.int64)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         self.counts[:] = 0
         return super().initial_state()
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         self.counts[feedback.arms] += 1
 
@@ -241,18 +241,18 @@ class OnTheClass(UCB):
 
 
 class OnTheObject(UCB):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         object.__setattr__(self, "last", np.arange(K))
         return super().initial_state()
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         chosen = super().select(state, rng) if state.rounds % 2 == 0 else self.last
         object.__setattr__(self, "last", chosen)
         return chosen
 
 
 class ChangesState(UCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         state.rounds += 1
         return super().select(state, rng)
 
@@ -267,11 +267,11 @@ class OneAtATime(UCB):
 
     asked = False
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         object.__setattr__(self, "asked", True)
         return super().select(state, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         if not self.asked:
             raise ValueError("late")
         object.__setattr__(self, "asked", False)
@@ -286,7 +286,7 @@ class Hidden(ArmStatistics):
 
 
 class NotSaved(UCB):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return Hidden(empty.counters, empty.means, empty.deviations)
 
@@ -304,15 +304,15 @@ def with_own_state(oracle):
         rounds: int = 0
 
     class OwnState(Policy):
-        def initial_state(self):
+        def initial_state(self, rng=None):
             return Sums(np.zeros(N), np.zeros(N))
 
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             tried = np.maximum(state.counts, 1)
             radius = np.sqrt(np.log(state.rounds + 2) / tried)
             return self.oracle.solve(np.where(state.counts == 0, 2.0, state.sums / tried + radius), rng)
 
-        def update(self, state, feedback):
+        def update(self, state, feedback, ticket=None, rng=None):
             state.counts[feedback.arms] += 1
             state.sums[feedback.arms] += feedback.outcomes
             state.rounds += 1
@@ -370,7 +370,7 @@ class WithFeatures(ArmStatistics):
 class KeepsContext(UCB):
     """Its state holds the features themselves, not a copy."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return WithFeatures(empty.counters, empty.means, empty.deviations)
 
@@ -392,19 +392,19 @@ class DrawsToLearn(UCB):
 class SortsArms(UCB):
     """Credits outcomes to the arms in sorted order."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(Feedback(np.sort(feedback.arms), feedback.outcomes))
 
 
 class Rounds(UCB):
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(Feedback(feedback.arms, np.round(feedback.outcomes)))
 
 
 class FastClock(UCB):
     """Counts each round twice."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         state.rounds += 1
 
@@ -412,7 +412,7 @@ class FastClock(UCB):
 class Forgetful(UCB):
     """Ignores outcomes that are 0."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         told = feedback.outcomes > 0
         state.update(Feedback(feedback.arms[told], feedback.outcomes[told]))
 
@@ -438,15 +438,15 @@ class IntegerSums(Policy[Any]):
 
     oracle = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Wins(np.zeros(N, np.int64), np.zeros(N, np.int64))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         tried = np.maximum(state.counts, 1)
         bonus = np.sqrt(np.log(state.counts.sum() + 2) / tried)
         return ORACLE.solve(np.where(state.counts == 0, 2.0, state.wins / tried + bonus), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.counts[feedback.arms] += 1
         state.wins[feedback.arms] += feedback.outcomes.astype(np.int64)
 
@@ -459,11 +459,11 @@ class Rewarded(ArmStatistics):
 
 
 class NeedsReward(UCB):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return Rewarded(empty.counters, empty.means, empty.deviations)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         state.total += feedback.reward
 
@@ -500,7 +500,7 @@ class ShortClock(UCB):
 class TiesByItself(UCB):
     """Breaks ties at random, without its generator."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         indices = self.indices(state, rng)
         if len(np.unique(indices)) == 1 and state.rounds > 3:
             return np.random.default_rng().permutation(N)[:K]
@@ -520,14 +520,14 @@ class WithLast(ArmStatistics):
 
 
 class ReturnsItsState(UCB):
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return WithLast(empty.counters, empty.means, empty.deviations)
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return state.last
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
         state.last = super().select(state, np.random.default_rng(0))
 
@@ -535,7 +535,7 @@ class ReturnsItsState(UCB):
 class WrongPropensity(UCB):
     """Explores in a tenth of the rounds, and forgets that it then may choose the best pair, too."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if rng.random() < 0.5:
             return np.sort(rng.choice(N, K, replace=False))
         return super().select(state, rng)
@@ -557,7 +557,7 @@ class RightPropensity(WrongPropensity):
 class Rewinds(UCB):
     """Its pickled states have forgotten the number of rounds."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         empty = ArmStatistics.empty(N)
         return Amnesiac(empty.counters, empty.means, empty.deviations)
 
@@ -582,16 +582,16 @@ class OwnSums(Policy):
 
     oracle = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Level(np.zeros(N), np.zeros(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         tried = np.maximum(state.counts, 1)
         index = state.sums / tried + np.sqrt(np.log(state.rounds + 2) / tried)
         cap = 3.0 + state.level
         return self.oracle.solve(np.nan_to_num(np.minimum(np.where(state.counts == 0, 2.5, index), cap)), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.rounds += 1
         state.counts[feedback.arms] += 1
         state.sums[feedback.arms] += feedback.outcomes
@@ -608,7 +608,7 @@ class PositionCredit(OwnSums):
 class EmptyPoison(OwnSums):
     """Has a level of nan for ever after a feedback without arms."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         with np.errstate(all="ignore"):
             mean = feedback.outcomes.sum() / np.float64(len(feedback.outcomes))
@@ -618,21 +618,21 @@ class EmptyPoison(OwnSums):
 class HalfPrecision(OwnSums):
     """Adds outcomes in half precision, in which sums stop growing at 2048."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Level(np.zeros(N), np.zeros(N, np.float16))
 
 
 class Bytes(OwnSums):
     """Counts in single bytes, which start again at 0 after 255 outcomes."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Level(np.zeros(N, np.uint8), np.zeros(N))
 
 
 class IgnoresPulls(OwnSums):
     """Counts a sum of outcomes as one outcome, whose index is limited to 1."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         tried = np.maximum(state.counts, 1)
         index = state.sums / tried + np.sqrt(np.log(state.rounds + 2) / tried)
         return self.oracle.solve(np.where(state.counts == 0, 1.0, np.minimum(index, 1.0)), rng)
@@ -641,7 +641,7 @@ class IgnoresPulls(OwnSums):
 class PullsOfRounds(IgnoresPulls):
     """Counts all outcomes as rounds, but each sum as one outcome of its arm."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         super().update(state, feedback)
         if feedback.pulls is not None:
             state.rounds += int(feedback.pulls.max()) - 1
@@ -664,13 +664,13 @@ class Queue(Level):
 class OldestTicket(OwnSums):
     """Credits the average outcome to the oldest pending ticket, whichever ticket was reported."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Queue(np.zeros(N), np.zeros(N))
 
     def reserve(self, state, ticket):
         state.waiting.append(np.array(ticket.super_arm))
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         arms = state.waiting.pop(0) if state.waiting else feedback.arms
         average = feedback.outcomes.sum() / max(len(feedback.arms), 1)
         super().update(state, Feedback(arms, np.full(len(arms), average)))
@@ -712,7 +712,7 @@ def own_sums(oracle):
 class SpreadOfReports(UCB):
     """Adds squared deviations from the average of the report, not from the mean of the arm."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         before = state.deviations.copy()
         state.update(feedback)
         if len(feedback.arms):
@@ -743,10 +743,10 @@ class UnseenFailures(Policy):
     def initial_state(self, rng=None):
         return Successes(np.ones(N), np.ones(N))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return self.oracle.solve(rng.beta(state.a, state.b), rng)
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.b[ticket.super_arm] += 1
         state.a[feedback.arms] += feedback.outcomes
         state.b[feedback.arms] -= feedback.outcomes
@@ -755,7 +755,7 @@ class UnseenFailures(Policy):
 class ForgetsExploration(UCB):
     """Greedy with exploration; its propensities omit that exploration selects the greedy super arm too."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if rng.random() < 0.2:
             return np.sort(rng.choice(N, K, replace=False))
         return np.sort(self.oracle.solve(state.means, rng))

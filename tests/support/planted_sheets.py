@@ -24,10 +24,10 @@ class SheetRace(Explorer):
 
     n_arms, goal, support, delta = 4, ExploreM(2), (0.0, 1.0), DELTA
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Sheet(np.zeros(4, np.int64), np.zeros(4), np.zeros(4))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.arange(4)
 
     def credit(self, state, arm, outcome, pulls, square):
@@ -35,7 +35,7 @@ class SheetRace(Explorer):
         state.sums[arm] += outcome
         state.squares[arm] += square
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         pulls = np.ones(len(feedback.arms), int) if feedback.pulls is None else feedback.pulls
         squares = feedback.outcomes**2 if feedback.squares is None else feedback.squares
         for each in zip(feedback.arms.tolist(), feedback.outcomes.tolist(), pulls, squares, strict=True):
@@ -98,10 +98,10 @@ class CertifiesLeaders(SheetRace):
 class PlainRace(SheetRace):
     """Sound: the same race with statistics of the library."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(4)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def means(self, state):

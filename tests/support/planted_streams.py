@@ -43,7 +43,7 @@ class UnseededStart(UCB):
 class RequestsBySeed(Sound):
     """Requests a random arm of the number of the request, not of the generator."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.random.default_rng([7, state.rounds]).permutation(4)
 
 
@@ -83,7 +83,7 @@ class Derived(UCB):
 class UnusedGenerator(UCB):
     """Sound: passes a generator to an oracle that does not need one."""
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return self.oracle.solve(self.indices(state, rng), np.random.default_rng(0))
 
 

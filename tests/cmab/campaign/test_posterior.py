@@ -2,11 +2,14 @@
 
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 from cascade_references import FAR, distances, em_of_steps, exact_posterior, possible_outcomes
 
+from cmab import AdaptiveCTS, Session
 from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
+from oracles import DegreeHeuristic
 
 KINDS = ("joined", "steps", "some steps", "unseen", "some steps, unseen", "ties", "ties, unseen")
 
@@ -234,3 +237,32 @@ def distances_by_search(live, tails, heads, n):
         if not len(more):
             return reached
         reached[more] = True
+
+
+def test_estimates_are_the_posterior_under_learned_priors_and_with_unknown_people():
+    """Means of `Session.estimates` on 30 small graphs, against the sum over all outcomes.
+
+    A person who was not asked stands between the seed and people who were asked, of whom few joined.
+    """
+    rng, errors = np.random.default_rng(11), []
+    for _ in range(30):
+        n, rounds = int(rng.integers(3, 6)), int(rng.integers(1, 3))
+        graph = nx.DiGraph([(0, 1), *((1, v) for v in range(2, n)), *((v, v + 1) for v in range(2, n - 1))])
+        oracle = DegreeHeuristic(graph, k=1)
+        policy = AdaptiveCTS(oracle, groups=np.zeros(oracle.n_arms, int))
+        session, outcomes = Session(policy, rng=0), []
+        ends, nobody = np.array(oracle.arm_labels()).T, listed([])
+        for _ in range(rounds):
+            joined = [v for v in range(2, n) if rng.random() < 0.2]
+            ticket = session.ask()
+            session.tell(oracle.feedback_of(listed([0]), joined=joined, unseen=[1]), ticket)
+            cascade = Cascade(
+                listed([0]), listed(joined), listed([-1] * len(joined)), listed([1]), nobody, nobody
+            )
+            outcomes.append(possible_outcomes(*ends.tolist(), n, cascade))
+        prior, nothing = policy.beta_prior(), np.zeros(oracle.n_arms)
+        _, exact = exact_posterior(outcomes, nothing, nothing, prior.wins, prior.losses, prior.groups)
+        errors.append([estimate.mean for estimate in session.estimates()] - exact)
+    # An estimate has a standard error of 0.015. The graphs are independent, their arms are not.
+    assert max(np.abs(error).max() for error in errors) < 0.06
+    assert abs(np.mean([error[0] for error in errors])) < 0.009

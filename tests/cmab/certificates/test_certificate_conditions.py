@@ -21,7 +21,7 @@ from cmab import (
 )
 from cmab.certificates._rewards import least_expected
 from cmab.certificates.played import Played
-from cmab.results.regret_certificate import _raised
+from cmab.certificates.regret_certificate import _raised
 from oracles import DegreeHeuristic, InfluenceMaximization, RankedTopK, TopK
 
 

@@ -18,7 +18,6 @@ from cmab import (
     Certify,
     Context,
     Feedback,
-    MemoisedOracle,
     Oracle,
     Session,
     SlidingWindow,
@@ -78,7 +77,7 @@ def wide_coverage(rng, left=14, k=4):
 
 
 def test_bound_of_coverage_by_gains(monkeypatch):
-    import oracles.coverage.coverage as module
+    import oracles.coverage as module
 
     for seed in range(5):
         place = wide_coverage(np.random.default_rng(seed))
@@ -90,12 +89,6 @@ def test_bound_of_coverage_by_gains(monkeypatch):
         greedy = place.expected_reward(place.oracle.solve(place.means, 0))
         assert exact <= bound * (1 + 1e-12) <= greedy / place.oracle.alpha * (1 + 1e-12)
         assert bound < 1.25 * exact  # the ratio alone allows 1.46 times the greedy reward
-
-
-def test_a_memoised_oracle_passes_the_bound_on():
-    place = wide_coverage(np.random.default_rng(0))
-    wrapped = MemoisedOracle(place.oracle)
-    assert wrapped.optimum_bound(place.means, 0) == place.oracle.optimum_bound(place.means, 0)
 
 
 class AnyHit(Oracle):

@@ -18,7 +18,7 @@ from oracles import (
     TopK,
     clcb_cascades,
 )
-from oracles.influence import cascade_logs
+from oracles.influence import variants as cascade_logs
 
 RNG = np.random.default_rng
 

@@ -10,7 +10,7 @@ import pytest
 from cases import ORACLES, POLICIES
 from scaled import SCALED, fits, made, seen_arms
 
-import cmab.oracle.linear as linear
+import cmab.oracle as linear
 from cmab import CTS, ESCB, Feedback, ForcedExploration, Session
 from cmab.running import _bars
 from oracles import Matching, TopK

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 from cmab import CUCB, LinearOracle, Oracle, simulate
 from instances import BernoulliArms, SemiBandit
@@ -49,12 +48,3 @@ def test_the_default_size_counts_base_arms_and_not_entries():
     rooms = Rooms()
     triggered = max(len(rooms.triggered_arms(np.array(pair))) for pair in [(0, 1), (0, 2), (1, 2)])
     assert rooms.n_choices < triggered <= rooms.max_size == rooms.n_arms
-
-
-@pytest.mark.parametrize(
-    "means", [[0.5] * 4, [0.5, 0.5, np.nan, 0.5, 0.5], [[0.5] * 5], [0.5, 0.5, "a", 0.5, 0.5]]
-)
-@pytest.mark.parametrize("call", ["solve", "solve_certified", "optimum_bound"])
-def test_wrong_means_never_reach_the_method_of_a_user(means, call):
-    with pytest.raises(ValueError, match="means must be"):
-        getattr(Window(5, 2), call)(means, 0)

@@ -16,13 +16,13 @@ from cmab import (
     Context,
     Feedback,
     Greedy,
-    MemoisedOracle,
     Oracle,
     Policy,
     RarelySwitchingCUCB,
     Session,
 )
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
+from cmab.policy import refuse_parts
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, PartitionMatroid, TopK
 
@@ -82,8 +82,6 @@ REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
         ORACLE,
         TopK(5, 2, sense="min"),
         PARTITION,
-        MemoisedOracle(ORACLE),
-        MemoisedOracle(PARTITION),
     ],
     ids=str,
 )
@@ -189,7 +187,8 @@ def test_a_semi_bandit_is_worth_what_the_context_says():
 
 
 class OwnSelect(CUCB):
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
         return np.array([0, 1])
 
 
@@ -230,7 +229,7 @@ class Diary(Policy):
 
     oracle = ORACLE
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Notes()
 
     def select(self, state, rng, context=None):

@@ -94,13 +94,13 @@ def test_a_rule_of_ones_own_is_checked():
         twice: int = field(default=2, metadata=checked(lambda name, value: 2 * int(value)))
         plain: int = 0
 
-        def initial_state(self):
+        def initial_state(self, rng=None):
             return None
 
-        def select(self, state, rng):
+        def select(self, state, rng, context=None):
             return [0]
 
-        def update(self, state, feedback):
+        def update(self, state, feedback, ticket=None, rng=None):
             pass
 
     own = Own(TopK(3, 1), rate=np.float32(0.5), size=None, ends=[0, 2], plain=np.int8(100))

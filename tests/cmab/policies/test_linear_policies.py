@@ -280,9 +280,6 @@ def test_what_is_refused_in_a_round():
         session.ask(Context(features=np.outer(np.arange(6) == 4, [0.0, 1.5])))
     policy = C2UCB(ORACLE, ONE_HOT)
     state = policy.initial_state()
-    for wrong in (LinearStatistics.empty(5), LinearStatistics.empty(6, 2), policy.oracle):
-        with pytest.raises(ValueError, match="state"):
-            policy.select(wrong, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"feedback\.arms"):
         policy.update(state, Feedback([6], [0.5]))
     with pytest.raises(ValueError, match=r"feedback\.pulls must be None for C2UCB"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, Session, simulate
-from cmab.policies._kernels_thompson import MANY_ARMS
+from cmab.policies.thompson import MANY_ARMS
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

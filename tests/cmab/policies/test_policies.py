@@ -21,7 +21,7 @@ from cmab import (
     Session,
     simulate,
 )
-from cmab.policies.llr import LLR
+from cmab.policies.ucb import LLR
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK
 

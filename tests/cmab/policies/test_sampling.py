@@ -27,7 +27,6 @@ from oracles import (
     DegreeHeuristic,
     DirectedGraph,
     GraphicMatroid,
-    MemoisedOracle,
     ShortestPath,
     TopK,
     in_degree_groups,
@@ -280,7 +279,7 @@ def test_exchanges_leave_super_arms_feasible_and_available():
 
 def test_rules_that_count_no_rounds_are_refused():
     class Blind(Greedy):
-        def initial_state(self):
+        def initial_state(self, rng=None):
             return {}
 
     with pytest.raises(ValueError, match="state that counts its `rounds`"):
@@ -299,7 +298,7 @@ def test_groups_are_floors_of_logarithms_of_in_degrees():
 def test_oracles_of_influence_declare_groups_also_behind_a_memory():
     graph = DirectedGraph.from_edges([0, 1, 2, 0, 3], [3, 3, 3, 1, 0])
     oracle = DegreeHeuristic(graph, 1)
-    for one in (oracle, MemoisedOracle(oracle)):
+    for one in (oracle,):
         assert HierarchicalCTS(one).parameters()[2] == 2
         assert HierarchicalCTS(one, np.zeros(5, int)).parameters()[2] == 1
     assert TopK(3, 1).arm_groups is None

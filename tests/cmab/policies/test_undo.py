@@ -40,7 +40,7 @@ def test_an_update_does_not_copy_the_statistics_of_all_arms(monkeypatch):
     def copied(state):
         raise AssertionError("all arms were copied")
 
-    monkeypatch.setattr("cmab.policies._undo.copied", copied)
+    monkeypatch.setattr("cmab.policies.compiled_policy.copied", copied)
     session = Session(CUCB(TopK(6, k=3)), rng=0)
     session.tell(Feedback(session.ask(), [1.0, 0.0, 1.0]))
     assert session.state.counts.sum() == 3

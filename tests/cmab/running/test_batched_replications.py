@@ -170,6 +170,8 @@ def test_wrong_answers_are_refused(fault, message):
 
 def test_infeasible_super_arms_are_refused():
     class Picky(Equal):
+        has_membership = True
+
         def is_feasible(self, super_arm):
             return 7 not in super_arm
 

@@ -27,7 +27,7 @@ from cmab import (
 )
 from cmab.results.explorer_comparison import ExplorerComparison
 from instances import BernoulliArms, IndependentCascade, SemiBandit
-from oracles import InfluenceMaximization, MemoisedOracle, TopK
+from oracles import InfluenceMaximization, TopK
 
 MEANS = [0.3, 0.9, 0.1, 0.8, 0.5]
 ORACLE = TopK(5, 2)
@@ -185,15 +185,6 @@ def test_without_an_optimum_rewards_are_compared():
     assert "regret" not in found.rows()[0]
     assert "reward a round, 95 %" in str(found)
     assert found.plot().get_ylabel() == "Expected reward per round so far"
-
-
-def test_wrapped_oracles_and_shared_objects():
-    policy = CUCB(MemoisedOracle(ORACLE))
-    found = compare(
-        {"a": policy, "b": policy, "c": CUCB(ORACLE)}, ENVIRONMENT, horizon=30, replications=2, rng=0
-    )
-    assert len({found[name].rewards.tobytes() for name in "abc"}) == 1
-    assert found.tied == ["b", "c"]
 
 
 def test_cut_off_runs_are_not_averaged_with_finished_ones():

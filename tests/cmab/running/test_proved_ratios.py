@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cmab import CUCB, LinearOracle, MemoisedOracle, Oracle, simulate
-from cmab.oracle import SolverCertificate, proved_ratio, report_ratio
+from cmab import CUCB, LinearOracle, Oracle, simulate
+from cmab.solver_certificate import SolverCertificate, proved_ratio, report_ratio
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, TopK
 
@@ -44,14 +44,6 @@ def test_each_round_has_the_ratio_of_its_call():
 def test_a_call_without_a_ratio_leaves_none():
     result = run(Half([0.5, np.nan, 1.0]))
     assert np.isnan(result.proved_optima[0]).tolist() == [False, True, True, True]
-
-
-def test_a_memoised_oracle_passes_the_ratio_on():
-    oracle = MemoisedOracle(Half([0.5]))
-    assert oracle.certifies_calls
-    result = run(oracle)
-    assert result.proved_optima.tolist() == [[0.375, 0.75, 1.125, 1.5]]
-    assert oracle.solve_certified(np.ones(3), 0).ratio == 0.25  # the declared one
 
 
 def test_other_oracles_are_measured_as_before():

@@ -28,16 +28,16 @@ class Follower(Policy):
     oracle: TopK
     hides: bool = False
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         state = Trend(np.ones(self.oracle.n_arms))
         if self.hides:
             state.slope = 0.0
         return state
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return np.array([Trend(state.level).best if self.hides else int(np.argmax(state.level))])
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.level[feedback.arms] = feedback.outcomes
         state.__dict__.pop("best", None)
         assert 0 <= state.best < len(state.level)

@@ -13,7 +13,6 @@ from cmab import (
     CombLinTS,
     Feedback,
     HierarchicalCTS,
-    MemoisedOracle,
     RarelySwitchingCUCB,
     Session,
 )
@@ -137,7 +136,6 @@ def test_names_are_those_of_base_arms():
     assert named.labels(np.array([2, 1])) == [7, ("milk", 1)]
     assert named.arm_labels() == ["tea", ("milk", 1), 7]
     assert oracle.arm_labels() == [0, 1, 2]
-    assert MemoisedOracle(named).arm_labels() == named.arm_labels()
     for other in (Knapsack([1, 1, 1], 2), UniformMatroid(3, 1)):
         assert other.named(["a", "b", "c"]).arm_labels() == ["a", "b", "c"]
     refused = (list("ab"), "3 different"), (list("abb"), "3 different"), ("abc", "must be a list of names")
@@ -145,7 +143,7 @@ def test_names_are_those_of_base_arms():
         with pytest.raises(ValueError, match=message):
             oracle.named(names)
     edges = Matching(nx.path_graph(4))
-    for graph in (edges, MemoisedOracle(edges)):
+    for graph in (edges,):
         with pytest.raises(TypeError, match="names must be given only for base arms without names"):
             graph.named(list("abc"))
 

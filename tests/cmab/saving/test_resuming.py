@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from cmab.saving._generators import generator_from, generator_state
+from tests.cmab.campaigns.test_campaigns import Noisy
 
 from cmab import CTS, Campaign, Session
 from cmab.running._batched_replications import BatchCallback
-from cmab.saving._generators import generator_from, generator_state
 from oracles import TopK
-from tests.cmab.campaigns.test_campaigns import Noisy
 from tests.cmab.saving.test_session_files import LEARNERS, answer, played
 
 BITS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]

@@ -12,14 +12,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
+from cmab.saving._fingerprint import fingerprint
+from cmab.saving._state import seal
 from isolated import isolated
 from odd_styles import Totals, Tuples
 
-from cmab import CTS, CUCB, Feedback, MemoisedOracle, RandomPolicy, Session
+from cmab import CTS, CUCB, Feedback, RandomPolicy, Session
 from cmab.explorer import Explorer
 from cmab.saving import _atomic
-from cmab.saving._fingerprint import fingerprint
-from cmab.saving._state import seal
 from oracles import (
     DegreeHeuristic,
     DirectedGraph,
@@ -266,11 +266,6 @@ ORDERED = {
     "coverage": lambda g: MaxCoverage(readers(g), 1),
     "path": lambda g: ShortestPath(g, "ann", "gus"),
     "heuristic": lambda g: DegreeHeuristic(g.to_directed(), k=1),
-}
-# An oracle in front of another has the base arms of that one, at any depth.
-ORDERED |= {
-    f"memoised_{name}": lambda g, make=ORDERED[name]: MemoisedOracle(MemoisedOracle(make(g)))
-    for name in ("matroid", "coverage", "path", "heuristic")
 }
 FRIENDS_NODES = {name for edge in FRIENDS for name in edge}
 

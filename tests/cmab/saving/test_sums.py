@@ -16,13 +16,13 @@ class Averages(Policy):
     def __init__(self, oracle):
         self.oracle = oracle
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return {"counts": np.zeros(self.oracle.n_arms), "sums": np.zeros(self.oracle.n_arms), "kept": []}
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         return self.oracle.solve(state["sums"] / np.maximum(state["counts"], 1), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state["counts"][feedback.arms] += 1
         state["sums"][feedback.arms] += feedback.outcomes
 
@@ -30,7 +30,7 @@ class Averages(Policy):
 class Counted(Averages):
     """Reads the number of outcomes, and keeps the report."""
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state["counts"][feedback.arms] += 1 if feedback.pulls is None else feedback.pulls
         state["sums"][feedback.arms] += feedback.outcomes
         state["kept"].append(feedback)
@@ -39,7 +39,7 @@ class Counted(Averages):
 class Rewards(Averages):
     """Learns from the reward only."""
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         state["counts"][ticket.super_arm] += 1
         state["sums"][ticket.super_arm] += feedback.reward
 

@@ -6,9 +6,9 @@ import shutil
 import sqlite3
 
 import pytest
+from cmab.saving._atomic import write_bytes
 
 from cmab import Study
-from cmab.saving._atomic import write_bytes
 from cmab.studies import store
 
 SPECIFICATION = {

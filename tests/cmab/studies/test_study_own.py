@@ -11,7 +11,7 @@ from cmab.cli import main
 from cmab.studies.store import Store
 from instances import BernoulliArms, IndependentCascade, SemiBandit, weighted_cascade
 from oracles import InfluenceMaximization, TopK
-from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.influence.graph import as_directed_graph
 from tests.cmab.studies.test_study import MEANS, specification
 
 MINE = """

@@ -60,7 +60,7 @@ class Tolls(Own):
     def __init__(self, oracle, sign):
         self.oracle, self.sign_of_costs = oracle, sign
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(self.oracle.n_arms)
 
     def select(self, state, rng, context=None):
@@ -71,7 +71,7 @@ class Tolls(Own):
             low = low + self.sign_of_costs * context.costs
         return self.oracle.solve(low, rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
 
@@ -110,7 +110,7 @@ class Queued(Own):
     def __init__(self, oracle, has_numbers):
         self.oracle, self.has_numbers = oracle, has_numbers
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Ridge(np.eye(2), np.zeros(2))
 
     def select(self, state, rng, context=None):
@@ -123,7 +123,7 @@ class Queued(Own):
     def reserve(self, state, ticket):
         state.waiting.append((ticket.number, np.array(ticket.context.features)))
 
-    def update(self, state, feedback, ticket):
+    def update(self, state, feedback, ticket=None, rng=None):
         x = np.array(ticket.context.features)
         if state.waiting:
             place = [number for number, _ in state.waiting].index(ticket.number) if self.has_numbers else 0
@@ -160,17 +160,17 @@ class Streak:
 class Doubtful(Own):
     """Explores more after several poor rounds in a row, of which it keeps a count that is not saved."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Streak(ArmStatistics.empty(self.oracle.n_arms))
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         stats = state.stats
         bonus = np.sqrt(
             (1 + getattr(state, "_poor", 0)) * math.log(stats.rounds + 1) / np.maximum(stats.counts, 1)
         )
         return self.oracle.solve(np.where(stats.counts == 0, 2.0, stats.means + 0.3 * bonus), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.stats.update(feedback)
         state._poor = getattr(state, "_poor", 0) + 1 if feedback.outcomes.mean() < 0.5 else 0
 
@@ -185,18 +185,18 @@ def test_a_count_that_is_not_saved_is_found_in_poor_rounds():
 class AnyOrder(Own):
     """A random set, or the greedy one, with its entries in any order and the propensity of the set."""
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return ArmStatistics.empty(self.oracle.n_arms)
 
     def greedy(self, state):
         return np.sort(np.argsort(-state.means, kind="stable")[: self.oracle.k])
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         if rng.random() < 0.25:
             return rng.choice(self.oracle.n_arms, self.oracle.k, replace=False)
         return self.greedy(state)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.update(feedback)
 
     def propensity(self, state, super_arm, context):

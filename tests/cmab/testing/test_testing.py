@@ -273,16 +273,16 @@ class ByModel(Policy):
     def __init__(self, make=Ridge, writes=False):
         self.make, self.writes, self.oracle = make, writes, TopK(N, K)
 
-    def initial_state(self):
+    def initial_state(self, rng=None):
         return Models([self.make()])
 
-    def select(self, state, rng):
+    def select(self, state, rng, context=None):
         (model,) = state.models
         if self.writes:
             model.looks += 1
         return self.oracle.solve(model.weights + rng.random(N), rng)
 
-    def update(self, state, feedback):
+    def update(self, state, feedback, ticket=None, rng=None):
         state.models[0].fit(feedback.arms, feedback.outcomes)
 
 

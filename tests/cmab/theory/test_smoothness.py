@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import NETWORK, PLAN, ROADS, Together, pages
 
-from cmab import MemoisedOracle, Oracle
+from cmab import Oracle
 from cmab.theory import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
 from oracles import (
     BruteForce,
@@ -25,7 +25,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.diffusion.spread import exact_threshold_spread
+from oracles.influence.spread import exact_threshold_spread
 
 WORTH = [0.0, 1.0, 1.0, 3.0, 0.0, 1.0, 2.0]
 
@@ -253,7 +253,6 @@ def test_constants_by_hand():
         8 * 8.0, modulated=8.0
     )
     assert DegreeHeuristic(NETWORK, 2).smoothness() == Smoothness(8 * 7.0, modulated=7.0)
-    assert MemoisedOracle(MaxCoverage(pages(), 2)).smoothness() == Smoothness(5.0, modulated=1.0)
 
 
 # Rewards without a constant ------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from instances import (
     weighted_cascade,
 )
 from oracles import DirectedGraph
-from oracles.diffusion import _memory
-from oracles.diffusion.directed_graph import as_directed_graph
+from oracles.influence import graph as _memory
+from oracles.influence.graph import as_directed_graph
 
 
 def arcs(graph):

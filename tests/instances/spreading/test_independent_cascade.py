@@ -14,8 +14,8 @@ from cmab.compiled._kernels_random import keyed_uniform
 from cmab.environment import round_key
 from instances import IndependentCascade, LinearThreshold
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion import _memory
-from oracles.diffusion.spread import exact_spread
+from oracles.influence import graph as _memory
+from oracles.influence.spread import exact_spread
 
 
 def random_environment(rng, n=12, arcs=40, **options):

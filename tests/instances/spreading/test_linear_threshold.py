@@ -10,7 +10,7 @@ from refusals import refused
 from cmab import Clairvoyant, simulate
 from instances import LinearThreshold, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 
 def random_environment(rng, n=6, arcs=10, **options):

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import ITEMS, JOINT, ORACLES, POLICIES, UNIFORM, assert_same_state
+from cmab.saving._state import seal
 
 from cmab import (
     CTS,
@@ -17,13 +18,11 @@ from cmab import (
     Campaign,
     Feedback,
     HierarchicalCTS,
-    MemoisedOracle,
     Session,
     read_journal,
     simulate,
 )
 from cmab.saving import _state
-from cmab.saving._state import seal
 from instances import IndependentCascade
 from oracles import DegreeHeuristic, InfluenceMaximization, InfluenceOracle, MaxCoverage
 
@@ -309,11 +308,10 @@ def test_what_an_oracle_explains_is_triggered(case):
             assert set(arms.tolist()) <= triggered or not oracle._explains(super_arm, arms)
 
 
-@pytest.mark.parametrize("wrapped", [lambda oracle: oracle, MemoisedOracle], ids=["plain", "memoised"])
-def test_whole_reports_open_without_a_search(wrapped, tmp_path, monkeypatch):
+def test_whole_reports_open_without_a_search(tmp_path, monkeypatch):
     """A search of the network for each line would make the opening of a long journal take minutes."""
     path = tmp_path / "journal.jsonl"
-    learner = CUCB(wrapped(DegreeHeuristic(FRIENDS, k=2)))
+    learner = CUCB(DegreeHeuristic(FRIENDS, k=2))
     running = Campaign(learner, path, rng=0)
     for _ in range(4):
         request = running.ask()

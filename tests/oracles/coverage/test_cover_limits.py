@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from oracles import SetCover, SolverError, VertexCover
-from oracles._watch import Watch
 from oracles.anytime import Clock
-from oracles.covers._search import improved, independent
+from oracles.covers import improved, independent
 
 RNG = np.random.default_rng
 
@@ -115,7 +114,6 @@ def test_independent_sets_by_cliques_of_the_complement(density):
                 np.zeros(n, bool),
                 most,
                 Clock(None),
-                Watch("test"),
                 0.0,
             )
             assert not joined[np.ix_(found, found)].any()
@@ -126,11 +124,9 @@ def test_independent_sets_by_cliques_of_the_complement(density):
 
 def test_an_interrupted_search_returns_what_it_has():
     graph = nx.gnm_random_graph(150, 900, seed=3)
-    watch = Watch("test")
-    watch.is_interrupted = True
     oracle = VertexCover(graph)
     greedy, _ = oracle._greedily(np.ones(150))
-    same = improved(oracle._incidence, np.ones(150), greedy, 0.0, Clock(None), watch)
+    same = improved(oracle._incidence, np.ones(150), greedy, 0.0, Clock(0.0))
     assert np.array_equal(same, greedy)
 
 
@@ -143,7 +139,7 @@ def test_local_search_does_not_break_covers():
         oracle = SetCover([sorted(set(own)) for own in sets])
         for costs in random_costs(80, rng)[: 4 if trial else 6]:
             start = np.ones(80, bool)
-            best = improved(oracle._incidence, costs, start, -np.inf, Clock(None), Watch("test"), 2000)
+            best = improved(oracle._incidence, costs, start, -np.inf, Clock(None), 2000)
             assert oracle.is_feasible(np.flatnonzero(best))
             assert costs[best].sum() <= costs[start].sum() + 1e-12
             assert start.all()

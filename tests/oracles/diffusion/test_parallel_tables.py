@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion import _tables
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence import Search
+from oracles.influence import sampling as _tables
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 
 def network(n=3000, m=30_000):

@@ -15,8 +15,8 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.diffusion.reverse_sets import SetCollection
-from oracles.influence.options import Search
+from oracles.influence.search import Search
+from oracles.influence.sets import SetCollection
 
 N = 6
 

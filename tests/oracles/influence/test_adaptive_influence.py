@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from instances import IndependentCascade
 from oracles import AdaptiveInfluence, DirectedGraph, InfluenceMaximization
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 
 def drawn(rng, n=6, arcs=7):

@@ -8,9 +8,8 @@ from scipy.stats import binom, gamma
 
 from instances import DeadlineCascade, IndependentCascade
 from oracles import DeadlineInfluence, DirectedGraph
-from oracles.diffusion.delays import Delays, TimedSets
-from oracles.influence.options import Search
-from oracles.influence.search import count_hits
+from oracles.influence.deadlines import Delays, TimedSets
+from oracles.influence.search import Search, count_hits
 
 GRAPHS = [
     DirectedGraph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], n_nodes=5),

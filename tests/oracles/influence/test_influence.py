@@ -21,12 +21,12 @@ from oracles import (
     InfluenceMaximization,
     MonteCarloGreedy,
 )
-from oracles.diffusion import _memory
-from oracles.diffusion.directed_graph import as_directed_graph
-from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
-from oracles.diffusion.spread import estimated_spread, exact_spread, threshold_spread
+from oracles.influence import graph as _memory
 from oracles.influence.certificate import Schedule, greedy_ratio, lower_bound, upper_bound
-from oracles.influence.options import Search
+from oracles.influence.graph import as_directed_graph
+from oracles.influence.search import Search
+from oracles.influence.sets import SAMPLERS, ReverseGraph, SetCollection
+from oracles.influence.spread import estimated_spread, exact_spread, threshold_spread
 
 
 def random_graph(rng, n=6, arcs=9):
@@ -118,7 +118,7 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     if not pairs:
         assert np.count_nonzero(reverse.world.rates) == 2
     else:
-        from oracles.diffusion._tables import with_skips
+        from oracles.influence.sampling import with_skips
 
         world = reverse.world
         arcs = world.offsets, world.tails, world.limits, world.arms
@@ -184,7 +184,7 @@ def test_sets_do_not_depend_on_how_they_are_drawn():
 
 
 def test_greedy_cover_against_a_slow_one():
-    from oracles.diffusion._kernels_cover import Index, count_covered, cover
+    from oracles.influence.cover import Index, count_covered, cover
 
     rng = np.random.default_rng(4)
     for _ in range(50):

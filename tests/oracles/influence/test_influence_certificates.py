@@ -9,13 +9,12 @@ import pytest
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import SAMPLERS, ReverseGraph, SetCollection
-from oracles.diffusion.spread import exact_spread
-from oracles.influence._choosing import choose_some
-from oracles.influence._sentinels import place_sentinels
 from oracles.influence.certificate import Schedule, concave_bound, lower_bound, secures, upper_bound
-from oracles.influence.options import Search
-from oracles.influence.search import Plan, _validated, count_hits
+from oracles.influence.cover import choose_some
+from oracles.influence.search import Plan, Search, _validated, count_hits
+from oracles.influence.sentinels import place_sentinels
+from oracles.influence.sets import SAMPLERS, ReverseGraph, SetCollection
+from oracles.influence.spread import exact_spread
 
 INSTANCES = 1000
 

@@ -7,10 +7,24 @@ import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.influence import Search, _cluster, _remote_choice, _remote_work, _sentinels
-from oracles.influence._choosing import choose_some
-from oracles.influence._cluster import Call, Cluster, RemoteSets
+from oracles.influence import (
+    Search,
+)
+from oracles.influence import (
+    cluster as _cluster,
+)
+from oracles.influence import (
+    cluster as _remote_choice,
+)
+from oracles.influence import (
+    cluster as _remote_work,
+)
+from oracles.influence import (
+    sentinels as _sentinels,
+)
+from oracles.influence.cluster import Call, Cluster, RemoteSets
+from oracles.influence.cover import choose_some
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 # What the packages of the clusters warn about is theirs.

@@ -14,12 +14,11 @@ from cases import INFLUENCE, ORACLES
 
 from cmab import Oracle
 from oracles import DirectedGraph
-from oracles.diffusion._kernels_cover import Index, is_greedy
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.diffusion.spread import estimated_spread, threshold_spread
-from oracles.influence._choosing import choose_some
-from oracles.influence.base import InfluenceOracle
-from oracles.influence.options import Search
+from oracles.influence.cover import Index, choose_some, is_greedy
+from oracles.influence.maximization import InfluenceOracle
+from oracles.influence.search import Search
+from oracles.influence.sets import ReverseGraph, SetCollection
+from oracles.influence.spread import estimated_spread, threshold_spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 DELTA = 1e-9

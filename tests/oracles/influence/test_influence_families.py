@@ -28,13 +28,16 @@ from oracles import (
     TriggeringInfluence,
     robust_seeds,
 )
-from oracles.diffusion import _threads, reverse_sets
-from oracles.diffusion.directed_graph import as_directed_graph
-from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.diffusion.spread import estimated_spread, exact_spread
-from oracles.influence import _choosing, _reused_sets, search
+from oracles.influence import cover as _choosing
+from oracles.influence import repaired as _reused_sets
+from oracles.influence import sampling as _threads
+from oracles.influence import search
+from oracles.influence import sets as reverse_sets
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
-from oracles.influence.options import USUAL, Search
+from oracles.influence.graph import as_directed_graph
+from oracles.influence.search import USUAL, Search
+from oracles.influence.sets import ReverseGraph
+from oracles.influence.spread import estimated_spread, exact_spread
 
 FACTOR, DELTA = 8, 1e-6
 

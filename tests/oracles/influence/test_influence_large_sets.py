@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion import _tables
-from oracles.diffusion._kernels_sets import CLASSED, class_of
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
 from oracles.influence import Search
-from oracles.influence._sentinels import sampled_graph
+from oracles.influence import sampling as _tables
+from oracles.influence.sampling import CLASSED, class_of
+from oracles.influence.sentinels import sampled_graph
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 
 def uneven(n_arcs, rng):
@@ -49,7 +49,7 @@ def test_arcs_in_classes_are_drawn_with_their_probabilities():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sorting_into_classes_permutes_the_arcs_into_each_node(threads, monkeypatch):
     monkeypatch.setattr(_tables, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr("oracles.diffusion._threads._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("oracles.influence.sampling._WORTH_A_THREAD", 1)
     rng = np.random.default_rng(1)
     ends = rng.integers(20, size=(2, 8000))
     ends = ends[:, ends[0] != ends[1]]

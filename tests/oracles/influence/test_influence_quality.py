@@ -8,12 +8,11 @@ from scipy.stats import binom
 
 from instances import weighted_cascade
 from oracles import BudgetedInfluence, DirectedGraph, InfluenceMaximization, RepairedInfluence
-from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.diffusion.spread import exact_spread
-from oracles.influence import _time_limit
+from oracles.influence import search as _time_limit
 from oracles.influence.certificate import log_binomial
-from oracles.influence.options import Search
-from oracles.influence.search import count_hits
+from oracles.influence.search import Search, count_hits
+from oracles.influence.sets import ReverseGraph
+from oracles.influence.spread import exact_spread
 
 
 def tailed(n=1000, arcs=4000):

@@ -13,9 +13,9 @@ from places import DATA
 
 from instances import constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.diffusion.reverse_sets import ReverseGraph
-from oracles.diffusion.spread import estimated_spread
 from oracles.influence.search import count_hits
+from oracles.influence.sets import ReverseGraph
+from oracles.influence.spread import estimated_spread
 
 
 @functools.cache

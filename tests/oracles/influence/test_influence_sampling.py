@@ -17,13 +17,11 @@ import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
-from oracles.diffusion._kernels_graph import count_extremes
-from oracles.diffusion._kernels_roots import alias_table
-from oracles.diffusion._kernels_sets import is_below
-from oracles.diffusion._tables import limits_of
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.influence._reused_sets import FirstSets, sample_under
+from oracles.influence.graph import count_extremes
+from oracles.influence.repaired import FirstSets, sample_under
+from oracles.influence.sampling import alias_table, is_below, limits_of
 from oracles.influence.search import count_hits
+from oracles.influence.sets import ReverseGraph, SetCollection
 
 LEVEL = 1e-7
 N_SETS = 1_000_000

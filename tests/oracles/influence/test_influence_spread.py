@@ -13,7 +13,7 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.influence.options import Search
+from oracles.influence.search import Search
 
 
 class CoinFlips(TriggeringModel):

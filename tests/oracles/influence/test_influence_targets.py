@@ -14,8 +14,8 @@ from oracles import (
     RepairedInfluence,
     TriggeringInfluence,
 )
-from oracles.diffusion.spread import exact_spread, exact_threshold_spread
-from oracles.influence.options import Search
+from oracles.influence.search import Search
+from oracles.influence.spread import exact_spread, exact_threshold_spread
 
 SEEDS, TARGETS = np.arange(4), np.arange(6, 9)
 WORTH = np.isin(np.arange(9), TARGETS) * np.linspace(1.0, 2.0, 9)

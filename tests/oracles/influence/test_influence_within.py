@@ -9,7 +9,7 @@ from cases import INFLUENCE
 
 from cmab import CUCB, Context, Feedback, Session
 from oracles import BudgetedInfluence, DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy
-from oracles.diffusion.spread import exact_spread, exact_threshold_spread
+from oracles.influence.spread import exact_spread, exact_threshold_spread
 
 DELTA = 1e-7  # of 27 calls in all: false alarms below 3e-6
 N = 7

@@ -12,15 +12,12 @@ from scipy.stats import binom
 
 from cmab.compiled._kernels_random import mix
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence
-from oracles.diffusion._kernels_cover import count_covered
-from oracles.diffusion.reverse_sets import ReverseGraph, SetCollection
-from oracles.diffusion.spread import exact_spread
-from oracles.influence._choosing import choose_some
-from oracles.influence._kernels_repair import coin
-from oracles.influence._reused_sets import FirstSets, sample_under, trimmed
 from oracles.influence.certificate import GREEDY_RATIO
-from oracles.influence.options import Search
-from oracles.influence.search import secured_by
+from oracles.influence.cover import choose_some, count_covered
+from oracles.influence.repaired import FirstSets, coin, sample_under, trimmed
+from oracles.influence.search import Search, secured_by
+from oracles.influence.sets import ReverseGraph, SetCollection
+from oracles.influence.spread import exact_spread
 
 KEY = 11
 

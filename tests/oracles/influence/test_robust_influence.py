@@ -8,8 +8,8 @@ from cases import Coins
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence, TriggeringInfluence, robust_seeds
-from oracles.diffusion.spread import exact_spread, exact_threshold_spread
-from oracles.influence.options import Search
+from oracles.influence.search import Search
+from oracles.influence.spread import exact_spread, exact_threshold_spread
 
 
 def box(rng, arcs=5, n=6):

@@ -8,7 +8,6 @@ from refusals import refused
 
 from cmab import CUCB, Session
 from cmab.studies._specification import Builder
-from oracles.diffusion import DirectedGraph
 from oracles.influence import (
     BudgetedInfluence,
     DeadlineInfluence,
@@ -16,6 +15,7 @@ from oracles.influence import (
     RepairedInfluence,
     Search,
 )
+from oracles.influence.graph import DirectedGraph
 
 GRAPH = DirectedGraph.from_edges([0, 0, 3, 4], [1, 2, 4, 5])
 MEANS = np.full(4, 0.5)

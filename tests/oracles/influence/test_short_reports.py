@@ -26,7 +26,7 @@ def asked(monkeypatch):
         return search(self, super_arm)
 
     # The base class, because a subclass with its own `triggered_arms` explains nothing.
-    monkeypatch.setattr("oracles.influence.base.InfluenceOracle.triggered_arms", noted)
+    monkeypatch.setattr("oracles.influence.maximization.InfluenceOracle.triggered_arms", noted)
     return session, ticket, searches
 
 

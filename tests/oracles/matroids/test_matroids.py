@@ -20,7 +20,7 @@ from oracles import (
     TransversalMatroid,
     UniformMatroid,
 )
-from oracles.matroids import _kernels_greedy as _kernels_matroids
+from oracles import matroids as _kernels_matroids
 
 RNG = np.random.default_rng(0)
 

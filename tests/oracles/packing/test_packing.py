@@ -10,7 +10,7 @@ from refusals import refused
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, SolverError
-from oracles.packing import _core
+from oracles import packing as _core
 
 RNG = np.random.default_rng(0)
 

@@ -7,10 +7,9 @@ import pytest
 from refusals import refused
 
 from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack
-from oracles._watch import Watch
+from oracles import packing as _core
 from oracles.anytime import Clock
-from oracles.packing import _core
-from oracles.packing._core import fractional_bound, packed
+from oracles.packing import fractional_bound, packed
 
 RNG = np.random.default_rng
 LIMITS = ({}, {"time_limit": 0}, {"time_limit": 60.0, "on_limit": "best"}, {"gap": 0.2}, {"on_limit": "best"})
@@ -46,11 +45,11 @@ def test_cores_by_enumeration(seed):
         means = [rng.random(n), sizes * 1.0, sizes + 3.0, rng.normal(size=n), np.ones(n)][rng.integers(5)]
         best = max(means[list(arms)].sum() for arms in subsets(n) if sizes[list(arms)].sum() <= room)
         slack = 1e-12 * np.abs(means).sum()
-        arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), False)
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
         assert sizes[arms].sum() <= room
         assert means[arms].sum() == pytest.approx(best, abs=slack)
         assert best - slack <= bound <= best + slack
-        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0, Watch("test"), False)
+        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0, False)
         assert sizes[arms].sum() <= room
         assert 0.5 * best - slack <= means[arms].sum() <= best + slack
         assert bound >= best - slack
@@ -62,14 +61,14 @@ def test_cut_lists_keep_a_valid_bound(seed, monkeypatch):
     rng = RNG(seed)
     sizes = rng.integers(1, 10**4, 200)
     means, room = sizes + rng.integers(0, 100, 200) / 7.0, int(sizes.sum() // 3)
-    arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), False)
+    arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
     best = means[arms].sum()
     assert bound == best
     monkeypatch.setattr(_core, "_FIRST", 64)
     monkeypatch.setattr(_core, "_MOST", 256)
     monkeypatch.setattr(_core, "_NARROW", 32)
     for goes_on in (False, True):
-        arms, bound = packed(means, sizes, room, Clock(None), 0.0, Watch("test"), goes_on)
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, goes_on)
         assert sizes[arms].sum() <= room
         assert 0.5 * best <= means[arms].sum() <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
 
@@ -131,10 +130,8 @@ def test_fractional_bounds_by_hand():
 
 
 def test_an_interrupted_search_has_an_answer():
-    watch = Watch("test")
-    watch.is_interrupted = True
     sizes = RNG(0).integers(1, 10**6, 100)
-    arms, bound = packed(sizes * 1.0, sizes, 10**6, Clock(None), 0.0, watch, True)
+    arms, bound = packed(sizes * 1.0, sizes, 10**6, Clock(0.0), 0.0, True)
     assert sizes[arms].sum() <= 10**6 <= bound
 
 

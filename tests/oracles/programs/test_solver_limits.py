@@ -9,7 +9,7 @@ import pytest
 from pulp_solvers import OutOfTime, Stopped
 
 from oracles import Matching, PuLPOracle, SolverError
-from oracles.programs._mixed_integer import Outcome
+from oracles.programs import Outcome
 
 RNG = np.random.default_rng(0)
 

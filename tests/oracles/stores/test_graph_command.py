@@ -5,7 +5,8 @@ import pytest
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from cmab.cli import main
-from oracles.stores import convert, open_graph
+from oracles.stores import conversion as convert
+from oracles.stores import open_graph
 from oracles.stores.command import progress_lines
 
 

@@ -15,8 +15,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.stores import StoredGraph, convert_graph, open_graph
-from oracles.stores import convert as converting
-from oracles.stores import text as reading
+from oracles.stores import conversion as converting
+from oracles.stores import conversion as reading
 
 ARRAYS = ("tails", "heads", "in_tails", "out_heads", "in_degrees", "out_degrees")
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from oracles import SolverError, SteinerTree
-from oracles.trees import _steiner_search, _steiner_steps
+from oracles import steiner_trees as _steiner_search
+from oracles import steiner_trees as _steiner_steps
 
 RNG = np.random.default_rng
 

@@ -1,2 +1,0 @@
-from cmab.models.network import NetworkRegressor as NetworkRegressor
-from cmab.models.positions import PositionBased as PositionBased

@@ -1,0 +1,539 @@
+"""ModelPolicy: any estimator of the scikit-learn convention behind any oracle."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from cmab import declared
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.context import Context
+from cmab.feedback import Feedback
+from cmab.linear.features import checked_features
+from cmab.oracle import Oracle
+from cmab.policies import estimators
+from cmab.policies.estimators import ModelError, Task
+from cmab.policy import Policy, best_within, refuse_parts
+from cmab.propensities import available_in, chance_within, uniform_chance
+from cmab.ticket import Ticket
+from cmab.validation import arm_indices, shown
+
+_KNOWN = ("available", "features", "values", "costs")
+#: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
+_TIE = 1e-9
+#: Without a support, differences of this fraction of the largest number are rounding errors.
+_ROUNDING = 1e-12
+# More rows than a session ever observes; a very large growth would overflow.
+_FARTHEST = 2.0**62
+
+Exploration = Literal[
+    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
+]
+EXPLORATIONS = (
+    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
+)  # fmt: skip
+#: Explorations with several members, which leave out rows, by which the weight of ridge regression is chosen.
+ENSEMBLES = ("mixture", "history", "bootstrap")
+#: Explorations whose numbers are random although the model is given.
+DRAWN = ("deviation", "joint")
+#: Explorations whose numbers may lie outside the support.
+UNCUT = ("deviation", "joint", "optimism")
+
+
+class Fitted:
+    """The fitted models of a state, or None after the state was read from a file or pickle.
+
+    The models depend only on the arrays of the state. Pickles, files and comparisons of a state therefore
+    omit them, and copies of a state share them.
+    """
+
+    def __init__(self, models: list[Any] | None = None) -> None:
+        self.models = models
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Fitted, ()
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class ModelState:
+    """The kept rows with their outcomes, and the description of the last fit.
+
+    Attributes
+    ----------
+    rows : FloatArray, shape (n, d)
+        Features of the kept rows, oldest first; one row for each observed base arm in a round.
+    outcomes : FloatArray, shape (n,)
+        Their outcomes.
+    weights : IntArray, shape (n, members)
+        How often each row counts in the fit of each member.
+    seeds : IntArray, shape (members,)
+        The seeds of the last fit.
+    fitted : int
+        The number of rows of the last fit, which are the first rows; 0 before the first fit.
+    seen : int
+        The number of rows observed in all rounds.
+    due : int
+        The value of `seen` from which the models are fitted again.
+    rounds : int
+        The number of rounds with feedback.
+    """
+
+    rows: FloatArray
+    outcomes: FloatArray
+    weights: IntArray
+    seeds: IntArray
+    fitted: int
+    seen: int
+    due: int
+    rounds: int = 0
+
+    # The models, which a loaded state computes again.
+    _fitted = Fitted()
+
+    def __repr__(self) -> str:
+        return (
+            f"ModelState(rows={len(self.rows)}, seen={self.seen}, fitted={self.fitted}, rounds={self.rounds})"
+        )
+
+    def append(self, rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> None:
+        """Add the rows of one round."""
+        self.rows = np.concatenate([self.rows.reshape(len(self.rows), rows.shape[1]), rows])
+        self.outcomes = np.concatenate([self.outcomes, outcomes])
+        self.weights = np.concatenate([self.weights, weights])
+        self.seen += len(rows)
+
+    def keep(self, kept: Any) -> None:
+        """Drop all rows except `kept`, an index."""
+        self.rows, self.outcomes, self.weights = self.rows[kept], self.outcomes[kept], self.weights[kept]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelPolicy(Policy[ModelState]):
+    """A policy that predicts the mean of each base arm by a model of the user, and explores.
+
+    Use this policy if means depend on features in a way that a model of yours predicts and a linear model
+    does not. For linear means, use `CombLinTS`.
+
+    The model is any estimator of the scikit-learn convention. Each row of its data is one observed base arm
+    in one round: the features of the arm in this round, and its outcome. The oracle receives one prediction
+    for each base arm.
+
+    The state contains the data, and the models are a function of the data and of recorded seeds. The models
+    are fitted again when the number of observed rows has grown by the fraction `growth`. All fits together
+    therefore use about ``(1 + 1 / growth) n`` rows to learn from n rows. Before the first fit, the policy
+    plays the oracle's answer to uniformly random means.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    estimator : object
+        An estimator with ``fit(X, y)``, and ``predict(X)`` or ``predict_proba(X)``. With ``predict_proba``,
+        the mean is the probability of class 1, and outcomes must lie between 0 and 1. An outcome y
+        is the label 1 with probability y in each fit (as in Agrawal and Goyal 2012). If ``fit`` has an
+        argument `sample_weight`, the policy uses it. The estimator is copied and never changed. Each
+        parameter named `random_state` is replaced by a seed of the policy's own randomness.
+    features : array_like, shape (n_arms, d), optional
+        Features of the arms, for all rounds whose context has no features.
+    exploration : {"mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", \
+"none"}
+        How the policy explores; see Notes. The default was chosen by measurement.
+    blend : bool
+        Whether predictions are weighted means of those of the model and of a ridge regression (only for the
+        same explorations as `members`); see Notes.
+    members : int
+        The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``).
+    epsilon : float
+        For ``"epsilon"``: the probability of a random super arm, in [0, 1].
+    deviation_factor : float
+        For ``"deviation"`` and ``"optimism"``: the factor of the standard deviations, at least 0.
+    max_rows : int
+        The largest number of rows that a fit uses. Older rows are dropped.
+    growth : float
+        The relative growth of the number of observed rows before the next fit, above 0.
+    support : tuple of float or None
+        Interval to which predictions are clipped. For ``"deviation"``, ``"joint"`` and ``"optimism"``, the
+        numbers of arms are clipped only if the oracle needs it. With None, outcomes may be any numbers.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no ``fit`` or no ``predict``, or lacks a method that the exploration needs.
+    ValueError
+        If a parameter is out of its range, the oracle of ``"gap"`` does not choose single arms, or features
+        have a wrong shape or are not finite. In `select`, if predictions have a wrong shape or are not
+        finite.
+
+    Warns
+    -----
+    RuntimeWarning
+        If ``fit`` raises an exception, or if its model cannot predict. The policy then keeps the models of
+        the last successful fit, and repeats the fit when the data have grown again.
+
+    Notes
+    -----
+    The explorations are:
+
+    - ``"bootstrap"``: Thompson sampling from an ensemble. Each row counts Poisson(1) times for each member.
+      Each round uses the predictions of one member, which is drawn uniformly (Eckles and Kaptein 2014; Oza
+      and Russell 2001 for the weights).
+    - ``"history"``: the same, and each member also has artificial rows with random outcomes, so that members
+      differ where little was observed (Osband and Van Roy 2015). The outcomes are the ends of the support,
+      or if it is None, the extremes of the observed outcomes.
+    - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
+      they are, and otherwise ``"history"`` (ours).
+    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
+      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
+      Gaussian process.
+    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these deviations.
+    - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
+      example of a Gaussian process.
+    - ``"gap"``: one model, and for oracles of single arms. An arm whose prediction is worse by a gap g has
+      the probability ``1 / (n + gamma g)`` (SquareCB, Foster and Rakhlin 2020).
+    - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
+    - ``"none"``: one model without exploration.
+
+    If `blend` is True, the weight of the ridge regression is the one with the least squared error on rows
+    that the bootstrap left out (stacked regression, Breiman 1996). Where the truth is linear, the policy
+    therefore loses little to linear policies, and elsewhere the model has nearly all the weight.
+
+    Equal predictions, which are usual for trees, are ordered at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab import Context, Feedback, ModelPolicy, Session
+    >>> from oracles import TopK
+    >>> class Mean:                                     # any estimator of scikit-learn works as well
+    ...     def fit(self, X, y, sample_weight=None):
+    ...         self.mean = np.average(y, weights=sample_weight)
+    ...     def predict(self, X):
+    ...         return np.full(len(X), self.mean)
+    >>> session = Session(ModelPolicy(TopK(5, k=2), Mean()), rng=0)
+    >>> ticket = session.ask(Context(features=np.eye(5)))
+    >>> session.tell(Feedback(ticket, [1.0, 0.0]))
+    >>> session.state
+    ModelState(rows=2, seen=2, fitted=0, rounds=1)
+
+    References
+    ----------
+    S. Agrawal, N. Goyal: Analysis of Thompson sampling for the multi-armed bandit problem, COLT 2012.
+    L. Breiman: Stacked regressions, Machine Learning 24 (1996).
+    D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
+    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
+    2020.
+    I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
+    """
+
+    oracle: Oracle
+    estimator: Any
+    features: ArrayLike | None = None
+    _: KW_ONLY
+    exploration: Exploration = field(default="mixture", metadata=declared.one_of(*EXPLORATIONS))
+    blend: bool = field(default=True, metadata=declared.flag())
+    members: int = field(default=5, metadata=declared.integer(1))
+    epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
+    deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
+    max_rows: int = field(default=10_000, metadata=declared.integer(10))
+    growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
+    support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
+    #: The number of artificial rows of each member of ``"history"``.
+    _artificial: ClassVar[int] = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        estimators.check_estimator("estimator", self.estimator)
+        self._check_exploration()
+        if self.features is not None:
+            own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
+            own.setflags(write=False)
+            object.__setattr__(self, "features", own)
+
+    def _check_exploration(self) -> None:
+        """Raise ``TypeError`` or ``ValueError`` if the estimator or the oracle does not allow it."""
+        method, argument = (
+            ("sample_y", "random_state") if self.exploration == "joint" else ("predict", "return_std")
+        )
+        own = getattr(self.estimator, method, None)
+        if self.exploration in UNCUT and not estimators.takes(own, argument):
+            raise TypeError(
+                f"estimator must have {method}(X, {argument}=...) for exploration={self.exploration!r}, got"
+                f" {shown(self.estimator)}; use exploration='mixture'"
+            )
+        if self.exploration == "gap" and getattr(self.oracle, "uniform_size", None) != 1:
+            raise ValueError(
+                "oracle must choose any single arm, as TopK(n_arms, k=1), for exploration='gap', got"
+                f" {shown(self.oracle)}; use exploration='mixture'"
+            )
+
+    @property
+    def _n_models(self) -> int:
+        """The number of fitted models."""
+        if self.exploration == "mixture":
+            return 1 + self.members
+        return self.members if self.exploration in ENSEMBLES else 1
+
+    @property
+    def _shares(self) -> FloatArray:
+        """The probability with which a round uses each model."""
+        if self.exploration == "mixture":
+            return np.array([0.5, *[0.5 / self.members] * self.members])
+        return np.full(self._n_models, 1.0 / self._n_models)
+
+    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:  # noqa: ARG002
+        first, n = max(10, 2 * min(self.oracle.max_size, 50)), self._n_models
+        d = 0 if self.features is None else int(np.shape(self.features)[1])
+        arrays = np.zeros((0, d)), np.zeros(0), np.zeros((0, n), np.int64), np.zeros(n, np.int64)
+        return ModelState(*arrays, fitted=0, seen=0, due=first)
+
+    # Fits ----------------------------------------------------------------------------------------------
+
+    def _models(self, state: ModelState) -> list[Any]:
+        """Return the models of the last fit; after loading, fit them again to the same rows."""
+        models = state._fitted.models
+        if models is None:
+            models = self._fit(state, slice(0, state.fitted), state.seeds) if state.fitted else []
+            state._fitted = Fitted(models)
+        return models
+
+    def _fit(self, state: ModelState, kept: slice, seeds: IntArray) -> list[Any]:
+        """Return models that are fitted to the rows `kept`, a model for each seed."""
+        tasks: list[Task] = []
+        for member, seed in enumerate(seeds.tolist()):
+            data = state.rows[kept], state.outcomes[kept], state.weights[kept, member]
+            if self.exploration == "history" or (self.exploration == "mixture" and member):
+                together = getattr(self.estimator, "joint_columns", 0)
+                more: Any = {"size": self._artificial, "ends": self.support, "together": together}
+                data = estimators.with_artificial_rows(*data, **more, seed=seed)
+            tasks.append((self.estimator, *data, seed))
+        models = [estimators.fit(*task) for task in tasks]
+        if self.exploration in UNCUT:  # raise if a model has no usable deviations or draws
+            self._numbers(models[0], state.rows[kept][:2], np.random.default_rng(0))
+        return estimators.blended(tasks, models) if self.blend and self.exploration in ENSEMBLES else models
+
+    def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
+        """Fit the models to the last `max_rows` rows, or keep the last models if the fit fails."""
+        step = max(1, math.ceil(min(self.growth * min(state.seen, self.max_rows), _FARTHEST)))
+        state.due, n = state.seen + step, len(state.rows)
+        seeds = rng.integers(2**31 - 1, size=len(state.seeds))
+        kept = slice(max(0, n - self.max_rows), n)
+        try:
+            models = self._fit(state, kept, seeds)
+        except ModelError as error:
+            last = (
+                f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
+            )
+            warnings.warn(
+                f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed"
+                " rows. The observations are kept",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            if n > state.fitted + self.max_rows:  # no rows were dropped by a successful fit
+                state.keep(np.r_[: state.fitted, n - self.max_rows : n])
+            return
+        state.keep(kept)
+        state.seeds, state.fitted, state._fitted = seeds, len(state.rows), Fitted(models)
+
+    # Choices -------------------------------------------------------------------------------------------
+
+    def select(self, state: ModelState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        """Return the best available super arm for the predictions of one model.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, or differ in number from those of earlier rounds; if predictions have a
+            wrong shape or are not finite; if no super arm is available; or if the context has values or costs
+            but rewards are not sums.
+        """
+        is_sum = self.oracle.is_linear and self.exploration != "gap"
+        refuse_parts(self, context, _KNOWN if is_sum else _KNOWN[:2])
+        return best_within(self.oracle, self.indices(state, rng, context), context, rng)
+
+    def indices(
+        self, state: ModelState, rng: np.random.Generator, context: Context | None = None
+    ) -> FloatArray:
+        """Return the numbers that the oracle receives for the base arms, shape (n_arms,).
+
+        Parameters
+        ----------
+        state : ModelState
+            The current state.
+        rng : numpy.random.Generator
+            The random stream of the policy.
+        context : Context, optional
+            The context of the round.
+        """
+        rows, models = self._features_in(state, context), self._models(state)
+        low, high = self.support or (0.0, 1.0)
+        is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
+        if not models or is_random:
+            return low + (high - low) * rng.random(len(rows))
+        model = models[int(rng.choice(len(models), p=self._shares))] if len(models) > 1 else models[0]
+        values = self._drawn(model, rows, context, rng)
+        if self.exploration == "gap":
+            chances = self._gap_chances(state, values, context)
+            return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle.sign, 0.0)
+        rounded = self._clipped(values)
+        return rounded + rng.random(len(values)) * self._tie(rounded)
+
+    def _numbers(self, model: Any, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return the numbers of a model for the rows in one round."""
+        if self.exploration == "joint":
+            return estimators.sample(model, rows, int(rng.integers(2**31 - 1)))
+        if self.exploration not in UNCUT:
+            return estimators.predict(model, rows)
+        means, deviations = estimators.predict_with_deviation(model, rows)
+        widths = self.deviation_factor * self.oracle.sign * deviations
+        return means + (
+            widths if self.exploration == "optimism" else widths * rng.standard_normal(len(means))
+        )
+
+    def _drawn(
+        self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the numbers for the rows, only of available base arms if entries are base arms."""
+        free: Any = slice(None)
+        if context is not None and context.available is not None and self.oracle.is_linear:
+            free = np.flatnonzero(context.available)
+        # Entries that are not available keep this number, which no super arm uses.
+        found = np.full(len(rows), 0.0 if self.support is None else float(self.support[0]))
+        if len(rows[free]):
+            found[free] = self._numbers(model, rows[free], rng)
+        return found
+
+    def _gap_chances(self, state: ModelState, values: FloatArray, context: Context | None) -> FloatArray:
+        """Return the probability of each arm; 0 if it is not available."""
+        low, high = self.support or (float(values.min()), float(values.max()))
+        free = available_in(self.oracle, context)
+        chances = np.zeros(len(values))
+        scaled = self._clipped(values) * (self.oracle.sign / max(high - low, 1e-300))
+        chances[free] = gap_chances(scaled[free], state.fitted)
+        return chances
+
+    def _clipped(self, values: FloatArray) -> FloatArray:
+        """Return the numbers within the support, and equal if they differ by no more than a tie."""
+        low, high = self.support or (0.0, 0.0)
+        # A model without outcomes predicts nan.
+        values = np.where(np.isnan(values), (low + high) / 2.0, values)
+        tie = self._tie(values)
+        values = np.rint(values / tie) * tie if tie > 0.0 else values
+        if self.support is None:
+            return values
+        if (
+            self.exploration in UNCUT and self.oracle.is_linear
+        ):  # clipping would make optimistic numbers equal
+            return np.maximum(values, min(low, float(getattr(self.oracle, "least_mean", low))))
+        return np.clip(values, low, high - tie)
+
+    def _tie(self, values: FloatArray) -> float:
+        if self.support is None:
+            # One huge number must not make all others equal, so the spread is that of the middle half.
+            spread = float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+            return max(_TIE * spread, _ROUNDING * float(np.abs(values).max(initial=0.0)))
+        return _TIE * (self.support[1] - self.support[0])
+
+    def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:
+        """Return the probability of a super arm, or None if it is unknown.
+
+        It is known if the super arms are all sets of k base arms, the exploration is neither ``"deviation"``
+        nor ``"joint"``, and the context has neither values nor costs. It needs the predictions of all
+        members.
+        """
+        uniform = uniform_chance(self.oracle, super_arm, context)
+        models = self._models(state)
+        if uniform is None or not models:
+            return uniform
+        # If the super arms are not all sets of k arms, ties would need all orders.
+        if getattr(self.oracle, "uniform_size", None) is None or self.exploration in DRAWN:
+            return None
+        rows, free = self._features_in(state, context), available_in(self.oracle, context)
+        unused = np.random.default_rng(0)
+        if self.exploration == "gap":
+            values = self._drawn(models[0], rows, context, unused)
+            return float(self._gap_chances(state, values, context)[super_arm].sum())
+        chances = []
+        for model in models:
+            values = self._clipped(self._drawn(model, rows, context, unused))
+            chances.append(chance_within(values, len(super_arm), super_arm, free, self.oracle.sign))
+        epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
+        return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
+
+    def update(
+        self,
+        state: ModelState,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Add the observed base arms to the data, and fit the models if it is time.
+
+        The features are those of the ticket's context, or those of the policy if the context has none.
+        """
+        if feedback.pulls is not None:
+            raise ValueError(
+                "feedback.pulls must be None for ModelPolicy, which needs each outcome separately"
+            )
+        arms = arm_indices("feedback.arms", feedback.arms, self.oracle.n_arms)
+        estimators.check_labels(self.estimator, feedback.outcomes)
+        rng = np.random.default_rng((state.seen, state.rounds)) if rng is None else rng
+        state.rounds += 1
+        if not len(arms):
+            return
+        rows, n = self._features_in(state, None if ticket is None else ticket.context)[arms], self._n_models
+        counts = rng.poisson(1.0, (len(rows), n)) if n > 1 else np.ones((len(rows), 1), np.int64)
+        if self.exploration == "mixture":
+            counts[:, 0] = 1
+        state.append(rows, feedback.outcomes, counts.astype(np.int64))
+        if state.seen >= state.due:
+            self._refit(state, rng)
+
+    def _features_in(self, state: ModelState, context: Context | None) -> FloatArray:
+        told = None if context is None else context.features
+        rows: Any = self.features if told is None else told
+        if rows is None:
+            raise ValueError("context must have features for ModelPolicy, got none")
+        shape = self.oracle.n_arms, state.rows.shape[1] or rows.shape[1]
+        if rows.shape != shape:
+            raise ValueError(
+                f"context.features must have shape {shape} (one row for each base arm, and as many columns as"
+                f" in earlier rounds), got {rows.shape}"
+            )
+        return rows  # type: ignore[no-any-return]
+
+
+def gap_chances(values: FloatArray, n_rows: int) -> FloatArray:
+    """Return the probabilities of inverse-gap weighting for predictions scaled to [0, 1], best largest.
+
+    Parameters
+    ----------
+    values : FloatArray, shape (n_arms,)
+        The predictions.
+    n_rows : int
+        The number of outcomes that the model has seen.
+
+    Notes
+    -----
+    An arm of gap g has the probability ``1 / (n_arms + gamma g)``, and the best arm has the rest. ``gamma``
+    is ``sqrt(n_arms n_rows)``, which is the order of the published rate for models of bounded squared regret.
+
+    References
+    ----------
+    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
+    2020, algorithm 1. N. Abe, P. Long: Associative reinforcement learning using linear probabilistic
+    concepts, ICML 1999. From memory.
+    """
+    n, best = len(values), int(np.argmax(values))
+    chances: FloatArray = 1.0 / (n + math.sqrt(n * n_rows) * (values[best] - values))
+    chances[best] = 0.0
+    chances[best] = max(0.0, 1.0 - float(chances.sum()))
+    return chances

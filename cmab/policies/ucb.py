@@ -1,0 +1,664 @@
+"""Optimistic policies: CUCB and other upper confidence bounds of arms, and ESCB's bounds of super arms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled._kernels import lean_kernel
+from cmab.compiled._kernels_signatures import index_kernel
+from cmab.compiled.forms import Kernel
+from cmab.confidence._kernels_kl import kl_lower, kl_upper
+from cmab.confidence._kernels_radii import log_term
+from cmab.confidence.radii import LogRadius
+from cmab.context import Context
+from cmab.declared import integer, interval, real
+from cmab.feedback import Feedback
+from cmab.oracle import LinearOracle, Oracle
+from cmab.policies.compiled_policy import CompiledIndexPolicy
+from cmab.policy import Policy, refuse_parts
+from cmab.statistics import ArmStatistics
+from cmab.ticket import Ticket
+from cmab.validation import per_arm, shown
+
+# CUCB and Greedy ----------------------------------------------------------------------------------------
+
+#: The number of parameters in `reals` before those of a prior, which the lazy loop does not need.
+PRIOR = 6
+
+
+@lean_kernel
+def squared_radius(t, reals):
+    """Return the squared radius of an arm with one observation."""
+    coefficient, loglog, factor = reals[0], reals[1], reals[2]
+    # By Hoeffding's inequality the radius is proportional to the length of the support (in `factor`).
+    return float(log_term(t, coefficient, loglog) * (factor * factor))
+
+
+@lean_kernel
+def upper_bound(mean, count, term, high):
+    """Return CUCB's index of an arm without a prior."""
+    # Chen et al. (JMLR 2016), Algorithm 1, line 5: min(mean + sqrt(3 ln t / 2 T), 1); 1 if unobserved.
+    # Division by a count of 0 gives inf or nan, as in numpy. A selection vectorises, a branch does not.
+    bound = min(mean + math.sqrt(term / count), high)
+    return bound if count > 0 else high
+
+
+@lean_kernel
+def write_bounds(counts, means, t, reals, out):
+    """Write CUCB's indices in round `t`. With a factor of 0 they are the greedy indices."""
+    sign, low, high, m = reals[3], reals[4], reals[5], counts.shape[0]
+    weights, prior = reals[PRIOR : PRIOR + m], reals[PRIOR + m :]
+    term = squared_radius(t, reals)
+    # One simple loop for each case, so that the compiler vectorises it.
+    if weights.shape[0] > 0:
+        for i in range(m):
+            # A prior is equivalent to `weights` earlier outcomes, in the mean and in the radius.
+            count = counts[i] + weights[i]
+            mean = (counts[i] * means[i] + weights[i] * prior[i]) / count
+            radius = math.sqrt(term / count)
+            bound = min(mean + radius, high) if sign > 0.0 else max(mean - radius, low)
+            out[i] = bound if count > 0.0 else (high if sign > 0.0 else low)
+    elif sign > 0.0:
+        for i in range(m):
+            out[i] = upper_bound(means[i], counts[i], term, high)
+    else:
+        for i in range(m):
+            # For costs, the mirror image: max(mean - radius, low), and low if unobserved.
+            bound = max(means[i] - math.sqrt(term / counts[i]), low)
+            out[i] = bound if counts[i] > 0 else low
+
+
+@index_kernel
+def optimistic_means(counts, means, deviations, memory, t, reals, rng, out):
+    """Write CUCB's indices."""
+    write_bounds(counts, means, t, reals, out)
+
+
+@dataclass(frozen=True, eq=False)
+class OptimisticPolicy(CompiledIndexPolicy):
+    """Base of policies with the rule ``optimistic_means``. Their `parameters` call `optimistic_reals`."""
+
+    def rule(self) -> Any:
+        return optimistic_means
+
+    def kernel(self) -> Kernel:
+        """Return the compiled rule, lazy for rewards without a prior: only upper bounds are then compared."""
+        kernel = super().kernel()
+        is_plain = self.rule() is optimistic_means and len(kernel.reals) == PRIOR
+        return kernel._replace(is_lazy=is_plain and self.oracle.sense == "max")
+
+
+def optimistic_reals(
+    oracle: Oracle,
+    support: tuple[float, float],
+    prior_mean: ArrayLike | None = None,
+    prior_weight: ArrayLike = 0.0,
+    radius: LogRadius | None = None,
+    radius_factor: float = 0.0,
+) -> FloatArray:
+    """Return the parameters of ``optimistic_means``: six numbers, then the weights and means of a prior.
+
+    If `radius_factor` is 0, there is no radius, and only unobserved arms have an optimistic index.
+    """
+    low, high = support
+    weights = per_arm("prior_weight", prior_weight, oracle.n_arms, 0.0)
+    if (prior_mean is None) != (not weights.any()):
+        raise ValueError(
+            "prior_mean and a positive prior_weight must be given together,"
+            f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
+        )
+    coefficient, loglog = (0.0, 0.0) if radius is None else (radius.coefficient, radius.loglog)
+    numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]
+    if prior_mean is None:
+        return np.array(numbers)
+    return np.concatenate([numbers, weights, per_arm("prior_mean", prior_mean, len(weights), low, high)])
+
+
+@dataclass(frozen=True, eq=False)
+class CUCB(OptimisticPolicy):
+    """Combinatorial upper confidence bounds. The defaults are exactly Algorithm 1 of Chen et al. (2016).
+
+    Use this policy if a bound on the regret is required for any monotone rewards and fixed means.
+    `AdaptiveCTS` and `CTS` have far less regret in practice.
+
+    In round t the oracle receives ``min(mean + sqrt(3 ln t / 2T), 1)`` for each base arm, where T counts how
+    often the arm was triggered. Unobserved arms get 1. There is no initialisation phase. For costs
+    (``oracle.sense == "min"``) the index is the mirror image, ``max(mean - sqrt(3 ln t / 2T), 0)``, and 0 for
+    unobserved arms.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    radius : LogRadius
+        Numerator of the squared radius. `LogRadius.wide` and `LogRadius.tight` are alternatives.
+    radius_factor : float
+        Factor of the radius. Regret bounds require at least 1, but smaller values are common in practice.
+    prior_mean : float or array_like of shape (n_arms,), optional
+        Mean of the pseudo-outcomes with which every arm starts.
+    prior_weight : float or array_like of shape (n_arms,)
+        Number of the pseudo-outcomes. The default 0 is Algorithm 1. With a prior, the regret bounds do not
+        hold.
+    support : tuple of float
+        Interval of the outcomes. Indices are clipped to it, and the radius is proportional to its length.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or `prior_mean` is given without a weight.
+
+    Examples
+    --------
+    >>> from cmab import CUCB, Session, Feedback
+    >>> from oracles import TopK
+    >>> session = Session(CUCB(TopK(n_arms=4, k=2)), rng=0)
+    >>> session.ask().super_arm
+    array([0, 1])
+    >>> session.tell(Feedback(arms=[0, 1], outcomes=[0.0, 1.0], reward=1.0))
+    >>> session.state.means
+    array([0., 1., 0., 0.])
+
+    References
+    ----------
+    Chen et al. (JMLR 2016), Algorithm 1, Theorems 1 and 2.
+    """
+
+    radius: LogRadius = field(default_factory=LogRadius)
+    _: KW_ONLY
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
+    prior_mean: ArrayLike | None = None
+    prior_weight: ArrayLike = 0.0
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+
+    def parameters(self) -> FloatArray:
+        if not isinstance(self.radius, LogRadius):
+            raise ValueError(f"radius must be a LogRadius, got {shown(self.radius)}")
+        prior = self.prior_mean, self.prior_weight
+        return optimistic_reals(self.oracle, self.support, *prior, self.radius, self.radius_factor)
+
+
+# KL-CUCB ------------------------------------------------------------------------------------------------
+
+
+@index_kernel
+def entropy_indices(counts, means, deviations, memory, t, reals, rng, out):
+    """Write KL-UCB's indices for outcomes rescaled to [0, 1]."""
+    sign, low, high, loglog = reals[0], reals[1], reals[2], reals[3]
+    length = high - low
+    # Garivier and Cappé (2011), Algorithm 1, line 6.
+    level = log_term(t, 1.0, loglog)
+    for i in range(counts.shape[0]):
+        share = min(max((means[i] - low) / length, 0.0), 1.0)
+        if counts[i] == 0:
+            bound = 1.0 if sign > 0.0 else 0.0
+        elif sign > 0.0:
+            bound = kl_upper(share, level / counts[i])
+        else:
+            bound = kl_lower(share, level / counts[i])
+        out[i] = low + length * bound
+
+
+@dataclass(frozen=True, eq=False)
+class KLCUCB(CompiledIndexPolicy):
+    """CUCB with KL-UCB's index: the largest q in [mean, 1] with ``T kl(mean, q) <= ln t + c ln ln t``.
+
+    Use this policy if equal states must give equal answers and no prior is known. In the arena, only
+    `BayesUCB` has less regret among the deterministic rules without tuned parameters.
+
+    Here kl is the relative entropy of Bernoulli variables. The bound is valid for all outcomes in [0, 1].
+    Unobserved arms get 1. For costs (``oracle.sense == "min"``) the rule is the mirror image: the smallest q
+    in [0, mean], and 0 for unobserved arms. ``ln ln t`` is replaced by 0 in rounds 1 and 2. Outcomes and
+    bounds are rescaled to `support`.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    loglog : float
+        The constant c above: 3 in the analysis of KL-UCB, 0 in practice.
+    support : tuple of float
+        Interval of the outcomes.
+
+    Examples
+    --------
+    >>> from cmab import KLCUCB, Feedback, Session
+    >>> from oracles import TopK
+    >>> session = Session(KLCUCB(TopK(n_arms=4, k=2)), rng=0)
+    >>> session.ask().super_arm
+    array([0, 1])
+    >>> session.tell(Feedback(arms=[0, 1], outcomes=[0.0, 1.0], reward=1.0))
+    >>> session.policy.indices(session.state, session.rng)
+    array([0.5, 1. , 1. , 1. ])
+
+    References
+    ----------
+    A. Garivier, O. Cappé: The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond, COLT 2011,
+    Algorithm 1. R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015
+    (there the bound is for the sum over a super arm, ESCB-1).
+    """
+
+    loglog: float = field(default=0.0, metadata=real(0.0))
+    _: KW_ONLY
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+
+    def rule(self) -> Any:
+        return entropy_indices
+
+    def parameters(self) -> FloatArray:
+        return np.array([self.oracle.sign, *self.support, self.loglog])
+
+
+# CMOSS --------------------------------------------------------------------------------------------------
+
+
+@index_kernel
+def minimax_indices(counts, means, deviations, memory, t, reals, rng, out):
+    """Write the means plus or minus ``sqrt(max(ln(share / T), 0) / T)`` for arms with T outcomes."""
+    # The radius is 0 after `share` outcomes of an arm.
+    share, factor, sign, low, high = reals[0], reals[1], reals[2], reals[3], reals[4]
+    for i in range(counts.shape[0]):
+        out[i] = high if sign > 0.0 else low
+        if counts[i] > 0:
+            log = max(math.log(share / counts[i]), 0.0)
+            radius = factor * (high - low) * math.sqrt(log / counts[i])
+            out[i] = min(max(means[i] + sign * radius, low), high)
+
+
+@dataclass(frozen=True, eq=False)
+class CMOSS(CompiledIndexPolicy):
+    """The minimax index ``mean + sqrt(max(ln(k T / (m N)), 0) / N)`` for N outcomes of an arm in T rounds.
+
+    Use this policy if the horizon is known, outcomes are stochastic, and the least favourable gaps matter.
+    Its radius is much smaller than that of `CUCB`: it does not grow with the round, and it is 0 for arms that
+    have been observed in more than a share of k / m of the rounds. `CTS` often has less regret, without
+    knowledge of the horizon. The regret for the worst means is ``O(ln(k) sqrt(k m T))`` for k up to m / 2, as
+    stated in the paper, where CUCB has another factor ``sqrt(ln T)``.
+
+    Indices are clipped to `support`, and unobserved arms get its best end. For costs, the index is the mirror
+    image. After the horizon, the policy may be continued; its radius stays as it is.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms.
+    horizon : int
+        The number T of rounds.
+    max_super_arm_size : int, optional
+        The size k of the largest super arm. If omitted, the oracle declares it if rewards
+        are sums, and it is the number of arms otherwise.
+    radius_factor : float
+        Factor of the radius.
+    support : tuple of float
+        Interval of the outcomes. The radius is proportional to its length.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import CMOSS, ArmStatistics, Feedback
+    >>> from oracles import TopK
+    >>> stats = ArmStatistics.empty(3)
+    >>> for _ in range(30):
+    ...     stats.update(Feedback([0, 1], [0.25, 0.5]))
+    >>> CMOSS(TopK(n_arms=3, k=2), 100).indices(stats, rng=None).round(3)
+    array([0.413, 0.663, 1.   ])
+
+    References
+    ----------
+    Z. Ye, R. Wang, X. Liu, S. Li: Near-Optimal Regret for Efficient Stochastic Combinatorial Semi-Bandits,
+    arXiv:2508.06247 (abstract and settings of its figures). The index is reconstructed: it is that of J.-Y.
+    Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits, COLT 2009 (MOSS), with the
+    k T / m outcomes of an arm for equal shares in place of T / m.
+    """
+
+    horizon: int = field(metadata=integer(1))
+    _: KW_ONLY
+    max_super_arm_size: int | None = field(default=None, metadata=integer(1, optional=True))
+    radius_factor: float = field(default=1.0, metadata=real(0.0))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+
+    def rule(self) -> Any:
+        return minimax_indices
+
+    def parameters(self) -> FloatArray:
+        oracle, size = self.oracle, self.max_super_arm_size
+        if size is not None and size > oracle.n_arms:
+            raise ValueError(
+                f"max_super_arm_size must be at most {oracle.n_arms} (the number of arms), got {size}"
+            )
+        most = oracle.max_size if oracle.is_linear else oracle.n_arms
+        share = max(1.0, (size or max(1, most)) * self.horizon / oracle.n_arms)
+        return np.array([share, self.radius_factor, oracle.sign, *self.support])
+
+
+# LLR ----------------------------------------------------------------------------------------------------
+
+
+@index_kernel
+def llr_indices(counts, means, deviations, memory, t, reals, rng, out):
+    """Write LLR's indices."""
+    size, sign, low, high = reals[0], reals[1], reals[2], reals[3]
+    # Gai et al. (2012), Algorithm 1, line 11: mean + sqrt((L + 1) ln t / T).
+    numerator = (size + 1.0) * math.log(t) * (high - low) ** 2
+    if sign < 0.0:
+        for i in range(counts.shape[0]):
+            # Costs are an extension of ours: the mirror image of rewards. Indices are at least the least
+            # cost, because an oracle may reject costs below it.
+            bound = max(means[i] - math.sqrt(numerator / counts[i]), low)
+            out[i] = bound if counts[i] > 0 else low
+        return
+    # The paper plays every arm once first, and does not clip its index to the support.
+    largest, smallest = 0.0, 0.0
+    for i in range(counts.shape[0]):
+        if counts[i] > 0:
+            out[i] = means[i] + math.sqrt(numerator / counts[i])
+            largest, smallest = max(largest, out[i]), min(smallest, out[i])
+    # One unobserved arm outweighs any super arm without unobserved arms.
+    unseen = (high - low) + size * (largest - smallest)
+    for i in range(counts.shape[0]):
+        if counts[i] == 0:
+            out[i] = unseen
+
+
+@dataclass(frozen=True, eq=False)
+class LLR(CompiledIndexPolicy):
+    """Learning with linear rewards: ``mean + sqrt((L + 1) ln t / T)`` for an arm observed T times by round t.
+
+    Use this policy only to compare with its paper. `CUCB` has a smaller radius and less regret.
+
+    Indices are not clipped, so the policy is for linear oracles only. The paper first plays every arm once,
+    in any super arm that contains it. Here an unobserved arm gets a finite index that is larger than the
+    value of any super arm without unobserved arms. As long as a super arm contains unobserved arms, an exact
+    oracle therefore returns such a super arm. Arms that no super arm contains have no effect.
+
+    For costs, the index is the mirror image, ``mean - sqrt(...)``. It is at least the lower end of `support`,
+    because oracles for costs (shortest paths) may require non-negative costs. Non-negative costs cannot force
+    an arm into the answer. An unobserved arm therefore gets the lower end, as in `CUCB`, and may stay
+    unobserved.
+
+    Parameters
+    ----------
+    oracle : LinearOracle
+        The family of super arms.
+    max_super_arm_size : int, optional
+        L, the size of the largest super arm. The default is ``oracle.max_size``.
+    support : tuple of float
+        Interval of the outcomes. The radius is proportional to its length.
+
+    Raises
+    ------
+    ValueError
+        If the oracle is not linear, or a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from cmab import Feedback, Session
+    >>> from cmab.policies.ucb import LLR
+    >>> from oracles import TopK
+    >>> session = Session(LLR(TopK(n_arms=4, k=2)), rng=0)
+    >>> session.tell(Feedback(session.ask(), outcomes=[1.0, 1.0]))
+    >>> session.ask().super_arm
+    array([2, 3])
+
+    References
+    ----------
+    Y. Gai, B. Krishnamachari, R. Jain: Combinatorial Network Optimization with Unknown Variables, IEEE/ACM
+    Transactions on Networking 20 (2012), arXiv:1011.4748, Algorithm 1 (checked against a public
+    transcription).
+    """
+
+    max_super_arm_size: int | None = field(default=None, metadata=integer(1, optional=True))
+    _: KW_ONLY
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+
+    def rule(self) -> Any:
+        return llr_indices
+
+    def parameters(self) -> FloatArray:
+        if not self.oracle.is_linear:
+            raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
+        size = self.oracle.max_size if self.max_super_arm_size is None else self.max_super_arm_size
+        return np.array([size, self.oracle.sign, *self.support])
+
+
+# CUCB with a log ----------------------------------------------------------------------------------------
+
+
+@index_kernel
+def hybrid_bounds(counts, means, deviations, memory, t, reals, rng, out):
+    """Write the tighter of two bounds on each mean: from this campaign alone, and including the log."""
+    sign, m = reals[0], counts.shape[0]
+    logged_counts, logged_means, biases = reals[1 : m + 1], reals[m + 1 : 2 * m + 1], reals[2 * m + 1 :]
+    numerator = 1.5 * math.log(t)
+    best = 0.5 + 0.5 * sign
+    for arm in range(m):
+        n, logged = float(counts[arm]), logged_counts[arm]
+        bound = best
+        if n > 0.0:
+            bound = min(max(means[arm] + sign * math.sqrt(numerator / n), 0.0), 1.0)
+        if logged > 0.0:
+            both = n + logged
+            mean = (n * means[arm] + logged * logged_means[arm]) / both
+            # The bias of the pooled mean is at most the bias of the log times its weight.
+            gap = math.sqrt(numerator / both) + logged * biases[arm] / both
+            pooled = min(max(mean + sign * gap, 0.0), 1.0)
+            bound = min(bound, pooled) if sign > 0.0 else max(bound, pooled)
+        out[arm] = bound
+
+
+@dataclass(frozen=True, eq=False)
+class OfflineCUCB(CompiledIndexPolicy):
+    """CUCB that also uses a log from other circumstances, with means that differ by at most a known bias.
+
+    Use this policy if a log exists whose means may differ from the present ones by a known bias. If the bias
+    is 0, merge the log into the statistics instead.
+
+    In round t the oracle receives the smaller of two bounds for each base arm. The first is CUCB's bound
+    ``min(mean + sqrt(3 ln t / 2T), 1)`` for the T outcomes of this campaign. The second is the bound ``mean +
+    sqrt(3 ln t / 2(T + N)) + bias N / (T + N)`` for these outcomes and the N outcomes of the log. A log with
+    bias 0 counts like rounds of this campaign. A log with bias 1 has no effect. The bounds are never larger
+    than those of CUCB. For costs (``oracle.sense == "min"``) the rule is the mirror image.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family of super arms. Outcomes must be in [0, 1].
+    offline : ArmStatistics
+        Statistics of the log, for instance from `Log.statistics`.
+    bias : float or array_like of shape (n_arms,)
+        Upper bound, at least 0, on the difference between an arm's mean in the log and its mean here. The
+        confidence bounds are valid only if it holds. If the bias is unknown, pass 1, which is CUCB.
+
+    Raises
+    ------
+    ValueError
+        If `offline` has another number of arms, one of its means is outside [0, 1], or a bias is negative.
+
+    Examples
+    --------
+    An item that sold badly in another shop is not tried first here, unless the shops may differ by much:
+
+    >>> from cmab import ArmStatistics, Feedback, OfflineCUCB, Session
+    >>> from oracles import TopK
+    >>> seen = ArmStatistics.empty(3)
+    >>> for sold in (0, 0, 1, 0) * 25:
+    ...     seen.update(Feedback([0], [float(sold)]))
+    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=0.1), rng=0).ask().super_arm
+    array([1])
+    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=1.0), rng=0).ask().super_arm
+    array([0])
+
+    References
+    ----------
+    Zhou, Zhang, Chen, Kong: hybrid offline-online CUCB, 2025 (arXiv 2512.21925), based on MIN-UCB of W. C.
+    Cheung and L. Lyu (ICML 2024). The setting was read; the formula is from memory.
+    """
+
+    offline: ArmStatistics
+    _: KW_ONLY
+    bias: ArrayLike
+    support: tuple[float, float] = field(default=(0.0, 1.0), init=False, repr=False)
+
+    def rule(self) -> Any:
+        return hybrid_bounds
+
+    def parameters(self) -> FloatArray:
+        m, given = self.oracle.n_arms, self.offline
+        if not isinstance(given, ArmStatistics) or given.n_arms != m:
+            raise ValueError(f"offline must be ArmStatistics of {m} arms, got {shown(given)}")
+        counts = given.counts.astype(np.float64)
+        means = np.where(counts > 0, given.means, 0.0)
+        if ((means < -1e-9) | (means > 1.0 + 1e-9)).any():
+            raise ValueError(f"means of offline must lie in [0, 1], got {shown(means.tolist())}")
+        return np.concatenate([[self.oracle.sign], counts, means, per_arm("bias", self.bias, m, 0.0)])
+
+
+# ESCB ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ESCB(Policy[ArmStatistics]):
+    """ESCB-2: optimism for the sum of independent arms, where squared errors add up.
+
+    Use this policy, with ``loglog=0``, if rewards are sums of independent outcomes and choices must be
+    deterministic. It is slower than `CUCB`, but has less regret on paths and matchings.
+
+    In round t the policy plays the super arm with the largest sum of means plus ``sqrt(f(t) / 2 * sum of
+    1 / T)``, where T counts the outcomes of an arm, ``f(t) = ln t + 4 L ln ln t``, and L is `max_size` of the
+    oracle. In rounds 1 and 2 the second term of f is 0. For costs, the policy plays the super arm with the
+    smallest difference. The regret is ``O(m log(L)^2 ln(T) / gap)`` for independent arms, smaller by a factor
+    ``L / log(L)^2`` than the regret of policies that are optimistic for each arm. There is no proof for
+    correlated arms.
+
+    To find the best super arm is a hard problem. `LinearOracle.solve_root` solves it exactly for up to twenty
+    arms, with dozens of calls of the oracle. With more arms its limit may end the search.
+
+    Parameters
+    ----------
+    oracle : LinearOracle
+        The family of super arms. It must have `solve_root` (`can_solve_root`).
+    loglog : float, optional
+        Factor of ln ln t, at least 0. The default is 4 `max_size`. With 0 there is no proof, but much less
+        exploration.
+    support : tuple of float
+        Interval of the outcomes. The width is proportional to its length.
+    tolerance : float or None
+        By how much the index of the super arm may be below the best index in round 1, at least 0, in units of
+        the length of `support`. In round t it is ``tolerance / t``. With a tolerance the policy is AESCB,
+        with a regret equal to that of ESCB up to constants. A round on dozens of arms then takes a few calls
+        of the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value
+        of the paper, where m is the number of arms.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the oracle has no `solve_root`.
+
+    Notes
+    -----
+    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
+    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
+    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
+    be below the best. The regret of the round increases by at most this amount. Without the limit
+    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
+    and means.
+
+    Examples
+    --------
+    >>> from cmab import ESCB, simulate
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(n_arms=4, k=2)
+    >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle)
+    >>> simulate(ESCB(oracle), environment, horizon=1000, rng=0).super_arms
+    [array([1, 3])]
+    >>> ESCB(oracle, tolerance=None).tolerance_in(10)
+    0.4
+
+    References
+    ----------
+    R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015, section 4
+    (f from memory; the code of Cuvelier et al. calls this f the theoretical one and uses ``f(t) = ln t``).
+    R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, for the bound.
+    T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time Algorithms for Combinatorial
+    Semi-Bandits, SIGMETRICS 2021, and their code, for tolerances proportional to 1 / t, which add O(ln T) to
+    the regret. They meet the tolerance by rounding the means and solving a linear problem for each budget.
+    This is polynomial on sets of k arms and on paths; for matchings and spanning trees, these problems are
+    only approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, for every family,
+    unless the search reaches `LinearOracle.root_limit` first.
+    """
+
+    oracle: LinearOracle
+    _: KW_ONLY
+    loglog: float | None = field(default=None, metadata=real(0.0, optional=True))
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
+    tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not getattr(self.oracle, "can_solve_root", False):
+            raise ValueError(f"oracle must have solve_root (can_solve_root) for ESCB, got {self.oracle!r}")
+
+    def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
+        """Return ``f(t) / 2T`` of each arm in round `t`, in units of the squared length of `support`."""
+        low, high = self.support
+        loglog = 4.0 * self.oracle.max_size if self.loglog is None else self.loglog
+        # ln ln t is negative in rounds 1 and 2.
+        level = math.log(t) + loglog * (math.log(math.log(t)) if t > 2 else 0.0)
+        squares: FloatArray = (high - low) ** 2 * level / (2.0 * np.maximum(stats.counts, 1))
+        return squares
+
+    def tolerance_in(self, t: int) -> float:
+        """Return ``tolerance / t`` times the length of `support`."""
+        # Cuvelier et al. (2021), by the authors' code: delta_t = d max(1, ln m)^2 / t, in their notation.
+        default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
+        first = default if self.tolerance is None else self.tolerance
+        return first * (self.support[1] - self.support[0]) / t
+
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:  # noqa: ARG002
+        return ArmStatistics.empty(self.oracle.n_arms)
+
+    def select(
+        self, state: ArmStatistics, rng: np.random.Generator, context: Context | None = None
+    ) -> IntArray:
+        """Return the available super arm with the best index, by `LinearOracle.solve_root`.
+
+        While there are unobserved arms, it is a super arm with as many of them as possible.
+
+        Raises
+        ------
+        ValueError
+            If a context has parts other than `available`, or if no super arm is available.
+        """
+        refuse_parts(self, context, ("available",))
+        available = None if context is None else context.available
+        unseen, oracle = state.counts == 0, self.oracle
+        if unseen.any():
+            fresh = oracle.sign * unseen.astype(np.float64)
+            chosen = (
+                oracle.solve(fresh, rng) if available is None else oracle.solve_within(fresh, available, rng)
+            )
+            if unseen[chosen].any():
+                return chosen
+        t = state.rounds + 1
+        # Arms that no super arm contains stay unobserved, and have width 0.
+        squares = np.where(unseen, 0.0, self.widths(state, t))
+        within = {} if available is None else {"available": available}
+        return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
+
+    def update(
+        self,
+        state: ArmStatistics,
+        feedback: Feedback,
+        ticket: Ticket | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,  # noqa: ARG002
+    ) -> None:
+        state.update(feedback)

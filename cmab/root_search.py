@@ -1,0 +1,374 @@
+"""Maximisation of a sum plus the root of another sum, by tangents to the root and branching.
+
+The best set of k arms by a sum plus the root of another sum: a dynamic programme after a tangent.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab.arrays import BoolArray, FloatArray, IntArray
+
+# Values that differ by less than this share of their size count as equal; rounding is far below it.
+_ROUNDING = 1e-11
+
+# Slopes and weights are limited to this value, so that sums of weights stay finite.
+_LARGEST = 1e300
+
+#: A function of weights, required arms and excluded arms that returns the best super arm, if any.
+Solve = Callable[[FloatArray, IntArray, IntArray], IntArray | None]
+
+
+class Point(NamedTuple):
+    """A super arm with its two sums."""
+
+    linear: float
+    square: float
+    super_arm: IntArray
+
+    @property
+    def value(self) -> float:
+        """The sum plus the root of the other sum."""
+        return float(self.linear + np.sqrt(self.square))
+
+    def along(self, slope: float) -> float:
+        """Return the first sum plus `slope` times the second sum."""
+        return self.linear + slope * self.square
+
+
+class Tangent(NamedTuple):
+    """An upper bound on the value of all super arms of a part, with the last slope and its two ends."""
+
+    bound: float
+    slope: float
+    low: Point
+    high: Point
+
+
+class Part(NamedTuple):
+    """The super arms with given required arms and without given excluded arms.
+
+    `slope` was the best slope for a larger part. If known, `low` is the best super arm of this part for a
+    smaller slope and `high` for a larger slope. No super arm of this part has a value above `bound`.
+    """
+
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
+    slope: float = 0.0
+    low: Point | None = None
+    high: Point | None = None
+    bound: float = np.inf
+
+
+@dataclass
+class RootSearch:
+    """Maximises ``u(S) + sqrt(v(S))``, where u is the sum of `means` and v is the sum of `squares`.
+
+    A tangent is above the root: ``sqrt(v) <= s v + 1 / (4 s)`` for each slope s > 0. So the best super arm
+    for ``means + s * squares``, a linear problem, gives a bound for all super arms. A search over s finds the
+    least bound; it keeps a best super arm for a smaller slope and one for a larger slope. If the least bound
+    exceeds the best value found, the family is split by an arm in which these two super arms differ.
+
+    Parameters
+    ----------
+    solve : callable
+        The solver of the linear problem.
+    means, squares : FloatArray, shape (n_arms,)
+        The means to maximise, and nonnegative numbers.
+    tolerance : float
+        The largest acceptable loss of the answer.
+    exclude : tuple of int
+        Arms that no answer may contain.
+    limit : int, optional
+        The number of linear problems after which the family is not split further; None for no limit.
+
+    Attributes
+    ----------
+    calls : int
+        The number of linear problems solved.
+    shortfall : float
+        An upper bound on the loss of the answer if the search stopped at the limit, otherwise 0. It does not
+        include `tolerance` and rounding.
+    """
+
+    solve: Solve
+    means: FloatArray
+    squares: FloatArray
+    tolerance: float
+    exclude: tuple[int, ...] = ()
+    limit: int | None = None
+    best: Point | None = field(default=None, init=False)
+    calls: int = field(default=0, init=False)
+    shortfall: float = field(default=0.0, init=False)
+
+    def run(self) -> IntArray | None:
+        """Return the best super arm; None if the family is empty."""
+        waiting = [Part(exclude=self.exclude)]
+        while waiting:
+            if self.limit is not None and self.calls >= self.limit:
+                self._stop(max(part.bound for part in waiting))
+                break
+            part = waiting.pop()
+            ends = self._ends(part)
+            if ends is None:
+                continue
+            tangent = self._tangent(part, *ends)
+            if not self._is_enough(tangent.bound):
+                waiting += self._halves(part, tangent)
+        return None if self.best is None else self.best.super_arm
+
+    def _stop(self, bound: float) -> None:
+        """Record the largest possible loss of `best`; `bound` is an upper bound on the optimum."""
+        assert self.best is not None, "a part has a super arm"
+        self.shortfall = max(self.shortfall, 0.0 if self._is_enough(bound) else bound - self.best.value)
+
+    def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
+        """Split a part by an arm that is in one end of its best tangent and not in the other.
+
+        In matroids the ends differ by one exchange, and splitting by the wider arm of the two gives tight
+        bounds. In other families, splitting by a narrow arm, i.e. one that was played often, is better: the
+        part without it soon has low values.
+        """
+        low, high = tangent.low, tangent.high
+        different = np.setxor1d(low.super_arm, high.super_arm)
+        pick = np.argmax if len(different) <= 2 else np.argmin
+        arm = int(different[pick(self.squares[different])])
+        has_low = bool((low.super_arm == arm).any())
+        ends = ((low, None), (None, high)) if has_low else ((None, high), (low, None))
+        (low_with, high_with), (low_without, high_without) = ends
+        return [
+            Part(part.include, (*part.exclude, arm), tangent.slope, low_without, high_without, tangent.bound),
+            Part((*part.include, arm), part.exclude, tangent.slope, low_with, high_with, tangent.bound),
+        ]
+
+    def _ends(self, part: Part) -> tuple[Point, Point] | None:
+        """Return the best for a small slope and for a large slope; None if the part has nothing better."""
+        low, high = part.low, part.high
+        if part.slope > 0.0:
+            # A good slope for a larger part often shows at once that this part has nothing better.
+            found = self._point(part, self._weights(part.slope))
+            if found is None or self._is_enough(found.along(part.slope) + 0.25 / part.slope):
+                return None
+            low, high = (low, found) if _is_steep(found, part.slope) else (found, high)
+        low = self._point(part, self.means) if low is None else low
+        high = self._point(part, self.squares) if high is None else high
+        return None if low is None or high is None else (low, high)
+
+    def _weights(self, slope: float) -> FloatArray:
+        """Return ``means + slope * squares``; the limit affects only arms outside all super arms."""
+        with np.errstate(over="ignore"):
+            return self.means + np.minimum(slope * self.squares, _LARGEST)
+
+    def _is_enough(self, bound: float) -> bool:
+        """Return whether the best value found is as good as a bound."""
+        return bound <= self._enough()
+
+    def _enough(self) -> float:
+        """Return the largest bound that the best value found satisfies."""
+        assert self.best is not None, "a bound has a super arm"
+        return self.best.value + self.tolerance + _ROUNDING * self._size()
+
+    def _size(self) -> float:
+        """Return the magnitude of the numbers in which rounding matters."""
+        assert self.best is not None, "a bound has a super arm"
+        return abs(self.best.linear) + abs(self.best.value)
+
+    def _point(self, part: Part, weights: FloatArray) -> Point | None:
+        """Return the best super arm of a part for `weights`, and record it if it is the best so far."""
+        include, exclude = np.array(part.include, np.int64), np.array(part.exclude, np.int64)
+        self.calls += 1
+        super_arm = self.solve(weights, include, exclude)
+        if super_arm is None:
+            return None
+        point = Point(float(self.means[super_arm].sum()), float(self.squares[super_arm].sum()), super_arm)
+        if self.best is None or point.value > self.best.value:
+            self.best = point
+        return point
+
+    def _tangent(self, part: Part, low: Point, high: Point) -> Tangent:
+        """Return the least tangent bound, by a search between its ends."""
+        while True:
+            # v increases with the slope. Stop if the ends are equal or if one is better in both sums.
+            if high.square <= low.square or high.linear >= low.linear:
+                end = low if high.square <= low.square else high
+                return Tangent(end.value, 0.0, low, high)
+            # The slope at which both ends have the same value. At the best tangent, v is between the values
+            # of the ends, so the derivative of the root, 1 / (2 sqrt(v)), is between their derivatives.
+            least = 0.5 / np.sqrt(high.square)
+            most = 0.5 / np.sqrt(low.square) if low.square > 0.0 else np.inf
+            with np.errstate(over="ignore"):
+                even = np.float64(low.linear - high.linear) / (high.square - low.square)
+            slope = float(min(max(even, least), most, _LARGEST))
+            found = self._point(part, self._weights(slope))
+            assert found is not None, "the ends exist"
+            bound = found.along(slope) + 0.25 / slope
+            known = max(low.along(slope), high.along(slope))
+            # Stop if no super arm is above the line through both ends, or if none is better than the best
+            # found.
+            if self._is_enough(bound) or found.along(slope) <= known + _ROUNDING * (abs(known) + bound):
+                return Tangent(bound, slope, low, high)
+            if _is_steep(found, slope):
+                high = found
+            else:
+                low = found
+
+
+def _is_steep(found: Point, slope: float) -> bool:
+    """Return whether the least bound is at a smaller slope than the slope that led to `found`."""
+    # The bound, (u + s v)(found) + 1 / (4 s), is convex in s, with the derivative v - 1 / (4 s^2).
+    return bool(np.sqrt(found.square) > 0.5 / slope)
+
+
+# Sums that differ by less than this share of their size count as equal, far below the rounding of the search.
+_EQUAL = 1e-14
+# The number of choices of each size kept at first, and the factor if these are not enough.
+_FIRST_WIDTH, _WIDER = 100, 8
+# The number of choices that count as one linear problem of the limit.
+_PER_CALL = 1_000
+
+
+class Front(NamedTuple):
+    """Choices with the same number of arms, where no choice dominates another in both sums."""
+
+    linear: FloatArray
+    square: FloatArray
+    members: BoolArray
+
+    def only(self, kept: IntArray | BoolArray) -> Front:
+        """Return the given choices."""
+        return Front(self.linear[kept], self.square[kept], self.members[kept])
+
+
+class SetSearch(RootSearch):
+    """`RootSearch` for the family of all sets of k arms, where arms can be exchanged one by one.
+
+    After the first tangent, an arm is fixed if exchanging it would lose more than the difference between the
+    bound and the best value found. For the other arms, the search keeps choices by number of arms, without
+    choices that another choice exceeds in both sums or that the tangent excludes (Nemhauser and Ullmann 1969,
+    for knapsacks). Equal arms, which `RootSearch` would exchange without end, make these choices few.
+
+    Attributes
+    ----------
+    kept : int
+        The number of choices kept. `limit` allows 1,000 choices for each linear problem.
+    """
+
+    kept: int = 0
+
+    def _halves(self, part: Part, tangent: Tangent) -> list[Part]:
+        """Solve the part completely; return no parts."""
+        assert self.best is not None, "a tangent has super arms"
+        slope, k = tangent.slope, len(tangent.low.super_arm)
+        weights = self._weights(slope)
+        free = np.setdiff1d(np.arange(len(weights)), np.array(part.exclude, np.int64))
+        order = free[np.argsort(-weights[free], kind="stable")]
+        # The loss along the tangent if an arm is moved into or out of the k best.
+        losses = np.concatenate(
+            (weights[order[:k]] - weights[order[k]], weights[order[k - 1]] - weights[order[k:]])
+        )
+        is_open = ~self._is_beyond(tangent.bound - losses)
+        fixed, undecided = order[:k][~is_open[:k]], order[is_open]
+        missing, width = k - len(fixed), _FIRST_WIDTH
+        while True:
+            allowed = self._allowed_width(len(undecided) * missing)
+            width, is_last = min(width, allowed), allowed <= width
+            if self._explore(fixed, undecided, slope, missing, width):
+                break
+            if is_last:
+                self._stop(tangent.bound)
+                break
+            width *= _WIDER
+        return []
+
+    def _allowed_width(self, n_sizes: int) -> int:
+        """Return how many choices of each of `n_sizes` sizes the limit allows, at least 1."""
+        left = sys.maxsize if self.limit is None else self.limit * _PER_CALL - self.kept
+        return max(1, left // max(1, n_sizes))
+
+    def _explore(self, fixed: IntArray, undecided: IntArray, slope: float, missing: int, width: int) -> bool:
+        """Decide arm by arm, with at most `width` choices per size; return whether no choice was dropped."""
+        none = np.zeros((1, len(undecided)), bool)
+        fronts = [Front(self.means[fixed].sum(keepdims=True), self.squares[fixed].sum(keepdims=True), none)]
+        is_all = True
+        for place in range(len(undecided)):
+            self._finish(fronts, fixed, undecided, place, missing)
+            fronts, is_whole = self._next(fronts, undecided, place, missing, slope, width)
+            self.kept += sum(len(front.linear) for front in fronts)
+            is_all &= is_whole
+        self._finish(fronts, fixed, undecided, len(undecided), missing)
+        return is_all
+
+    def _is_beyond(self, bounds: FloatArray) -> BoolArray:
+        """Return where the bounds show that nothing better remains."""
+        return np.asarray(bounds <= self._enough())
+
+    def _next(
+        self,
+        fronts: list[Front],
+        undecided: IntArray,
+        place: int,
+        missing: int,
+        slope: float,
+        width: int,
+    ) -> tuple[list[Front], bool]:
+        """Return the choices after one more arm is decided."""
+        arm, left = undecided[place], undecided[place + 1 :]
+        # Arms are in order of weight, so the next arms are the best completion of a choice along the tangent.
+        best = np.concatenate(([0.0], np.cumsum(self._weights(slope)[left])))
+        decided: list[Front] = []
+        is_whole = True
+        for size in range(min(place + 1, missing) + 1):
+            same = [fronts[size]] if size < len(fronts) else []
+            if 0 < size <= len(fronts):
+                same.append(self._with(fronts[size - 1], arm, place))
+            merged = Front(*(np.concatenate(columns) for columns in zip(*same, strict=True)))
+            lacking = missing - size
+            if lacking > len(left):
+                decided.append(merged.only(np.empty(0, np.int64)))
+                continue
+            bounds = merged.linear + slope * merged.square + best[lacking] + 0.25 / slope
+            near = ~self._is_beyond(bounds)
+            kept = self._undominated(merged.only(near))
+            if len(kept.linear) > width:
+                is_whole = False
+                along = kept.linear + slope * kept.square
+                kept = kept.only(np.argpartition(-along, width)[:width])
+            decided.append(kept)
+        return decided, is_whole
+
+    def _with(self, front: Front, arm: int, place: int) -> Front:
+        members = front.members.copy()
+        members[:, place] = True
+        return Front(front.linear + self.means[arm], front.square + self.squares[arm], members)
+
+    def _undominated(self, front: Front) -> Front:
+        """Return the choices that no other exceeds in both sums; of equal choices, the first."""
+        if len(front.linear) < 2:
+            return front
+        grain = _EQUAL * max(self._size(), np.finfo(np.float64).tiny)
+        order = np.lexsort((-front.square, -np.round(front.linear / grain)))
+        squares = front.square[order]
+        known = np.concatenate(([-np.inf], np.maximum.accumulate(squares)[:-1]))
+        return front.only(order[squares > known * (1.0 + _EQUAL)])
+
+    def _finish(
+        self, fronts: list[Front], fixed: IntArray, undecided: IntArray, place: int, missing: int
+    ) -> None:
+        """Complete each choice with the next arms, and record the best super arm."""
+        assert self.best is not None
+        for size, front in enumerate(fronts):
+            lacking = missing - size
+            if len(front.linear) == 0 or place + lacking > len(undecided):
+                continue
+            added = undecided[place : place + lacking]
+            linear = front.linear + self.means[added].sum()
+            square = front.square + self.squares[added].sum()
+            first = int(np.argmax(linear + np.sqrt(square)))
+            if linear[first] + np.sqrt(square[first]) > self.best.value:
+                arms = np.sort(np.concatenate((fixed, undecided[front.members[first]], added)))
+                self.best = Point(float(self.means[arms].sum()), float(self.squares[arms].sum()), arms)

@@ -1,0 +1,120 @@
+"""Rows of results as tables: text, Markdown, LaTeX and HTML by tabulate, and files and frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from cmab._streams import printable
+from cmab.archive import write_bytes
+
+Row = Mapping[str, Any]
+Form = Literal["plain", "github", "latex_booktabs", "html"]
+# A spreadsheet takes text that begins with one of these for a formula, which may run programs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Columns that hold p-values.
+P_VALUES = ("p", "p (Holm)")
+
+
+class Rows(list[Row]):
+    """Rows that are shown as a table in a terminal and in a notebook."""
+
+    def __repr__(self) -> str:
+        return text(self) if self else "[]"
+
+    def _repr_html_(self) -> str:
+        return text(self, "html")
+
+
+class Table(str):
+    """A text that an interactive session shows without quotes, also without `print`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def columns(rows: Iterable[Row]) -> list[str]:
+    """Return the names of all columns in order of appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def text(rows: Sequence[Row], form: Form = "plain") -> str:
+    """Return the rows as an aligned table. Text is left-aligned, numbers are right-aligned.
+
+    Parameters
+    ----------
+    form : {"plain", "github", "latex_booktabs", "html"}
+        Plain text, Markdown, LaTeX (package booktabs) or HTML; a format of tabulate.
+    """
+    from tabulate import tabulate  # imported only if a table is printed
+
+    names = columns(rows)
+    cells = [[printable(_cell(name, row.get(name))) for name in names] for row in rows]
+    if form == "github":  # tabulate does not escape these cells
+        cells = [[cell.replace("|", r"\|") for cell in line] for line in cells]
+    return tabulate(
+        cells,
+        [printable(name) for name in names],
+        form,
+        colalign=["left" if _is_text(rows, name) else "right" for name in names],
+        disable_numparse=True,
+        preserve_whitespace=True,
+    )
+
+
+def number(value: object) -> str:
+    """Return a number with four significant digits, commas and no exponent for common sizes; "-" for none."""
+    if is_missing(value):
+        return "-"
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return str(value)
+    is_whole = isinstance(value, int) or 1e4 <= abs(value) < 1e15
+    return f"{value:,.0f}" if is_whole else f"{value:,.4g}"
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None or NaN."""
+    return value is None or value != value  # NaN is not equal to itself
+
+
+def frame_of(rows: Sequence[Row], names: Sequence[str] | None = None) -> Any:
+    """Return the rows as a ``pandas.DataFrame``; `names` are the columns, by default those of the rows."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_frame needs pandas: pip install 'cmab[frames]'") from None
+    return pandas.DataFrame(rows, columns=columns(rows) if names is None else names)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence[str] | None = None) -> None:
+    """Write the rows with full precision and a header of `names`, by default the columns of the rows.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe before it, as in spreadsheets.
+    """
+    names = columns(rows) if names is None else names
+    # Make the whole text first: a full disk must not leave half a table.
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
+    writer.writerow(map(_inert, names))
+    writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+    write_bytes(Path(path), lines.getvalue().encode("utf-8"))
+
+
+def _cell(name: str, value: object) -> str:
+    if name in P_VALUES and isinstance(value, float) and value == value:
+        return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return number(value)
+
+
+def _is_text(rows: Sequence[Row], name: str) -> bool:
+    return all(isinstance(row.get(name), str | None) for row in rows)
+
+
+def _inert(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

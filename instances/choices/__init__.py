@@ -1,1 +1,0 @@
-"""Customers choose at most one item of an offered set: discrete choice models."""

@@ -1,1 +1,0 @@
-"""Instances with a context in each round."""

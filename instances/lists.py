@@ -1,0 +1,219 @@
+"""The compiled form of a round of the cascade model.
+
+The cascade model: a user looks at a list until one entry decides the outcome.
+
+The dependent-click model: a user clicks the items that attract him or her until satisfied.
+
+The position-based model: a user clicks an item if it is attractive and its position is examined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.environment import round_key
+from cmab.feedback import Feedback
+from cmab.kernels import keyed_uniform, play_kernel
+from cmab.validation import frozen, real_array, shown, vector
+from instances._valued_by_oracle import ValuedByOracle
+from instances.arms import BernoulliArms, SemiBandit
+from oracles import DependentClickLists, Matching, RankedTopK
+from oracles.lists import list_worth
+
+
+@play_kernel
+def play_list(super_arm, size, key, integers, reals, arms, outcomes, totals):
+    """Play the list until the user stops; `integers` says if success stops, `reals` has the means."""
+    is_disjunctive = integers[0] == 1
+    stop = 1.0 if is_disjunctive else 0.0
+    seen, outcome = 0, 1.0 - stop
+    while seen < size and outcome != stop:
+        arms[seen] = super_arm[seen]
+        # The outcome depends only on (round, arm), so all policies observe the same outcome in a round.
+        outcome = 1.0 if keyed_uniform(key, super_arm[seen]) < reals[super_arm[seen]] else 0.0
+        outcomes[seen] = outcome
+        seen += 1
+    # Disjunctive: one success is enough. Conjunctive: all entries must succeed.
+    totals[0] = 1.0 if (outcome == stop) == is_disjunctive else 0.0
+    totals[1] = list_worth(super_arm, size, reals, is_disjunctive)
+    return seen
+
+
+class CascadeModel(ValuedByOracle):
+    """A user looks at the entries of a list from the top and stops at the first one that decides the reward.
+
+    If the reward is disjunctive, the user clicks the first entry that attracts him or her. The entries above
+    it have outcome 0, and the entries below it are not observed. The reward is 1 if there is a click and 0
+    otherwise. If the reward is conjunctive, the user stops at the first entry that fails, and the reward is 1
+    if all entries succeed and 0 otherwise. The outcome of an arm depends only on the round and the arm, so
+    all policies that play it in a round see the same outcome.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Probability that each arm attracts the user (or succeeds), in [0, 1].
+    oracle : RankedTopK
+        The family of lists, and the kind of the reward.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import CascadeModel
+    >>> from oracles import RankedTopK
+    >>> page = CascadeModel([0.25, 0.5, 0.75, 0.5], RankedTopK(4, k=3))
+    >>> page.optimum
+    0.9375
+    >>> seen = page.play(np.array([0, 2, 1]), np.random.default_rng(0))
+    >>> seen.arms, seen.outcomes, seen.reward
+    (array([0, 2]), array([0., 1.]), 1.0)
+
+    References
+    ----------
+    N. Craswell, O. Zoeter, M. Taylor, B. Ramsey: An experimental comparison of click position-bias models,
+    WSDM 2008. Kveton et al., ICML and NIPS 2015, as in `RankedTopK`.
+    """
+
+    oracle: RankedTopK
+
+    def __init__(self, means: ArrayLike, oracle: RankedTopK) -> None:
+        if not isinstance(oracle, RankedTopK):
+            raise ValueError(f"oracle must be a RankedTopK, got {shown(oracle)}")
+        self.oracle = oracle
+        self.n_arms = self.n_choices = oracle.n_arms
+        self.means = frozen(vector("means", means, self.n_arms, 0.0, 1.0))
+
+    def __repr__(self) -> str:
+        return described(self, oracle=self.oracle, means=self.means)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
+        from cmab.kernels import keyed_uniforms
+
+        chosen = self.oracle.check_super_arm(super_arm)
+        successes = keyed_uniforms(round_key(rng), chosen) < self.means[chosen]
+        is_disjunctive = self.oracle.reward == "disjunctive"
+        settling = np.flatnonzero(successes == is_disjunctive)
+        seen = int(settling[0]) + 1 if len(settling) else len(chosen)
+        reward = float((len(settling) > 0) == is_disjunctive)
+        return Feedback.unchecked(chosen[:seen], successes[:seen].astype(np.float64), reward)
+
+    def kernel(self) -> Kernel:
+
+        return Kernel(play_list, np.array([int(self.oracle.reward == "disjunctive")]), self.means.copy())
+
+
+class DependentClickModel(ValuedByOracle):
+    """A user looks at a list from the top, clicks attractive items, and may be satisfied after each click.
+
+    A satisfied user leaves, and the reward is 1. The reward is 0 if the user reaches the end of the list. The
+    reward shows how far the user looked: to the last click if it is 1, to the end if it is 0. Whether an arm
+    is observed then does not depend on its own outcome, so the means of observed arms are unbiased.
+
+    In the paper the satisfaction is not observed, and arms up to the last click count as observed (from
+    memory). The means of arms below a click are then biased upwards. `DependentClickLists.feedback_of` leaves
+    out these arms if the satisfaction is unknown.
+
+    The outcome of an arm depends only on the round and the arm, and satisfaction only on the round and the
+    position, so all policies see the same user in a round.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        Probability that each arm attracts the user, in [0, 1].
+    oracle : DependentClickLists
+        The family of lists, and the probability of satisfaction at each position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import DependentClickModel
+    >>> from oracles import DependentClickLists
+    >>> page = DependentClickModel([0.25, 0.5, 0.75, 0.5], DependentClickLists(4, termination=[1.0, 0.5]))
+    >>> page.optimum
+    0.8125
+    >>> seen = page.play(np.array([0, 2]), np.random.default_rng(0))
+    >>> seen.arms, seen.outcomes, seen.reward
+    (array([0, 2]), array([0., 1.]), 1.0)
+
+    References
+    ----------
+    As in `DependentClickLists`.
+    """
+
+    oracle: DependentClickLists
+
+    def __init__(self, means: ArrayLike, oracle: DependentClickLists) -> None:
+        if not isinstance(oracle, DependentClickLists):
+            raise ValueError(f"oracle must be a DependentClickLists, got {shown(oracle)}")
+        self.oracle = oracle
+        self.n_arms = self.n_choices = oracle.n_arms
+        self.means = frozen(vector("means", means, self.n_arms, 0.0, 1.0))
+
+    def __repr__(self) -> str:
+        return described(self, oracle=self.oracle, means=self.means)
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
+        from cmab.kernels import keyed_uniforms
+
+        chosen, key = self.oracle.check_super_arm(super_arm), round_key(rng)
+        clicks = keyed_uniforms(key, chosen) < self.means[chosen]
+        # Positions have numbers after those of the arms, so that no random number is used twice.
+        places = self.n_arms + np.arange(len(chosen))
+        ends = np.flatnonzero(clicks & (keyed_uniforms(key, places) < self.oracle.termination))
+        seen = int(ends[0]) + 1 if len(ends) else len(chosen)
+        return Feedback.unchecked(chosen[:seen], clicks[:seen].astype(np.float64), float(len(ends) > 0))
+
+
+def position_based_model(attraction: ArrayLike, examination: ArrayLike) -> SemiBandit:
+    """Return a semi-bandit of lists under the position-based click model.
+
+    Base arm ``item * k + position`` is an item at a position. It is clicked with probability
+    ``attraction[item] * examination[position]``. A super arm assigns a different item to each position. All
+    clicks are observed, and the reward is the number of clicks.
+
+    Parameters
+    ----------
+    attraction : array_like, shape (n_items,)
+        Probability of a click on each item if the user looks at it, in [0, 1].
+    examination : array_like, shape (k,)
+        Probability that the user looks at each position, in [0, 1].
+
+    Returns
+    -------
+    SemiBandit
+        The environment. Its oracle is a `Matching` of items and positions with labels such as ``(2, 'position
+        1')``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import position_based_model
+    >>> page = position_based_model([0.5, 0.25, 1.0], [1.0, 0.5])
+    >>> best = page.oracle.solve(page.means, np.random.default_rng(0))
+    >>> page.oracle.labels(best), page.optimum
+    ([(0, 'position 2'), (2, 'position 1')], 1.25)
+
+    References
+    ----------
+    M. Richardson, E. Dominowska, R. Ragno: Predicting Clicks: Estimating the Click-Through Rate for New Ads,
+    WWW 2007. Lagree, Vernade and Cappe (NIPS 2016).
+    """
+    import networkx as nx
+
+    items = vector("attraction", attraction, real_array("attraction", attraction).size, 0.0, 1.0)
+    places = vector("examination", examination, real_array("examination", examination).size, 0.0, 1.0)
+    if not 1 <= len(places) <= len(items):
+        raise ValueError(
+            f"examination must have from 1 to {len(items)} positions, one per item, got {len(places)}"
+        )
+    graph: nx.Graph[Any] = nx.Graph()
+    graph.add_nodes_from(range(len(items)))  # first, so that edges are sorted by item
+    names = [f"position {j + 1}" for j in range(len(places))]
+    graph.add_edges_from((i, name) for i in range(len(items)) for name in names)
+    return SemiBandit(BernoulliArms(np.outer(items, places).ravel()), Matching(graph))

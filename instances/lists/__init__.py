@@ -1,1 +1,0 @@
-"""Click models: users who look at a list of items."""

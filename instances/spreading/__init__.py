@@ -1,1 +1,0 @@
-"""Environments of influence spreading in graphs."""

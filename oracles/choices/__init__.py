@@ -1,1 +1,0 @@
-"""An oracle for assortments, from which a customer chooses at most one item."""

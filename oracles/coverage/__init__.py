@@ -1,1 +1,0 @@
-"""An oracle for probabilistic maximum coverage."""

@@ -1,1 +1,0 @@
-"""Oracles for covers of least cost: set cover and vertex cover."""

@@ -1,1 +1,0 @@
-from oracles.flows.capacitated import CapacitatedFlow as CapacitatedFlow

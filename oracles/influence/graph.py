@@ -1,0 +1,700 @@
+"""Graph kernels of influence maximisation: counting sort, strong components, the reverse graph.
+
+Directed graphs as arrays, the representation that the influence classes use.
+
+Features of arcs computed from the network alone.
+
+Groups of arcs with similar expected probabilities.
+
+The weights of linear thresholds, which sum to at most 1 at each node.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
+from cmab.kernels import kernel
+from cmab.validation import frozen, integer, shown, vector
+from oracles._networks import network_of
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Arcs(NamedTuple):
+    """The arcs of a graph by tail and head, and the numbers of the arcs out of and into each node.
+
+    The arcs out of node v are ``out_arms[out_offsets[v]:out_offsets[v + 1]]``; arcs into v are stored
+    likewise.
+    """
+
+    tails: AnyArray
+    heads: AnyArray
+    out_offsets: IntArray
+    out_arms: AnyArray
+    in_offsets: IntArray
+    in_arms: AnyArray
+
+
+# The first 31 bits of a probability are compared with 31 random bits; p = 1 (2^31) is above all of them.
+SCALE = 2.0**31
+CERTAIN = np.uint32(1 << 31)
+
+
+@kernel
+def group_offsets(keys, n):
+    """Return where each of the groups 0..n-1 of `keys` begins after sorting, and the end."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(keys.shape[0]):
+        offsets[keys[i] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    return offsets
+
+
+@kernel
+def order_by(keys, n):
+    """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
+    offsets = group_offsets(keys, n)
+    # A counting sort is stable, and linear in keys and groups.
+    place = offsets[:-1].copy()
+    order = np.empty(keys.shape[0], np.int32)
+    for i in range(keys.shape[0]):
+        order[place[keys[i]]] = i
+        place[keys[i]] += 1
+    return offsets, order
+
+
+@kernel
+def count_extremes(chances):
+    """Return how many probabilities are 1, and how many are 0."""
+    certain, impossible = 0, 0
+    for i in range(chances.shape[0]):
+        certain += chances[i] == 1.0
+        impossible += chances[i] == 0.0
+    return certain, impossible
+
+
+@kernel
+def write_limits(chances, arms, first, last, limits):
+    """Write to `limits` the first 31 bits of the probabilities of ``arms[first:last]``."""
+    for i in range(first, last):
+        # This is exact: a power of two moves the binary point. The cast drops the bits that `is_below`
+        # compares.
+        limits[i] = np.uint32(chances[arms[i]] * SCALE)
+
+
+@kernel
+def strong_components(offsets, arms, heads, chances):
+    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative).
+
+    Components are numbered in the order of their lowest nodes.
+    """
+    n = offsets.shape[0] - 1
+    number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    component = np.full(n, -1, np.int32)
+    # The position of the search at each node, which recursion would keep in local variables. `path` is the
+    # recursion stack, and `stack` holds the nodes without a component.
+    position = offsets[:-1].copy()
+    path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
+    depth, held, clock, found = 0, 0, 0, 0
+    for start in range(n):
+        if number[start]:
+            continue
+        path[0], depth = start, 1
+        while depth:
+            v = path[depth - 1]
+            if number[v] == 0:
+                clock += 1
+                number[v] = low[v] = clock
+                stack[held] = v
+                held += 1
+            descended = False
+            while position[v] < offsets[v + 1]:
+                at = position[v]
+                position[v] += 1
+                if chances[arms[at]] != 1.0:
+                    continue
+                w = heads[arms[at]]
+                if number[w] == 0:
+                    path[depth] = w
+                    depth += 1
+                    descended = True
+                    break
+                # Nodes without a component are on the stack. Nodes with a component cannot reach v.
+                if component[w] < 0:
+                    low[v] = min(low[v], number[w])
+            if descended:
+                continue
+            depth -= 1
+            if depth:
+                parent = path[depth - 1]
+                low[parent] = min(low[parent], low[v])
+            # v is the first visited node of its component, and the nodes above it on the stack are the
+            # others.
+            if low[v] == number[v]:
+                while True:
+                    held -= 1
+                    component[stack[held]] = found
+                    if stack[held] == v:
+                        break
+                found += 1
+    return _renumbered(component, found)
+
+
+@kernel
+def _renumbered(component, found):
+    names = np.full(found, -1, np.int32)
+    fresh = 0
+    for v in range(component.shape[0]):
+        if names[component[v]] < 0:
+            names[component[v]] = fresh
+            fresh += 1
+        component[v] = names[component[v]]
+    return component
+
+
+@kernel
+def certain_owners(offsets, heads, arms, chances, component, chosen):
+    """Return for each component one of the `chosen` that reaches it by certain arcs, or -1.
+
+    `heads` are in the order of the tails of arcs, `chances` in the order of the arms.
+    """
+    n, found = component.shape[0], 0
+    for v in range(n):
+        found = max(found, component[v] + 1)
+    owners = np.full(found, -1, np.int32)
+    # The statement ``owners[chosen] = chosen`` takes three seconds to compile.
+    for c in chosen:
+        owners[c] = c
+    queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
+    # The search starts from all chosen components together, so every node is visited once.
+    for v in range(n):
+        if owners[component[v]] >= 0:
+            queue[end], queued[v] = v, True
+            end += 1
+    at = 0
+    while at < end:
+        v = queue[at]
+        at += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            w = heads[i]
+            if not queued[w] and chances[arms[i]] == 1.0:
+                queue[end], queued[w] = w, True
+                end += 1
+                if owners[component[w]] < 0:
+                    owners[component[w]] = owners[component[v]]
+    return owners
+
+
+@kernel
+def reverse_arcs(tails, heads, means, component, n):
+    """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
+    into = np.empty(tails.shape[0], np.int32)
+    for i in range(tails.shape[0]):
+        u, v = component[tails[i]], component[heads[i]]
+        into[i] = v if means[i] > 0.0 and u != v else n  # the last group is dropped
+    offsets, order = order_by(into, n + 1)
+    arms = order[: offsets[n]]
+    in_tails, in_limits = np.empty(arms.shape[0], np.int32), np.empty(arms.shape[0], np.uint32)
+    write_limits(means, arms, 0, arms.shape[0], in_limits)
+    for j in range(arms.shape[0]):
+        in_tails[j] = component[tails[arms[j]]]
+    return offsets[:-1], in_tails, in_limits, arms
+
+
+_MOST = 2**31 - 2
+_BYTES_OF_ARC = 20
+
+
+class DirectedGraph:
+    """A directed graph as arrays of 32-bit integers; arc i is base arm i.
+
+    The influence classes accept it in place of a networkx graph, and convert networkx graphs to it. It takes
+    8 bytes per arc, and another 8 bytes per arc for forward traversal (cascades, contraction). If a graph
+    does not fit into the free memory of the machine, the constructor raises ``MemoryError`` before it
+    allocates memory.
+
+    Parallel arcs are separate base arms with independent outcomes. Self-loops are rejected, because a cascade
+    never uses them.
+
+    `from_edges` does not require the number of nodes.
+
+    Parameters
+    ----------
+    tails, heads : array_like of int, shape (n_arcs,)
+        The ends of each arc, in ``range(n_nodes)``; copied.
+    n_nodes : int
+        The number of nodes.
+    labels : sequence, optional
+        The name of each node; by default its number.
+    probabilities : array_like, optional, shape (n_arcs,)
+        The activation probabilities, if the source of the graph contains them.
+
+    Attributes
+    ----------
+    n_arcs : int
+        The number of arcs.
+
+    Examples
+    --------
+    >>> from oracles import DirectedGraph
+    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2], n_nodes=3)
+    >>> graph
+    DirectedGraph(n_nodes=3, n_arcs=3)
+    >>> graph.in_degrees
+    array([0, 1, 2])
+    """
+
+    # The networkx keys of the arcs of a multigraph, if they are not numbers in order.
+    _keys: list[Hashable] | None = None
+
+    def __init__(
+        self,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        *,
+        n_nodes: int,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> None:
+        self._set_up((_ends("tails", tails), _ends("heads", heads)), n_nodes, labels, probabilities)
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        *,
+        n_nodes: int | None = None,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> DirectedGraph:
+        """Return the graph with an arc from each of `sources` to the target at the same position.
+
+        Parameters
+        ----------
+        sources, targets : array_like of int, shape (n_arcs,)
+            The node numbers, in ``range(n_nodes)``.
+        n_nodes : int, optional
+            The number of nodes; by default one more than the largest node number.
+        labels : sequence, optional
+            The name of each node; by default its number.
+        probabilities : array_like, optional
+            The activation probability of each arc.
+        """
+        ends = _ends("sources", sources), _ends("targets", targets)
+        largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
+        graph = cls.__new__(cls)
+        graph._set_up(
+            ends, largest + 1 if n_nodes is None else n_nodes, labels, probabilities, ("sources", "targets")
+        )
+        return graph
+
+    def _set_up(
+        self,
+        ends: tuple[AnyArray, AnyArray],
+        n_nodes: int,
+        labels: Sequence[Hashable] | None,
+        probabilities: ArrayLike | None,
+        names: tuple[str, str] = ("tails", "heads"),
+    ) -> None:
+        """Check and store the ends of the arcs; `names` are the caller's argument names for errors."""
+        tails, heads = ends
+        require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
+        if len(tails) != len(heads):
+            raise ValueError(
+                f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
+            )
+        n = integer("n_nodes", n_nodes, 1, _MOST)
+        largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
+        if largest >= n:
+            raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
+        if len(tails) > _MOST:
+            raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
+        if isinstance(labels, str | bytes):
+            raise ValueError(
+                f"labels must be a list of names, got {shown(labels)}; pass list(labels) for its letters"
+            )
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels must name each of {n} nodes, got {len(labels)} names")
+        loops = np.flatnonzero(tails == heads)
+        if len(loops):
+            node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
+            raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
+        self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
+        self.n_nodes, self.n_arcs = n, len(tails)
+        self.probabilities = (
+            None
+            if probabilities is None
+            else frozen(vector("probabilities", probabilities, len(tails), 0, 1))
+        )
+        self._labels = None if labels is None else list(labels)
+
+    def __repr__(self) -> str:
+        return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
+
+    def is_directed(self) -> bool:
+        """Return True: like a directed graph of networkx."""
+        return True
+
+    def label(self, node: int) -> Hashable:
+        """Return the name of a node, given its number in ``range(n_nodes)``."""
+        is_plain = type(node) is int and 0 <= node < self.n_nodes
+        number = node if is_plain else integer("node", node, 0, self.n_nodes - 1)
+        return number if self._labels is None else self._labels[number]
+
+    def _all_labels(self) -> Sequence[Hashable] | None:
+        """Return the names of all nodes, or None if they are the numbers."""
+        return self._labels
+
+    @cached_property
+    def node_numbers(self) -> dict[Hashable, int]:
+        """The number of the node with each name."""
+        labels = self._all_labels()
+        return dict(zip(range(self.n_nodes) if labels is None else labels, range(self.n_nodes), strict=True))
+
+    @cached_property
+    def arc_labels(self) -> list[Hashable]:
+        """The name of each arc: the names of its ends, and for a parallel arc also its key or its number."""
+        ends: tuple[Iterable[Hashable], ...] = self.tails.tolist(), self.heads.tolist()
+        if (labels := self._all_labels()) is not None:
+            ends = tuple(map(labels.__getitem__, part) for part in ends)  # type: ignore[arg-type]
+        pairs = list(zip(*ends, strict=True))
+        if len(set(pairs)) == len(pairs):
+            return list[Hashable](pairs)
+        times = Counter(pairs)
+        seen: Counter[Hashable] = Counter()
+        names: list[Hashable] = []
+        for arc, pair in enumerate(pairs):
+            which = seen[pair] if self._keys is None else self._keys[arc]
+            names.append((*pair, which) if times[pair] > 1 else pair)
+            seen[pair] += 1
+        return names
+
+    @cached_property
+    def arc_numbers(self) -> dict[Hashable, int]:
+        """The number of the arc with each name."""
+        return {name: arc for arc, name in enumerate(self.arc_labels)}
+
+    @cached_property
+    def in_degrees(self) -> IntArray:
+        """The number of arcs into each node, including parallel arcs."""
+        return np.bincount(self.heads, minlength=self.n_nodes)
+
+    @cached_property
+    def out_degrees(self) -> IntArray:
+        """The number of arcs out of each node, including parallel arcs."""
+        return np.bincount(self.tails, minlength=self.n_nodes)
+
+    @cached_property
+    def out_arcs(self) -> tuple[IntArray, AnyArray]:
+        """The arcs out of each node, ``(offsets, arcs)``; node v has ``arcs[offsets[v]:offsets[v + 1]]``."""
+        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.tails, self.n_nodes)
+        return arcs
+
+    @cached_property
+    def out_heads(self) -> AnyArray:
+        """The heads of the arcs, in the order of `out_arcs`."""
+        return self.heads[self.out_arcs[1]]
+
+    @cached_property
+    def in_arcs(self) -> tuple[IntArray, AnyArray]:
+        """The arcs into each node, in the form of `out_arcs`."""
+        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.heads, self.n_nodes)
+        return arcs
+
+    @cached_property
+    def in_tails(self) -> AnyArray:
+        """The tails of the arcs, in the order of `in_arcs`."""
+        return self.tails[self.in_arcs[1]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Do not send arrays to worker processes that can be computed again.
+        degrees_and_arcs = {"in_degrees", "out_degrees", "out_arcs", "out_heads", "in_arcs", "in_tails"}
+        derived = degrees_and_arcs | {"node_numbers", "arc_labels", "arc_numbers"}
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+
+def _ends(name: str, values: ArrayLike) -> AnyArray:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{name} must be a 1-D integer array, got masked entries")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a 1-D integer array, got dtype {array.dtype}, shape {array.shape}")
+    if array.size and (array.min() < 0 or array.max() > _MOST):
+        raise ValueError(f"{name} must lie in [0, {_MOST}], got {array.min()} to {array.max()}")
+    return array
+
+
+def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | None = None) -> DirectedGraph:
+    """Return a networkx graph as a `DirectedGraph`; return a `DirectedGraph` unchanged.
+
+    Arc i is the i-th edge of ``graph.edges``. Edge i of an undirected graph becomes two arcs with the same
+    probability: arc 2i in the direction in which networkx reports its ends, and arc 2i + 1 in the other
+    direction.
+
+    Parameters
+    ----------
+    graph : networkx graph or DirectedGraph
+        A networkx graph of any kind.
+    probability : str, optional
+        The edge attribute that contains the activation probabilities.
+    """
+    if isinstance(graph, DirectedGraph):
+        return graph
+    if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
+    number, _, *both = network_of(graph)
+    labels, ends = list(number), np.stack(both, axis=1)
+    chances = None if probability is None else _attribute(graph, probability)
+    if not graph.is_directed():
+        # Place both directions of an edge next to each other.
+        ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
+        chances = None if chances is None else np.repeat(chances, 2)
+    if not labels:
+        raise ValueError("graph must have at least one node, got none")
+    made = DirectedGraph.from_edges(
+        ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
+    )
+    if graph.is_multigraph():
+        # Parallel edges keep the keys that networkx gives them, in whatever order they are read.
+        seen: Counter[Hashable] = Counter()
+        keys, numbered = [], True
+        for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]
+            numbered = numbered and key == seen[u, v]
+            seen[u, v] += 1
+            keys += [key] if graph.is_directed() else [key, key]
+        if not numbered:
+            made._keys = keys
+    return made
+
+
+def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:
+    edges: Any = graph.edges(data=name)
+    values = []
+    for u, v, value in edges:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0.0 <= number <= 1.0:
+            raise ValueError(
+                f"edge ({u!r}, {v!r}) must have a probability in [0, 1] as {name!r}, got {value!r}"
+            )
+        values.append(number)
+    return np.array(values)
+
+
+# Networks with fewer nodes use a dense eigendecomposition.
+_SMALL = 300
+
+
+def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> FloatArray:
+    """Return features of the arcs of a network: degrees and the proximity of the ends of each arc.
+
+    Policies for linear rewards learn coefficients of features instead of one mean per arc. With
+    ``C2UCB(oracle, edge_features(graph), radius=0.1)``, which is IMLinUCB with these features, the estimate
+    for an untried arc comes from similar arcs. The columns are a constant, one over the in-degree of the
+    head, one over the out-degree of the tail, and the products of the coordinates of the two ends. The
+    coordinates are the first eigenvectors of the normalised adjacency matrix of the undirected network,
+    scaled to length 1 for each node. Nodes of one community have similar coordinates, so the sum of their
+    products is close to 1.
+
+    The means of the weighted-cascade model are exactly linear in these features. Means that differ within and
+    between communities are approximately linear in them. The trivalency model draws its probabilities at
+    random, so no features can predict them.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DirectedGraph
+        The network. An undirected edge counts as two arcs.
+    dimension : int
+        The number of eigenvectors, in ``[0, n_nodes]``; choose about the number of communities.
+
+    Returns
+    -------
+    FloatArray, shape (n_arcs, 3 + dimension)
+        The features, in the order of the base arms of influence oracles on this graph. The norm of each row
+        is at most 1. The result is the same in every process: the Lanczos iteration starts from a fixed
+        vector, and the largest entry of each eigenvector is positive. However, the basis for equal
+        eigenvalues is arbitrary.
+
+    Examples
+    --------
+    >>> from oracles import DirectedGraph, edge_features
+    >>> graph = DirectedGraph.from_edges([0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3])
+    >>> features = edge_features(graph, dimension=2)
+    >>> features.shape
+    (7, 5)
+    >>> (2 * features[:, 3:].sum(axis=1)).round(1)  # the last arc joins the two triangles
+    array([1. , 1. , 1. , 1. , 1. , 1. , 0.3])
+
+    References
+    ----------
+    A. Y. Ng, M. I. Jordan, Y. Weiss: On Spectral Clustering, NIPS 2001, steps 1 to 4 (the coordinates).
+    Z. Wen, B. Kveton, M. Valko, S. Vaswani: Online Influence Maximization under Independent Cascade Model
+    with Semi-Bandit Feedback, NIPS 2017, section 6 (products of node features; from memory). Its node
+    features are those of node2vec.
+    """
+    arcs = as_directed_graph(graph)
+    integer("dimension", dimension, 0, arcs.n_nodes)
+    tails, heads = arcs.tails, arcs.heads
+    incoming, outgoing = (np.bincount(ends, minlength=arcs.n_nodes) for ends in (heads, tails))
+    places = _coordinates(arcs, dimension)
+    degrees = [np.ones(arcs.n_arcs), 1.0 / incoming[heads], 1.0 / outgoing[tails]]
+    features = np.column_stack([*degrees, places[tails] * places[heads]])
+    # Three columns are at most 1 each, and the remaining columns have norm at most 1. The factor allows for
+    # rounding.
+    scaled: FloatArray = features * (1.0 - 1e-12) / np.sqrt(3.0 + (dimension > 0))
+    return scaled
+
+
+def _coordinates(arcs: DirectedGraph, dimension: int) -> FloatArray:
+    """Return the coordinates of the nodes, scaled to length 1 for each node, shape (n_nodes, dimension)."""
+    if dimension == 0:
+        return np.empty((arcs.n_nodes, 0))
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.linalg import eigsh
+
+    shape = (arcs.n_nodes, arcs.n_nodes)
+    joined = coo_array((np.ones(arcs.n_arcs), (arcs.tails, arcs.heads)), shape=shape).tocsr()
+    both = joined + joined.T
+    scale = diags_array(1.0 / np.sqrt(np.maximum(both.sum(axis=1), 1.0)))
+    # Ng, Jordan and Weiss (2001), step 2: L = D^(-1/2) A D^(-1/2).
+    normalised = scale @ both @ scale
+    if arcs.n_nodes <= max(_SMALL, dimension):
+        vectors = np.linalg.eigh(normalised.toarray())[1][:, ::-1][:, :dimension]
+    else:
+        start = np.random.default_rng(0).random(arcs.n_nodes)
+        values, vectors = eigsh(normalised, k=dimension, which="LA", v0=start)
+        vectors = vectors[:, np.argsort(-values, kind="stable")]
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(dimension)] < 0.0, -1.0, 1.0)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    places: FloatArray = vectors / np.where(lengths > 0.0, lengths, 1.0)
+    return places
+
+
+def in_degree_groups(graph: nx.Graph[Any] | DirectedGraph) -> IntArray:
+    """Return the group of each arc: the base-2 logarithm of the in-degree of its head, rounded down.
+
+    An arc into a node of high in-degree is rarely successful. With these groups, `cmab.HierarchicalCTS`
+    learns separate priors for arcs into nodes of high and of low in-degree.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DirectedGraph
+        The network. An undirected edge counts as two arcs.
+
+    Returns
+    -------
+    IntArray, shape (n_arcs,)
+        The groups, in the order of the base arms of influence oracles on this graph.
+
+    Examples
+    --------
+    >>> from oracles import DirectedGraph, in_degree_groups
+    >>> in_degree_groups(DirectedGraph.from_edges([0, 1, 2, 0, 3], [3, 3, 3, 1, 0]))
+    array([1, 1, 1, 0, 0])
+    """
+    arcs = as_directed_graph(graph)
+    degrees = np.asarray(arcs.in_degrees, np.int64)[arcs.heads]
+    # frexp is exact, whereas a logarithm could round up to the next integer.
+    groups: IntArray = np.frexp(degrees.astype(np.float64))[1].astype(np.int64) - 1
+    return groups
+
+
+# Sums up to the first number are rounding errors of floats; sums up to the second, of written decimals.
+_EXACT, _WRITTEN = 1.0 + 1e-9, 1.0 + 1e-3
+
+
+def threshold_weights(name: str, weights: FloatArray, graph: DirectedGraph) -> FloatArray:
+    """Return the weights of the edges, scaled at nodes where rounding makes them sum to more than 1.
+
+    Parameters
+    ----------
+    name : str
+        The name of the argument, for errors.
+    weights : FloatArray, shape (n_arcs,)
+        The weight of each edge, in [0, 1].
+    graph : DirectedGraph
+        The graph.
+
+    Raises
+    ------
+    ValueError
+        If the weights of the edges into a node sum to more than 1.001.
+
+    Warns
+    -----
+    RuntimeWarning
+        If the weights into a node sum to more than 1, by at most 0.001. They are divided by their sum.
+    """
+    sums = np.bincount(graph.heads, weights, graph.n_nodes)
+    largest = float(sums.max(initial=0.0))
+    if largest <= _EXACT:
+        return weights
+    where = f"at node {graph.label(int(sums.argmax()))!r}"
+    if largest > _WRITTEN:
+        raise ValueError(
+            f"{name} must sum to at most 1 over the edges into a node for linear thresholds, got {largest}"
+            f" {where}"
+        )
+    warnings.warn(
+        f"{name} sum to more than 1 over the edges into {np.count_nonzero(sums > _EXACT)} nodes, by rounding,"
+        f" at most {largest} {where}; they are divided by their sum",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+    over = np.maximum(sums, 1.0)
+    scaled: FloatArray = weights / over[graph.heads]
+    return scaled
+
+
+_SMALL = 2**26
+_MEMINFO = Path("/proc/meminfo")
+
+
+def require_memory(n_bytes: int, purpose: str) -> None:
+    """Raise ``MemoryError`` if `n_bytes` exceed the free memory of the machine, if that is known.
+
+    Linux grants more memory than it has and later kills the process. This error comes first and states the
+    purpose.
+    """
+    if n_bytes < _SMALL:
+        return
+    free = _free()
+    if free is not None and n_bytes > free:
+        raise MemoryError(f"{purpose} needs about {n_bytes / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free")
+
+
+def _free() -> int | None:
+    """Return the bytes that are available without swapping, or None if the system does not report them."""
+    try:
+        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def arcs_into(graph: DirectedGraph, nodes: IntArray) -> tuple[AnyArray, IntArray]:
+    """Return the arcs into `nodes` in order, and for each arc the position of its node in `nodes`."""
+    offsets, arcs = graph.in_arcs
+    starts, degrees = offsets[nodes], graph.in_degrees[nodes]
+    # Concatenate ranges of different lengths without a loop: repeat each start by its length, and add a count
+    # that restarts with each range.
+    places = np.arange(degrees.sum()) + np.repeat(starts - np.cumsum(degrees) + degrees, degrees)
+    return arcs[places], np.repeat(np.arange(len(nodes)), degrees)

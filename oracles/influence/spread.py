@@ -1,0 +1,672 @@
+"""Reverse-reachable sets for given live arcs, of a whole world or into the reached nodes.
+
+Forward cascades of the independent-cascade model: with feedback, for estimates, and by enumeration.
+
+Cascades with node feedback: only the active nodes and their steps are observed.
+
+User-defined models of diffusion, specified by live arcs.
+
+Expected spread of a seed set: exact by enumeration if possible, otherwise by simulated cascades.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import call_kernel
+from cmab.kernels import kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
+from oracles.influence.graph import DirectedGraph, arcs_into, require_memory
+
+
+class InArcs(NamedTuple):
+    """The arcs into node v are ``arms[offsets[v]:offsets[v + 1]]``; arc i comes from ``tails[i]``."""
+
+    offsets: IntArray
+    arms: AnyArray
+    tails: AnyArray
+
+
+@kernel
+def reach_back(arcs, live, owners, pool, start, stamps, stamp):
+    """Fill the pool with the nodes that reach ``pool[start]`` by live arcs, until a node has an owner.
+
+    Return the end in the pool, whether a node with an owner was found, and the number of examined arcs.
+    """
+    offsets, arms, tails = arcs
+    at, end, examined = start, start + 1, 0
+    stamps[pool[start]] = stamp
+    # If the root has an owner, no arc needs to be examined.
+    if owners[pool[start]] >= 0:
+        return end, True, 0
+    # The pool is both the queue and the result of a breadth-first search against the direction of the arcs.
+    while at < end:
+        v = pool[at]
+        at += 1
+        examined += offsets[v + 1] - offsets[v]
+        for j in range(offsets[v], offsets[v + 1]):
+            u = tails[arms[j]]
+            # Stamps mark the members, so a new set does not need a pass over all nodes.
+            if live[arms[j]] and stamps[u] != stamp:
+                stamps[u] = stamp
+                pool[end] = u
+                end += 1
+                if owners[u] >= 0:
+                    return end, True, examined
+    return end, False, examined
+
+
+@kernel
+def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
+    """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]`` for each i; return the new members.
+
+    `tails` are in the order of the heads of arcs. `live` has the arcs into `nodes` in order. `members` gives
+    the nodes of each set. A set ends at its first node with an owner.
+    """
+    new_sets, new_nodes = np.empty(live.shape[0], np.int64), np.empty(live.shape[0], np.int64)
+    end, at = 0, 0
+    for i in range(sets.shape[0]):
+        s = sets[i]
+        for j in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
+            u = tails[j]
+            # Also pass over the arcs of a closed set, because `at` must stay in step with `live`.
+            if live[at] and is_open[s] and not members[s, u]:
+                members[s, u] = True
+                new_sets[end], new_nodes[end] = s, u
+                end += 1
+                # A node with an owner ends the set, as in `draw_sets`.
+                is_open[s] = owners[u] < 0
+            at += 1
+    return new_sets[:end], new_nodes[:end]
+
+
+_ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
+_LINE = 64 // _ARC.itemsize
+
+
+@kernel
+def arcs_in_rows(arms, heads, means):
+    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
+
+    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
+    """
+    arcs = np.empty(arms.shape[0], _ARC)
+    for j in range(arms.shape[0]):
+        # For integers k, k / 2^53 < p is equivalent to k < ceil(2^53 p). This is exact, without rounding.
+        arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
+        arcs[j]["head"] = heads[arms[j]]
+        arcs[j]["arm"] = arms[j]
+    return arcs
+
+
+@kernel
+def cascade(offsets, arcs, seeds, key, observed, outcomes):
+    """Run one cascade; the random number of the arc at position j is a function of (key, j).
+
+    `arcs` are the rows of `arcs_in_rows`, in the order of their tails; `offsets` gives the first arc of each
+    node.
+
+    Every arc out of every active node is observed, even if its head is already active. `observed` and
+    `outcomes` are filled in order of activation. Return the number of active nodes and the number of observed
+    arcs; return -1 and 0 if a seed is out of range or repeated.
+    """
+    n = offsets.shape[0] - 1
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
+    starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    size, seen, at = 0, 0, 0
+    for seed in seeds:
+        if not 0 <= seed < n or not dormant[seed]:
+            return -1, 0
+        starts[size], stops[size] = offsets[seed], offsets[seed + 1]
+        size += 1
+        dormant[seed] = 0
+    # Outcomes are unpredictable for the processor. Without branches on outcomes, it mispredicts only the ends
+    # of rows: first compute the outcomes of a step, then write down each node that was hit and keep it if it
+    # was dormant. The rows of these nodes are prefetched from memory meanwhile.
+    while at < size:
+        hits = 0
+        while at < size:
+            for j in range(starts[at], stops[at]):
+                arc = arcs[j]
+                success = keyed_word(key, j) < arc["limit"]
+                observed[seen] = arc["arm"]
+                outcomes[seen] = success
+                seen += 1
+                hit[hits] = arc["head"]
+                hits += success
+            at += 1
+        for w in hit[:hits]:
+            starts[size], stops[size] = offsets[w], offsets[w + 1]
+            prefetch(arcs, starts[size])
+            prefetch(arcs, starts[size] + _LINE)
+            size += dormant[w]
+            dormant[w] = 0
+    return size, seen
+
+
+@lean_kernel
+def cascade_key(key, i):
+    """Return the key of cascade `i`, a nonnegative integer."""
+    return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
+
+
+@kernel
+def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
+    """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
+
+    The arrays are those of `cascade`. The loop is also the same, but it keeps nodes instead of outcomes.
+    """
+    n = offsets.shape[0] - 1
+    dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
+    starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    active = np.empty(n + 1, np.int32)
+    total, norm = 0.0, 0.0
+    for i in range(first, last):
+        run = cascade_key(key, i)
+        # Seeds count as hit, so the loop below writes them down.
+        hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
+        hit[:hits] = seeds
+        while hits > 0:
+            for w in hit[:hits]:
+                active[size] = w
+                starts[size], stops[size] = offsets[w], offsets[w + 1]
+                prefetch(arcs, starts[size])
+                prefetch(arcs, starts[size] + _LINE)
+                size += dormant[w]
+                dormant[w] = 0
+            hits = 0
+            while at < size:
+                for j in range(starts[at], stops[at]):
+                    arc = arcs[j]
+                    hit[hits] = arc["head"]
+                    hits += keyed_word(run, j) < arc["limit"]
+                at += 1
+        # One pass sums over the active nodes and resets the marks for the next cascade.
+        for v in active[:size]:
+            spread += weights[v]
+            dormant[v] = 1
+        total += spread
+        norm = math.hypot(norm, spread - origin)
+    return total, norm
+
+
+@lean_kernel
+def _reach(offsets, arms, heads, usable, seeds, reached, queue):
+    """Write the nodes that `seeds` reach along usable arcs to `queue`, in order, and mark them."""
+    size, at = 0, 0
+    for seed in seeds:
+        reached[seed] = True
+        queue[size] = seed
+        size += 1
+    while at < size:
+        v = queue[at]
+        at += 1
+        for j in range(offsets[v], offsets[v + 1]):
+            w = heads[arms[j]]
+            if usable[arms[j]] and not reached[w]:
+                reached[w] = True
+                queue[size] = w
+                size += 1
+    return size
+
+
+@kernel
+def reachable(offsets, arms, heads, usable, seeds):
+    """Return the nodes that `seeds` reach along usable arcs, in order, and as a mask."""
+    n = offsets.shape[0] - 1
+    reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    size = _reach(offsets, arms, heads, usable, seeds, reached, queue)
+    return queue[:size], reached
+
+
+@kernel
+def uncertain_arms(offsets, arms, heads, means, seeds, most):
+    """Return the uncertain arms that a cascade from `seeds` may examine, and their number.
+
+    If there are more than `most`, the search ends and the number is ``most + 1``.
+    """
+    n = offsets.shape[0] - 1
+    reached, queue, size, at = np.zeros(n, np.bool_), np.empty(n, np.int64), 0, 0
+    found, count = np.empty(most, np.int64), 0
+    for seed in seeds:
+        reached[seed] = True
+        queue[size] = seed
+        size += 1
+    while at < size:
+        v = queue[at]
+        at += 1
+        for j in range(offsets[v], offsets[v + 1]):
+            arm = arms[j]
+            if means[arm] <= 0.0:
+                continue
+            if means[arm] < 1.0:
+                # End early, because a cascade on a large graph may examine millions of arms.
+                if count == most:
+                    return found, most + 1
+                found[count] = arm
+                count += 1
+            if not reached[heads[arm]]:
+                reached[heads[arm]] = True
+                queue[size] = heads[arm]
+                size += 1
+    return found[:count], count
+
+
+@kernel
+def exact_activation(offsets, arms, heads, means, seeds, uncertain):
+    """Return the activation probability of each node, summed over all outcomes of `uncertain` arms.
+
+    The other arms are certain or impossible.
+    """
+    n = offsets.shape[0] - 1
+    usable, active = means >= 1.0, np.zeros(n)
+    # Reset only the entries that were written, because most outcomes reach few of many nodes.
+    reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    # Kempe et al. 2003, proof of Theorem 2.2 (number from memory): in each outcome, the active nodes are
+    # those that live arcs connect to the seeds.
+    for outcome in range(1 << uncertain.shape[0]):
+        chance = 1.0
+        for b in range(uncertain.shape[0]):
+            success = (outcome >> b) & 1 == 1
+            usable[uncertain[b]] = success
+            chance *= means[uncertain[b]] if success else 1.0 - means[uncertain[b]]
+        # A probability that underflows adds nothing.
+        if chance > 0.0:
+            for v in queue[: _reach(offsets, arms, heads, usable, seeds, reached, queue)]:
+                active[v] += chance
+                reached[v] = False
+    return active
+
+
+ALONE, CREDITED, COINS = 0, 1, 2
+
+_TIES = 0x7135  # separates this number of a node from the one for its live arc
+
+
+class Rows(NamedTuple):
+    """The arcs out of node v are ``arms[offsets[v]:offsets[v + 1]]``; `heads` has the same order."""
+
+    offsets: IntArray
+    arms: AnyArray
+    heads: AnyArray
+
+
+class Coins(NamedTuple):
+    """In the order of the rows: an arc is live if the number of (key, owner) is in ``[low, high)``.
+
+    If `lows` is empty, every low is 0.
+    """
+
+    owners: AnyArray
+    lows: FloatArray
+    highs: FloatArray
+
+
+class Shown(NamedTuple):
+    """The output of a cascade: nodes in order of activation, shown arcs, and their outcomes."""
+
+    active: IntArray
+    observed: IntArray
+    outcomes: FloatArray
+
+
+@kernel
+def cascade_with_node_feedback(rows, coins, seeds, key, shows, once, out):
+    """Run one cascade, and show the outcomes that the activation steps of nodes determine.
+
+    An arc tries its head in the step after its tail became active, unless the head was already active.
+
+    Only arcs that tried their head are shown. With `once`, an arc is shown only if no arc tried the head in
+    an earlier step. With `shows` = ALONE, an arc is shown if it was alone in trying its head. With COINS, all
+    arcs are shown, with their true outcomes. With CREDITED, all arcs are shown; if the head became active,
+    one of them, chosen uniformly, counts as the success.
+    """
+    offsets, arms, heads = rows
+    owners, lows, highs = coins
+    active, observed, outcomes = out
+    n = offsets.shape[0] - 1
+    since, tries, ever = np.full(n, -1, np.int64), np.zeros((n, 2), np.int64), np.zeros(n, np.bool_)
+    size, seen, first, step = 0, 0, 0, 0
+    for seed in seeds:
+        since[seed] = 0
+        active[size] = seed
+        size += 1
+    # The nodes of one step try together: their order is not observed.
+    while first < size:
+        last = size
+        for v in active[first:last]:
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if 0 <= since[w] <= step:
+                    continue
+                # Count first, because ALONE and CREDITED need the number of arcs that tried.
+                tries[w, 0] += 1
+                if since[w] < 0 and _is_live(owners, lows, highs, key, j):
+                    since[w] = step + 1
+                    active[size] = w
+                    size += 1
+        for v in active[first:last]:
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if 0 <= since[w] <= step or (once and ever[w]) or (shows == ALONE and tries[w, 0] > 1):
+                    continue
+                observed[seen] = arms[j]
+                if shows == CREDITED:
+                    # Credit one of the arcs that tried, uniformly, because it is not observed which of them
+                    # were live.
+                    lucky = int(keyed_uniform(key ^ _TIES, w) * tries[w, 0])
+                    outcomes[seen] = since[w] > step and tries[w, 1] == lucky
+                    tries[w, 1] += 1
+                else:
+                    outcomes[seen] = _is_live(owners, lows, highs, key, j)
+                seen += 1
+        # Reset only heads that were tried, because a step is small and the graph is large.
+        _forget(offsets, heads, active[first:last], tries, ever)
+        first, step = last, step + 1
+    return size, seen
+
+
+@kernel
+def _is_live(owners, lows, highs, key, j):
+    # For thresholds the owner is the head: one number chooses among its incoming arcs.
+    number = keyed_uniform(key, owners[j])
+    return bool(number < highs[j] and (lows.shape[0] == 0 or number >= lows[j]))
+
+
+@kernel
+def _forget(offsets, heads, nodes, tries, ever):
+    """Reset the tries of this step, and remember the heads that were tried."""
+    for v in nodes:
+        for j in range(offsets[v], offsets[v + 1]):
+            tries[heads[j]] = 0
+            ever[heads[j]] = True
+
+
+class TriggeringModel(ABC):
+    """A diffusion model specified by live arcs: live arcs from active nodes activate their heads.
+
+    In Kempe et al. 2003, each node draws a set of in-neighbours, its triggering set. The arcs into the node
+    from its triggering set are live. Independent cascades and linear thresholds are examples. The guarantee
+    of `TriggeringInfluence` holds for **any** distribution of live arcs, even if the choices of different
+    nodes are dependent, because coverage is submodular in every single world.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
+    >>> class Moods(TriggeringModel):
+    ...     '''Independent cascades in which every other day nobody listens.'''
+    ...     def live_arcs(self, graph, means, rng):
+    ...         return (rng.random(graph.n_arcs) < means) & (rng.random() < 0.5)
+    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> oracle = TriggeringInfluence(graph, triggering=Moods(), k=1)
+    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
+    array([0])
+    """
+
+    @abstractmethod
+    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
+        """Return one world: whether each arc of `graph` is live, shape (n_arcs,).
+
+        Parameters
+        ----------
+        graph : DirectedGraph
+            The graph.
+        means : FloatArray, shape (n_arcs,)
+            The parameter of each arc in [0, 1], as passed to the oracle.
+        rng : numpy.random.Generator
+            The source of all randomness of this world.
+        """
+
+
+class IndependentTriggering(TriggeringModel):
+    """A triggering model as in Kempe et al. 2003: each node draws its triggering set independently.
+
+    Then only the nodes that a reverse-reachable set reaches draw triggering sets, whereas other models draw
+    whole worlds. A subclass defines `triggering_set`. If it can answer for many nodes at once, it can also
+    override `triggering_sets`, which is faster. If the oracle uses several threads, it calls these methods
+    from several threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DirectedGraph, IndependentTriggering, TriggeringInfluence
+    >>> class Habit(IndependentTriggering):
+    ...     '''A node listens to one other, whoever it is, or to nobody.'''
+    ...     def triggering_set(self, graph, arcs, means, rng):
+    ...         listens = rng.random() < means[arcs].max()
+    ...         return (np.arange(len(arcs)) == rng.integers(len(arcs))) & listens
+    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> oracle = TriggeringInfluence(graph, triggering=Habit(), k=1)
+    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
+    array([0])
+    """
+
+    @abstractmethod
+    def triggering_set(
+        self, graph: DirectedGraph, arcs: AnyArray, means: FloatArray, rng: np.random.Generator
+    ) -> BoolArray:
+        """Return whether each arc into one node is live, shape (len(arcs),).
+
+        Parameters
+        ----------
+        graph : DirectedGraph
+            The graph.
+        arcs : AnyArray of int, shape (d,)
+            All arcs into the node, at least one.
+        means : FloatArray, shape (n_arcs,)
+            The parameter of each arc of the graph in [0, 1], as passed to the oracle.
+        rng : numpy.random.Generator
+            The source of all randomness of this answer.
+        """
+
+    def triggering_sets(
+        self,
+        graph: DirectedGraph,
+        arcs: AnyArray,
+        askers: IntArray,
+        means: FloatArray,
+        rng: np.random.Generator,
+    ) -> BoolArray:
+        """Return `triggering_set` of several nodes in order; by default by one call for each node.
+
+        Parameters
+        ----------
+        graph, means, rng
+            As in `triggering_set`.
+        arcs : AnyArray of int
+            All arcs into the first node, then all arcs into the second node, and so on. A node that is
+            requested twice draws twice.
+        askers : IntArray, same shape
+            0 for the arcs into the first node, 1 for the second, and so on.
+        """
+        cuts = np.flatnonzero(np.diff(askers)) + 1
+        each = [self.triggering_set(graph, own, means, rng) for own in np.split(arcs, cuts)]
+        return np.concatenate(each)
+
+    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
+        """Return one world, in which every node has drawn its triggering set."""
+        arcs, askers = arcs_into(graph, np.flatnonzero(graph.in_degrees))
+        live = np.zeros(graph.n_arcs, np.bool_)
+        live[arcs] = checked(
+            "triggering_sets", self.triggering_sets(graph, arcs, askers, means, rng), len(arcs)
+        )
+        return live
+
+
+def checked(method: str, answer: object, n_arcs: int) -> BoolArray:
+    """Return the answer of `method`; raise ``ValueError`` unless it is one bool for each arc."""
+    live = np.asarray(answer)
+    if live.dtype != np.bool_ or live.shape != (n_arcs,):
+        raise ValueError(f"{method} must return {n_arcs} bools, got dtype {live.dtype}, shape {live.shape}")
+    return live
+
+
+_MOST_UNCERTAIN = 16
+MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
+"""The largest number of outcomes that are enumerated: the outcomes of 16 uncertain arcs."""
+
+KEY = 0x5EED
+"""The default key of the random numbers, so that estimates are the same in every call."""
+_RANGE = 1024
+_LARGE = 2.0**900
+MOST_CASCADES = 2**31 - 1
+"""The largest number of cascades, because cascade numbers have 32 bits."""
+
+# The memory that all cascades share, and the memory of each thread.
+_BYTES_OF_ARC, _BYTES_OF_ARC_AND_THREAD, _BYTES_OF_NODE_AND_THREAD = 24, 4, 25
+
+
+def triggering_probabilities(
+    graph: DirectedGraph, probabilities: FloatArray, seeds: IntArray
+) -> FloatArray | None:
+    """Return the probability that the tail of each arc becomes active under independent cascades.
+
+    The result is None if there are more than `MOST_OUTCOMES` outcomes.
+    """
+    active = _activation(graph, probabilities, seeds)
+    return None if active is None else np.clip(active, 0.0, 1.0)[graph.tails]
+
+
+def exact_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
+) -> float | None:
+    """Return the expected weight of active nodes, or None if it depends on too many uncertain arcs."""
+    active = _activation(graph, means, seeds)
+    return None if active is None else float((active * node_worths(graph, node_weights)).sum())
+
+
+def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
+    """Return the activation probability of each node, by one enumeration of all outcomes."""
+    offsets, arms = graph.out_arcs
+    uncertain, count = call_kernel(uncertain_arms, offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    if count > _MOST_UNCERTAIN:
+        return None
+    activation: FloatArray = exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
+    return activation
+
+
+def exact_threshold_spread(
+    graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
+) -> float | None:
+    """Return `exact_spread` for linear thresholds; None if there are more than `MOST_OUTCOMES` outcomes."""
+    from oracles.influence.graph import Arcs
+    from oracles.influence.sampling import exact_threshold_spread as enumerate_choices
+
+    _, reached = call_kernel(reachable, *graph.out_arcs, graph.heads, means > 0.0, seeds)
+    reached[seeds] = False
+    nodes = np.flatnonzero(reached)
+    # Each node chooses one of its arcs or none. Use logarithms, because the product may overflow.
+    if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
+        return None
+    arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
+    return float(enumerate_choices(arcs, means, node_worths(graph, node_weights), seeds, nodes))
+
+
+def estimated_spread(
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    *,
+    key: int = KEY,
+    node_weights: FloatArray | None = None,
+    threads: int = 1,
+) -> tuple[float, float]:
+    """Return the mean spread of `cascades` cascades and its standard error.
+
+    Random numbers are functions of (key, cascade, arc). So a comparison of two vectors of means has little
+    noise, and a larger mean never decreases the estimate.
+    """
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
+    offsets, arms = graph.out_arcs
+    arcs = arcs_in_rows(arms, graph.heads, means)
+    return mean_and_error(
+        cascades,
+        threads,
+        node_worths(graph, node_weights),
+        lambda *at: spread_sums(offsets, arcs, at[0], seeds, key, *at[1:]),
+    )
+
+
+def threshold_spread(
+    graph: DirectedGraph,
+    means: FloatArray,
+    seeds: IntArray,
+    cascades: int,
+    *,
+    key: int = KEY,
+    node_weights: FloatArray | None = None,
+    threads: int = 1,
+) -> tuple[float, float]:
+    """Return `estimated_spread` for linear thresholds."""
+    from oracles.influence.sampling import OutArcs, threshold_sums
+
+    _require_memory(graph, min(threads, -(-cascades // _RANGE)))
+    offsets, arms = graph.out_arcs
+    arcs = OutArcs(offsets, graph.out_heads, means[arms])
+    return mean_and_error(
+        cascades,
+        threads,
+        node_worths(graph, node_weights),
+        lambda *at: threshold_sums(arcs, at[0], seeds, key, *at[1:]),
+    )
+
+
+def _require_memory(graph: DirectedGraph, threads: int) -> None:
+    n, m = graph.n_nodes, graph.n_arcs
+    kept = _BYTES_OF_ARC_AND_THREAD * max(n, m) + _BYTES_OF_NODE_AND_THREAD * n
+    require_memory(_BYTES_OF_ARC * m + threads * kept, f"cascades on {graph!r} on {threads} threads")
+
+
+def node_worths(graph: DirectedGraph, node_weights: FloatArray | None) -> FloatArray:
+    """Return the weight of each node, which is 1 by default."""
+    return np.ones(graph.n_nodes) if node_weights is None else node_weights
+
+
+def mean_and_error(
+    count: int,
+    threads: int,
+    worth: FloatArray,
+    sums: Callable[[FloatArray, int, int, float], tuple[float, float]],
+) -> tuple[float, float]:
+    """Return mean and standard error of `count` spreads; `sums` returns the sums over a range of spreads.
+
+    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way.
+    Distances are measured from one of the spreads and never squared, because weights may have any size, and
+    one weight may be much larger than the others.
+    """
+    scaled, unit = summable(worth)
+    # Any value of the right magnitude avoids cancellation.
+    origin, _ = sums(scaled, 0, 1, 0.0)
+    cuts = [*range(0, count, _RANGE), count]
+
+    def part(first: int, last: int) -> tuple[float, float]:
+        return sums(scaled, first, last, origin)
+
+    if threads == 1:
+        parts = list(map(part, cuts[:-1], cuts[1:]))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
+    mean = float(sum(total for total, _ in parts)) / count
+    error = standard_error(math.hypot(*(norm for _, norm in parts)), mean - origin, count)
+    return mean / unit, error / unit
+
+
+def summable(worth: FloatArray) -> tuple[FloatArray, float]:
+    """Return `worth` in units in which sums of spreads do not overflow, and one over the unit."""
+    return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
+
+
+def standard_error(norm: float, shift: float, count: int) -> float:
+    """Return the standard error of a mean; `norm` is of distances from a point `shift` off the mean."""
+    # Factorise the variance size^2 - shift^2: no square overflows, and the difference keeps its precision.
+    size, shift = norm / math.sqrt(count), abs(shift)
+    return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))

@@ -1,0 +1,800 @@
+"""The k best arms in order, and the expected reward of a list.
+
+The best slate within a budget, by integer programming.
+
+Lists with several clicks per user: the dependent-click model.
+
+Ordered lists of k arms.
+
+Slates: different items for the positions of a page, with quotas for groups of items and a budget.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled.forms import Kernel
+from cmab.description import described
+from cmab.feedback import Feedback
+from cmab.kernels import lean_kernel, solve_kernel, top_k
+from cmab.oracle import LinearOracle, Oracle
+from cmab.smoothness import Smoothness
+from cmab.validation import (
+    check_name,
+    frozen,
+    integer,
+    listed,
+    one_of,
+    place_of,
+    real,
+    real_array,
+    shown,
+    vector,
+)
+from oracles.packing import Row, Rows, check_exact
+from oracles.programs import scaled
+
+
+@lean_kernel
+def rank(means, k, chosen):
+    """Write the arms of the k largest means to `chosen`, best first; ties go to the lower index."""
+    top_k(means, k, chosen)
+    # The arms are in order of index, which a stable sort keeps among equal means.
+    for i in range(1, k):
+        arm, j = chosen[i], i
+        while j > 0 and means[chosen[j - 1]] < means[arm]:
+            chosen[j] = chosen[j - 1]
+            j -= 1
+        chosen[j] = arm
+
+
+@solve_kernel
+def solve_ranked(means, integers, reals, out):
+    """Solve `RankedTopK`; `integers` contains k."""
+    k = int(integers[0])
+    rank(means, k, out)
+    return k
+
+
+@lean_kernel
+def list_worth(super_arm, size, means, is_disjunctive):
+    """Return the probability that at least one entry succeeds, or that all entries succeed."""
+    worth = 0.0 if is_disjunctive else 1.0
+    for j in range(size):
+        # Kveton et al., ICML 2015, equation 2: f = 1 - prod (1 - w), computed here without cancellation for
+        # small w; NIPS 2015, section 2: f = prod w.
+        w = means[super_arm[j]]
+        worth = worth + (1.0 - worth) * w if is_disjunctive else worth * w
+    return worth
+
+
+#: The solver ignores improvements below 1e-6, so the scaled means are multiplied by 2^10.
+_EXPONENT = 10
+
+
+class Budget(NamedTuple):
+    """The costs of the items and the budget, as the only row of a packing problem."""
+
+    row: Rows
+
+    @classmethod
+    def of(cls, costs: ArrayLike, budget: Any, n_items: int) -> Budget:
+        """Return the budget; raise ``ValueError`` if an argument is out of its range."""
+        checked, room = vector("costs", costs, n_items, 0.0), real("budget", budget, 0.0)
+        check_exact("costs", costs)
+        check_exact("budget", budget)
+        return cls(Rows.of(checked[np.newaxis], np.array([room])))
+
+    def allows(self, items: IntArray) -> bool:
+        """Return whether the items cost at most the budget."""
+        return self.row.allow(0, items)
+
+    def longest(self, groups: IntArray, quota: IntArray) -> int:
+        """Return the largest number of items within the budget and the quotas.
+
+        The sets within the quotas form a matroid, so cheapest items first are the cheapest set of each size.
+        """
+        left, taken = quota.copy(), list[int]()
+        for item in np.argsort(self.row.sizes[0], kind="stable").tolist():
+            if left[groups[item]] > 0:
+                taken.append(item)
+                left[groups[item]] -= 1
+        # The longest affordable beginning, by bisection, because the costs are not negative.
+        return bisect_right(range(len(taken)), False, key=lambda i: not self.allows(np.array(taken[: i + 1])))
+
+    def program(self, items: IntArray) -> tuple[list[Row], list[float]]:
+        """Return the rows of columns of these items, and the largest values of the columns after them."""
+        columns = np.arange(len(items))[np.newaxis]
+        return self.row._replace(sizes=self.row.sizes[:, items]).program(columns, len(items))
+
+
+def best_affordable(
+    worth: FloatArray, groups: IntArray, quota: IntArray, budget: Budget, required: IntArray
+) -> IntArray | None:
+    """Return the arms of the best slate, or None if no slate contains the required arms.
+
+    The sum of the means is at most ``1e-12 n_arms`` times the largest mean below the best.
+
+    Parameters
+    ----------
+    worth : FloatArray, shape (n_items, positions)
+        The means, scaled; minus infinity for excluded arms.
+    groups : IntArray, shape (n_items,)
+        The number of the group of each item.
+    quota : IntArray, shape (n_groups,)
+        The largest number of items of each group.
+    budget : Budget
+        The budget.
+    required : IntArray
+        The required arms.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    k = worth.shape[1]
+    allowed = worth.ravel() > -np.inf
+    arms = np.flatnonzero(allowed)
+    if not allowed[required].all() or not len(arms):
+        return None
+    items, places = np.divmod(arms, k)
+    columns, ones, free = np.arange(len(arms)), np.ones(len(arms)), -np.inf
+    of_items = np.split(columns, np.flatnonzero(np.diff(items)) + 1)
+    rows: list[Row] = [(own, np.ones(len(own)), free, 1.0) for own in of_items]
+    for group, most in enumerate(quota.tolist()):
+        members = columns[groups[items] == group]
+        rows.append((members, np.ones(len(members)), free, float(most)))
+    # One item at the first position, at most as many at each position as at the one before it.
+    rows.append((columns[places == 0], ones[places == 0], 1.0, 1.0))
+    for place in range(1, k):
+        here, before = columns[places == place], columns[places == place - 1]
+        signs = np.concatenate([np.ones(len(here)), -np.ones(len(before))])
+        rows.append((np.concatenate([here, before]), signs, free, 0.0))
+    affordable, carries = budget.program(items)
+    rows += affordable
+    lengths = [len(row[0]) for row in rows]
+    entries = (np.repeat(np.arange(len(rows)), lengths), np.concatenate([row[0] for row in rows]))
+    n = len(arms) + len(carries)
+    table = csr_array((np.concatenate([row[1] for row in rows]), entries), shape=(len(rows), n))
+    low, high = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+    found = milp(
+        np.concatenate([-np.ldexp(worth.ravel()[arms], _EXPONENT), np.zeros(len(carries))]),
+        integrality=np.ones(n, np.int64),
+        bounds=Bounds(
+            np.concatenate([np.isin(arms, required), np.zeros(len(carries))]), np.append(ones, carries)
+        ),
+        constraints=LinearConstraint(table, low, high),
+        options={"mip_rel_gap": 0.0},
+    )
+    if found.x is None:
+        return None
+    chosen = arms[found.x[: len(arms)] > 0.5]
+    ordered: IntArray = chosen[np.argsort(chosen % k)]
+    return ordered
+
+
+class DependentClickLists(Oracle):
+    """Lists for the dependent-click model: a user clicks attractive entries until satisfied. Exact.
+
+    A user examines the list from the top and clicks each attractive entry. After a click at position j, the
+    user is satisfied and leaves with probability ``termination[j]``; otherwise the user continues. The reward
+    of a list is the probability that the user leaves satisfied, ``1 - prod (1 - termination mean)``. The best
+    list contains the arms of the largest means, in the order of the termination probabilities: the best arm
+    is at the position of the largest one. Ties go to the lower index. If all termination probabilities are 1,
+    this is `RankedTopK` with a disjunctive reward.
+
+    With this oracle `KLCUCB` is dcmKL-UCB, except for the entries that count as observed: see `feedback_of`.
+
+    Parameters
+    ----------
+    n_arms : int
+        The number of base arms, at least 1.
+    termination : array_like, shape (k,)
+        The probability that a click at each position satisfies the user, in [0, 1], at least one positive.
+        Its length k is the length of the lists. The best list depends only on the order of these numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import DependentClickLists
+    >>> oracle = DependentClickLists(4, termination=[0.5, 1.0])
+    >>> means = np.array([0.25, 0.5, 0.75, 0.5])
+    >>> shown = oracle.solve(means, np.random.default_rng(0))
+    >>> shown, oracle.expected_reward(shown, means)
+    (array([1, 2]), 0.8125)
+    >>> oracle.triggering_probabilities(shown, means)
+    array([0.  , 1.  , 0.75, 0.  ])
+
+    References
+    ----------
+    F. Guo, C. Liu, Y. Wang: Efficient Multiple-Click Models in Web Search, WSDM 2009. S. Katariya, B. Kveton,
+    C. Szepesvari, Z. Wen: DCM Bandits: Learning to Rank with Multiple Clicks, ICML 2016.
+    """
+
+    triggers_surely = False
+
+    has_membership = True
+
+    def __init__(self, n_arms: int, termination: ArrayLike) -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        given = real_array("termination", termination)
+        self.termination = frozen(vector("termination", given, given.size, 0.0, 1.0))
+        self.k = integer("number of positions in termination", len(self.termination), 1, self.n_arms)
+        if not self.termination.any():
+            raise ValueError(
+                f"termination must be positive for at least one position, got {shown(termination)}"
+            )
+        self._order = np.argsort(-self.termination, kind="stable")
+
+    def __repr__(self) -> str:
+        return described(self, n_arms=self.n_arms, termination=self.termination)
+
+    @property
+    def max_size(self) -> int:
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best arms, with better arms at positions of larger termination probability."""
+        return self._placed(np.argsort(-self._check_means(means), kind="stable"))
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        available = self._check_available(available)
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        return self._placed(free[np.argsort(-values[free], kind="stable")])
+
+    def _placed(self, ranked: IntArray) -> IntArray:
+        # Swapping two positions would reduce the reward: (1 - vw)(1 - v'w') is smallest with the larger w at
+        # the larger v.
+        chosen = np.empty(self.k, np.int64)
+        chosen[self._order] = ranked[: self.k]
+        return chosen
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        satisfied = self.termination[: len(super_arm)] * self._check_means(means, 0.0, 1.0)[super_arm]
+        worth = 0.0
+        for chance in satisfied.tolist():
+            # Katariya et al. (2016), equation 2: 1 - prod (1 - v w), computed here without cancellation.
+            worth += (1.0 - worth) * chance
+        return worth
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
+        return len(super_arm) == self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the whole list, because the number of examined entries depends on the means."""
+        return self._check_entries(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the probability that the user examines each arm, i.e. was not satisfied above it."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        chances = self._check_means(means, 0.0, 1.0)
+        stays = 1.0 - self.termination[: len(super_arm)] * chances[super_arm]
+        reached = np.zeros(self.n_arms)
+        reached[super_arm] = np.cumprod(np.concatenate([[1.0], stays[:-1]]))[: len(super_arm)]
+        return reached
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return the feedback of a list with known clicks.
+
+        A satisfied user has examined all entries up to the last click; an unsatisfied user has
+        examined the whole list. If it is unknown whether the user was satisfied, the feedback ends at the
+        *first* click. The user has certainly examined the entries up to the *last* click, but learning from
+        them would be biased: an entry below a click would be counted whenever it is clicked, but not always
+        when it is examined without a click. For example, with two entries of attraction 0.5 and a termination
+        probability of 0.5, the estimate of the second would converge to 0.6. Up to the first click, the
+        selection of entries does not depend on their outcomes.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (k,)
+            The list.
+        **report
+            ``clicked``, a list of the clicked entries, and ``satisfied``, whether the user left satisfied.
+            Omit ``satisfied`` or pass None if it is unknown.
+
+        Raises
+        ------
+        ValueError
+            If there is any other argument, if an entry is not in the list or is repeated, or if a user
+            without a click is reported as satisfied.
+
+        Examples
+        --------
+        >>> from oracles import DependentClickLists
+        >>> oracle = DependentClickLists(5, termination=[0.5, 0.5, 0.5])
+        >>> seen = oracle.feedback_of([4, 0, 2], clicked=[4, 0], satisfied=True)
+        >>> seen.arms, seen.outcomes, seen.reward
+        (array([4, 0]), array([1., 1.]), 1.0)
+        >>> oracle.feedback_of([4, 0, 2], clicked=[4, 0]).arms
+        array([4])
+        """
+        super_arm = self._check_entries(super_arm)
+        if not {"clicked"} <= set(report) <= {"clicked", "satisfied"}:
+            given = ", ".join(report) or "nothing"
+            raise ValueError(f"a report must have the keyword clicked, and may have satisfied, got {given}")
+        outcomes, satisfied = self._clicks(super_arm, report["clicked"]), report.get("satisfied")
+        if satisfied is not None and not isinstance(satisfied, bool | np.bool_):
+            raise ValueError(f"satisfied must be True, False or None, got {shown(satisfied)}")
+        places = np.flatnonzero(outcomes)
+        if not len(places):
+            if satisfied:
+                raise ValueError("satisfied must be False if nothing was clicked, got True")
+            return Feedback(super_arm, outcomes, reward=0.0)
+        if satisfied is None:
+            end, reward = int(places[0]) + 1, float("nan")
+        else:
+            end, reward = int(places[-1]) + 1 if satisfied else len(super_arm), float(satisfied)
+        return Feedback(super_arm[:end], outcomes[:end], reward=reward)
+
+    def _clicks(self, super_arm: IntArray, clicked: object) -> FloatArray:
+        names, outcomes = self.labels(super_arm), np.zeros(len(super_arm))
+        if not isinstance(clicked, list | tuple | set | frozenset):
+            raise ValueError(f"clicked must be a list of entries, got {shown(clicked)}")
+        for entry in clicked:
+            place = None if entry is None else place_of("an entry of clicked", entry, names)
+            if place is None or outcomes[place]:
+                raise ValueError(f"clicked must have distinct entries of the list, got {shown(clicked)}")
+            outcomes[place] = 1.0
+        return outcomes
+
+    def smoothness(self) -> Smoothness:
+        """Return ``k v x``, where v is the largest termination probability.
+
+        The constant modulated by triggering is v.
+        """
+        return Smoothness.linear(self.k, float(self.termination.max()))
+
+
+Reward = Literal["disjunctive", "conjunctive"]
+
+
+class RankedTopK(Oracle):
+    """Ordered lists of exactly `k` arms, best first, that a user examines from the top. Exact.
+
+    With a disjunctive reward, the user wants one good entry and stops at the first one. The reward of the
+    list is the probability that it has a good entry, ``1 - prod (1 - mean)``. With a conjunctive reward, all
+    entries must be good, like the links of a connection, and the first bad entry ends the examination. The
+    reward is ``prod mean``. A super arm lists the arms in the order in which they are shown. The order does
+    not change the reward, but it changes the feedback: an entry shows its outcome only if the user reaches
+    it, so better arms come first. Ties go to the lower index.
+
+    With this oracle, `CUCB` is CascadeUCB1 (CombCascade for conjunctive rewards), `KLCUCB` is CascadeKL-UCB,
+    `CTS` is TS-Cascade with Beta priors, and `C2UCB` with a constant `radius` is CascadeLinUCB.
+
+    Parameters
+    ----------
+    n_arms : int
+        The number of base arms, at least 1.
+    k : int
+        The length of a list, in ``[1, n_arms]``.
+    reward : {"disjunctive", "conjunctive"}
+        Whether one entry must succeed, or all entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import RankedTopK
+    >>> oracle = RankedTopK(n_arms=4, k=2)
+    >>> means = np.array([0.25, 0.5, 0.75, 0.5])
+    >>> shown = oracle.solve(means, np.random.default_rng(0))
+    >>> shown, oracle.expected_reward(shown, means)
+    (array([2, 1]), 0.875)
+    >>> oracle.triggering_probabilities(shown, means)
+    array([0.  , 0.25, 1.  , 0.  ])
+
+    References
+    ----------
+    B. Kveton, C. Szepesvari, Z. Wen, A. Ashkan: Cascading Bandits: Learning to Rank in the Cascade Model,
+    ICML 2015. B. Kveton, Z. Wen, A. Ashkan, C. Szepesvari: Combinatorial Cascading Bandits, NIPS 2015.
+    Q. Wang, W. Chen (NIPS 2017): smoothness of both rewards.
+    """
+
+    triggers_surely = False
+
+    has_membership = True
+
+    def __init__(self, n_arms: int, k: int, *, reward: Reward = "disjunctive") -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self.k = integer("k", k, 1, self.n_arms)
+        self.reward: Reward = one_of("reward", reward, ("disjunctive", "conjunctive"))
+
+    @property
+    def max_size(self) -> int:
+        return self.k
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best arms, best first."""
+        return self._ranked(self._check_means(means))
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the k best available arms, best first; raise ``ValueError`` if fewer are available."""
+        available = self._check_available(available)
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        return free[self._ranked(values[free])]
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int]:
+        """Return the number of lists of k available arms, and k."""
+        available = self._check_available(available)
+        return math.perm(int(available.sum()), self.k), self.k
+
+    def kernel(self) -> Kernel:
+
+        return Kernel(solve_ranked, np.array([self.k]))
+
+    def _ranked(self, values: FloatArray) -> IntArray:
+
+        chosen = np.empty(self.k, np.int64)
+        rank(values, self.k, chosen)
+        return chosen
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        chances = self._check_means(means, 0.0, 1.0)
+        return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
+        return len(super_arm) == self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the whole list, because the number of examined entries depends on the means."""
+        return self._check_entries(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the probability that the user examines each arm, i.e. did not stop above it."""
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        chances = self._check_means(means, 0.0, 1.0)
+        goes_on = 1.0 - chances if self.reward == "disjunctive" else chances
+        reached = np.zeros(self.n_arms)
+        reached[super_arm] = np.cumprod(np.concatenate([[1.0], goes_on[super_arm[:-1]]]))[: len(super_arm)]
+        return reached
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return the feedback of a list for which the stopping entry is known.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (k,)
+            The list.
+        **report
+            One argument. With a disjunctive reward ``clicked``, the clicked entry, or None if the user
+            clicked no entry. With a conjunctive reward ``failed``, the first entry that failed, or None if
+            all entries succeeded.
+
+        Examples
+        --------
+        >>> from oracles import RankedTopK
+        >>> seen = RankedTopK(5, k=3).feedback_of([4, 0, 2], clicked=0)
+        >>> seen.arms, seen.outcomes, seen.reward
+        (array([4, 0]), array([0., 1.]), 1.0)
+        """
+        super_arm = self._check_entries(super_arm)
+        word = "clicked" if self.reward == "disjunctive" else "failed"
+        if set(report) != {word}:
+            raise ValueError(
+                f"a report must have only the keyword {word}, got {', '.join(report) or 'nothing'}"
+            )
+        place = place_of(word, report[word], self.labels(super_arm))
+        settles = 1.0 if self.reward == "disjunctive" else 0.0
+        if place is None:
+            return Feedback(super_arm, np.full(len(super_arm), 1.0 - settles), reward=1.0 - settles)
+        outcomes = np.full(place + 1, 1.0 - settles)
+        outcomes[place] = settles
+        return Feedback(super_arm[: place + 1], outcomes, reward=settles)
+
+    def smoothness(self) -> Smoothness:
+        """Return ``k x``; the constant modulated by triggering is 1."""
+        return Smoothness.linear(self.k)
+
+
+class Slate(LinearOracle):
+    """Pages with different items at the positions, and at most a given number of items of each group. Exact.
+
+    Base arm ``item * positions + position`` is an item at a position, because the same item can have
+    different outcomes at different positions. The reward is the sum over the positions. A super arm lists its
+    arms from the first position to the last. It fills the positions from the first one without gaps, and it
+    fills all positions if enough items are available and allowed by the quotas. Otherwise it is shorter.
+
+    With `costs` and `budget`, the total cost of the items is at most the budget. A slate of few expensive
+    items may then be better than a longer one, and `solve` uses integer programming. Integer costs are
+    respected exactly and must be at most 2^53, other costs up to 1e-6 of the budget. The sum of the means is
+    at most ``1e-12 n_arms`` times the largest mean below the best.
+
+    The means must not be negative, because only then the longest slate is best.
+
+    Parameters
+    ----------
+    items : int or sequence of hashable
+        The number of items, or their names.
+    positions : int
+        The number of positions, at least 1.
+    groups : sequence of hashable, optional
+        The group of each item.
+    quotas : int or mapping from group to int, optional
+        The largest number of items of a group on a slate, at least 0: one number for all groups, or a number
+        for each. Groups that are not in the mapping have no quota.
+    costs : array_like, shape (n_items,), optional
+        The cost of each item, at least 0.
+    budget : float, optional
+        The largest total cost of a slate, at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, `groups` and `quotas` or `costs` and `budget` are not given
+        together, or the quotas and the budget allow no item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles.lists import Slate
+    >>> oracle = Slate(["tea", "milk", "juice"], positions=2, groups=["hot", "cold", "cold"], quotas=1)
+    >>> means = np.array([[0.2, 0.1], [0.9, 0.6], [0.8, 0.7]])
+    >>> oracle.labels(oracle.solve(means.ravel(), np.random.default_rng(0)))
+    [('milk', 1), ('tea', 2)]
+    >>> flags = oracle.available([True, False, False])
+    >>> oracle.labels(oracle.solve_within(means.ravel(), flags, np.random.default_rng(0)))
+    [('tea', 1)]
+    """
+
+    can_constrain = True
+
+    has_membership = True
+
+    def __init__(
+        self,
+        items: int | Sequence[Hashable],
+        positions: int,
+        *,
+        groups: Sequence[Hashable] | None = None,
+        quotas: int | Mapping[Any, int] | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+    ) -> None:
+        self.items = _names(items)
+        self.positions = integer("positions", positions, 1)
+        self.n_arms = len(self.items) * self.positions
+        if (groups is None) != (quotas is None):
+            raise ValueError(
+                f"groups and quotas must be given together, got {shown(groups)}, {shown(quotas)}"
+            )
+        self.groups = None if groups is None else tuple(listed("groups", groups, "groups, one for each item"))
+        self.quotas = quotas
+        # Without groups, all items are of one group, whose quota is no constraint.
+        self._group, self._quota = _rooms(self.groups, quotas, len(self.items), self.positions)
+        if (costs is None) != (budget is None):
+            raise ValueError(f"costs and budget must be given together, got {shown(costs)}, {shown(budget)}")
+        self.costs = None if costs is None else frozen(vector("costs", costs, len(self.items), 0.0))
+        self.budget = budget
+        self._budget = None if costs is None else Budget.of(costs, budget, len(self.items))
+        self._length = self._longest(np.ones(len(self.items), np.bool_))
+        if not self._length:
+            raise ValueError(f"quotas must allow at least one item, got {shown(quotas)}")
+        if self._budget is not None:
+            self._length = min(self._length, self._budget.longest(self._group, self._quota))
+            if not self._length:
+                raise ValueError(f"budget must allow at least one item, got {shown(budget)}")
+
+    def __repr__(self) -> str:
+        return described(self, items=len(self.items), groups=None, quotas=self.quotas)
+
+    @property
+    def max_size(self) -> int:
+        return self._length
+
+    @property
+    def least_mean(self) -> float:
+        """0, because a shorter slate would be better if means were negative."""
+        return 0.0
+
+    def labels(self, super_arm: IntArray) -> list[Any]:
+        """Return the pairs of an item and its position, counted from 1."""
+        super_arm = self._check_entries(super_arm)
+        pairs = (divmod(int(arm), self.positions) for arm in super_arm)
+        return [(self.items[item], place + 1) for item, place in pairs]
+
+    def available(self, items: ArrayLike) -> BoolArray:
+        """Return the flags of the base arms (for `Context.available`) for flags of the items.
+
+        Parameters
+        ----------
+        items : array_like of bool, shape (n_items,)
+            Whether each item is available.
+
+        Raises
+        ------
+        ValueError
+            If `items` is not an array of one boolean for each item.
+        """
+        flags = np.asarray(items)
+        if flags.dtype != np.bool_ or flags.shape != (len(self.items),):
+            raise ValueError(f"items must be {len(self.items)} booleans, got {shown(items)}")
+        return np.repeat(flags, self.positions)
+
+    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        """Return the number and the length of the slates of available items, without quotas and budgets.
+
+        It returns None if there are quotas or a budget, or if only some positions of an item are available.
+        """
+        available = self._check_available(available)
+        flags = available.reshape(-1, self.positions)
+        free = flags[:, 0]
+        if self.groups is not None or self._budget is not None or (flags != free[:, None]).any():
+            return None
+        length = min(int(free.sum()), self.positions)
+        return math.perm(int(free.sum()), length), length
+
+    def pair_features(self, features: ArrayLike, examination: ArrayLike | None = None) -> FloatArray:
+        """Return features of the base arms: those of the item, followed by those of the position.
+
+        Parameters
+        ----------
+        features : array_like, shape (n_items, d)
+            Features of the items.
+        examination : array_like, shape (positions,), optional
+            A known effect of each position, such as its examination probability. If omitted, each position
+            has an indicator, so that the model learns the effects.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms, d + 1) or (n_arms, d + positions)
+            The rows for `Context.features`.
+
+        Raises
+        ------
+        ValueError
+            If an array has a wrong shape.
+
+        Examples
+        --------
+        >>> from oracles.lists import Slate
+        >>> Slate(2, positions=2).pair_features([[0.5], [0.7]], examination=[1.0, 0.4]).tolist()
+        [[0.5, 1.0], [0.5, 0.4], [0.7, 1.0], [0.7, 0.4]]
+        """
+        rows, n, k = real_array("features", features), len(self.items), self.positions
+        if rows.ndim != 2 or len(rows) != n:
+            raise ValueError(f"features must have shape ({n}, d), got {rows.shape}")
+        places = np.eye(k) if examination is None else real_array("examination", examination).reshape(-1, 1)
+        if len(places) != k:
+            raise ValueError(f"examination must have {k} numbers, one for each position, got {len(places)}")
+        return np.hstack([np.repeat(rows, k, axis=0), np.tile(places, (n, 1))])
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """Return the best slate, from the first position to the last."""
+        if self._budget is not None:
+            best = best_affordable(
+                self._worth(means), self._group, self._quota, self._budget, np.empty(0, np.int64)
+            )
+        else:
+            best = self._best(self._worth(means), self._quota, np.arange(self._length))
+        assert best is not None, "a slate of this length exists"
+        return best
+
+    def solve_constrained(
+        self,
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> IntArray | None:
+        required, banned = self._check_constraints(include, exclude)
+        worth = self._worth(means)
+        if self._budget is not None:
+            worth.reshape(-1)[banned] = -np.inf
+            return best_affordable(worth, self._group, self._quota, self._budget, required)
+        values = worth.reshape(-1).copy()
+        items, places = np.divmod(required, self.positions)
+        quota = self._quota - np.bincount(self._group[items], minlength=len(self._quota))
+        if len(set(items)) < len(items) or len(set(places)) < len(places) or (quota < 0).any():
+            return None
+        worth.reshape(-1)[banned] = -np.inf
+        worth[items] = -np.inf
+        # If whole items are banned, the longest slate is best. Otherwise an extension may move other items.
+        gone = np.isneginf(worth)
+        is_whole = (gone.all(axis=1) | ~gone.any(axis=1)).all()
+        least = int(places.max(initial=-1)) + 1
+        left: BoolArray = np.logical_not(gone.all(axis=1))
+        most = min(self.positions, len(items) + self._longest(left, quota))
+        best: IntArray | None = None
+        value = -np.inf
+        for length in range(most, max(least, 1) - 1, -1):
+            rest = np.setdiff1d(np.arange(length), places)
+            found = self._best(worth, quota, rest)
+            if found is None:
+                continue
+            whole = np.concatenate([required, found])
+            total = float(values[whole].sum())
+            if total > value:
+                best, value = whole[np.argsort(whole % self.positions)], total
+            if is_whole:
+                break
+        return best
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the arms fill the first positions with different items within the quotas."""
+        super_arm = self._check_entries(super_arm)
+        items, places = np.divmod(super_arm, self.positions)
+        counts = np.bincount(self._group[items], minlength=len(self._quota))
+        is_gapless = np.array_equal(np.sort(places), np.arange(len(places)))
+        distinct = len(np.unique(items)) == len(items)
+        is_affordable = self._budget is None or self._budget.allows(items)
+        return bool(
+            len(items) and is_gapless and distinct and is_affordable and (counts <= self._quota).all()
+        )
+
+    def _longest(self, free: BoolArray, quota: IntArray | None = None) -> int:
+        """Return the largest number of free items on a slate."""
+        room = self._quota if quota is None else quota
+        counts = np.bincount(self._group[free], minlength=len(room))
+        return min(self.positions, int(np.minimum(counts, room).sum()))
+
+    def _worth(self, means: FloatArray) -> FloatArray:
+        """Return the means of items (rows) at positions, scaled so that sums are finite."""
+        return scaled(self._check_means(means, 0.0))[0].reshape(-1, self.positions)
+
+    def _best(self, worth: FloatArray, quota: IntArray, places: IntArray) -> IntArray | None:
+        """Return the best arms for `places`, by an assignment problem; None if they cannot be filled.
+
+        Items of a group beyond its quota must fill additional columns of value 0, one for each such item.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        rows = np.flatnonzero((worth[:, places] > -np.inf).any(axis=1)) if len(places) else np.arange(0)
+        groups = self._group[rows]
+        spare = np.maximum(np.bincount(groups, minlength=len(quota)) - quota, 0)
+        owners = np.repeat(np.arange(len(quota)), spare)
+        if len(places) + len(owners) > len(rows):
+            return None if len(places) else np.empty(0, np.int64)
+        table = np.hstack([worth[np.ix_(rows, places)], np.where(groups[:, None] == owners, 0.0, -np.inf)])
+        try:
+            chosen, columns = linear_sum_assignment(table, maximize=True)
+        except ValueError:  # a position cannot be filled
+            return None
+        shown_at = columns < len(places)
+        arms = rows[chosen[shown_at]] * self.positions + places[columns[shown_at]]
+        return np.asarray(arms[np.argsort(arms % self.positions)], np.int64)
+
+
+def _names(items: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    if isinstance(items, int | np.integer):
+        return tuple(range(integer("items", items, 1)))
+    names = tuple(listed("items", items, "items, or their number"))
+    try:
+        for name in names:
+            check_name(name)
+    except ValueError as error:
+        raise ValueError(f"items must be valid names: {error}") from None
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"items must be different names, at least one, got {shown(items)}")
+    return names
+
+
+def _rooms(
+    groups: tuple[Hashable, ...] | None, quotas: Any, n_items: int, positions: int
+) -> tuple[IntArray, IntArray]:
+    """Return the number of the group of each item, and the quota of each group."""
+    if groups is None:
+        return np.zeros(n_items, np.int64), np.array([positions])
+    if len(groups) != n_items:
+        raise ValueError(f"groups must have one entry for each of {n_items} items, got {len(groups)}")
+    known: dict[Hashable, int] = {}
+    numbers = np.array([known.setdefault(group, len(known)) for group in groups], np.int64)
+    if isinstance(quotas, Mapping):
+        if strange := [group for group in quotas if group not in known]:
+            raise ValueError(f"quotas must be for groups of items, got also {shown(strange)}")
+        rooms: Iterable[Any] = (quotas.get(group, positions) for group in known)
+    else:
+        rooms = [quotas] * len(known)
+    return numbers, np.array([min(integer("quotas", room, 0), positions) for room in rooms], np.int64)

@@ -1,0 +1,530 @@
+"""Sides of bipartite graphs, and matchings of largest size by augmenting paths.
+
+Matchings in general graphs by the blossom algorithm of rustworkx.
+
+Bipartite matchings by scipy's assignment algorithms, on a dense or a sparse matrix.
+
+Matchings of bipartite and general graphs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.description import described
+from cmab.kernels import kernel, lean_kernel
+from cmab.oracle import Sense
+from cmab.solver_certificate import SolverCertificate
+from cmab.validation import check_flag, integer, one_of, shown
+from oracles._graph_means import GraphOracle, KeptGraph
+from oracles._networks import network_of
+from oracles.anytime import OnLimit, checked_limits
+from oracles.programs import FeasibleSet, PuLPOracle, check_solver, scaled, value_of
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@kernel
+def greedy_edges(order, tails, heads, room, chosen):
+    """Choose edges in this order while both ends have room, which is reduced in place."""
+    for edge in order:
+        if room[tails[edge]] > 0 and room[heads[edge]] > 0:
+            chosen[edge] = True
+            room[tails[edge]] -= 1
+            room[heads[edge]] -= 1
+
+
+@kernel
+def two_sides(offsets, ends, side):
+    """Write 0 or 1 for each node so that the ends of each edge differ; return whether this is possible."""
+    n = side.shape[0]
+    queue = np.empty(n, np.int64)
+    side[:] = -1
+    for root in range(n):
+        if side[root] >= 0:
+            continue
+        side[root], queue[0], first, size = 0, root, 0, 1
+        while first < size:
+            node = queue[first]
+            first += 1
+            for other in ends[offsets[node] : offsets[node + 1]]:
+                if side[other] < 0:
+                    side[other] = 1 - side[node]
+                    queue[size] = other
+                    size += 1
+                elif side[other] == side[node]:
+                    return False
+    return True
+
+
+@kernel
+def largest_matching(offsets, ends, mate, is_perfect):
+    """Write the partner of each node in a matching of largest size, or -1; return the number of its edges.
+
+    A node without an augmenting path never gets one (Edmonds 1965). So if `is_perfect`, the search ends at
+    the first such node and returns -1.
+    """
+    n, size = mate.shape[0], 0
+    mate[:] = -1
+    for node in range(n):
+        if mate[node] < 0:
+            for other in ends[offsets[node] : offsets[node + 1]]:
+                if mate[other] < 0 and other != node:
+                    mate[node], mate[other] = other, node
+                    size += 1
+                    break
+    parent, base, queue = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    is_even, is_marked = np.empty(n, np.bool_), np.zeros(n, np.bool_)
+    # Nodes of failed searches cannot be on later augmenting paths.
+    is_gone = np.zeros(n, np.bool_)
+    for root in range(n):
+        if mate[root] >= 0:
+            continue
+        node = _free_end(offsets, ends, mate, root, parent, base, queue, is_even, is_marked, is_gone)
+        if node < 0:
+            if is_perfect:
+                return -1
+            continue
+        size += 1
+        while node >= 0:
+            before = parent[node]
+            further = mate[before]
+            mate[node], mate[before] = before, node
+            node = further
+    return size
+
+
+@lean_kernel
+def _free_end(offsets, ends, mate, root, parent, base, queue, is_even, is_marked, is_gone):
+    """Return the free end of an augmenting path from `root`, with its way back in `parent`; -1 if none."""
+    n = mate.shape[0]
+    parent[:], is_even[:] = -1, False
+    for node in range(n):
+        base[node] = node
+    is_even[root], queue[0], first, size = True, root, 0, 1
+    while first < size:
+        node = queue[first]
+        first += 1
+        for other in ends[offsets[node] : offsets[node + 1]]:
+            if is_gone[other] or base[node] == base[other] or mate[node] == other:
+                continue
+            if other == root or (mate[other] >= 0 and parent[mate[other]] >= 0):
+                # An odd cycle: all of its nodes become even, with one base.
+                size = _shrink_cycle(mate, parent, base, queue, size, is_even, is_marked, node, other)
+            elif parent[other] < 0:
+                parent[other] = node
+                if mate[other] < 0:
+                    return int(other)
+                is_even[mate[other]] = True
+                queue[size] = mate[other]
+                size += 1
+    for node in range(n):
+        if is_even[node] or parent[node] >= 0:
+            is_gone[node] = True
+    return -1
+
+
+@lean_kernel
+def _shrink_cycle(mate, parent, base, queue, size, is_even, is_marked, one, other):
+    """Contract the odd cycle that the edge between two even nodes closes; return the size of the queue."""
+    n = mate.shape[0]
+    is_marked[:] = False
+    node = base[one]
+    while True:
+        is_marked[node] = True
+        if mate[node] < 0:
+            break
+        node = base[parent[mate[node]]]
+    top = base[other]
+    while not is_marked[top]:
+        top = base[parent[mate[top]]]
+    is_marked[:] = False
+    for turn in range(2):
+        node, child = (one, other) if turn == 0 else (other, one)
+        while base[node] != top:
+            is_marked[base[node]] = is_marked[base[mate[node]]] = True
+            parent[node] = child
+            child = mate[node]
+            node = parent[mate[node]]
+    for node in range(n):
+        if is_marked[base[node]]:
+            base[node] = top
+            if not is_even[node]:
+                is_even[node] = True
+                queue[size] = node
+                size += 1
+    return size
+
+
+# The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
+# and the bits of a sum.
+_EXPONENT, _NOISE = 50, 40
+
+
+def best_matching(
+    tails: IntArray, heads: IntArray, worth: FloatArray, perfect: bool, allowed: IntArray | None = None
+) -> IntArray | None:
+    """Return the edges of the best (perfect) matching in increasing order, or None if it does not exist.
+
+    `allowed` are the edges that may be chosen; by default all edges.
+
+    Means are rounded to 2^-61 of the largest. Each edge also gets its own smaller weight (a hash), so that
+    the best matching is unique (isolation lemma; Mulmuley, Vazirani, Vazirani 1987). So the answer does not
+    depend on the order in which the library examines edges.
+    """
+    import rustworkx
+
+    edges = np.arange(len(worth)) if allowed is None else allowed
+    values = np.zeros(len(worth))
+    values[edges] = np.ldexp(scaled(worth[edges])[0], _EXPONENT)
+    if not perfect:
+        edges = edges[values[edges] > 0.0]
+    n_nodes = int(max(tails.max(), heads.max())) + 1
+    shift = _NOISE + n_nodes.bit_length()
+    noise = np.random.default_rng(0).integers(0, 2**_NOISE, len(values)).tolist()
+    weights = {int(edge): (int(values[edge]) << shift) + noise[edge] for edge in edges}
+    # Only the best of several parallel edges can be in the matching.
+    of_pair: dict[tuple[int, int], int] = {}
+    for edge in sorted(weights, key=weights.__getitem__):
+        of_pair[_pair(tails[edge], heads[edge])] = edge
+    graph: Any = rustworkx.PyGraph(multigraph=False)
+    graph.add_nodes_from(range(n_nodes))
+    graph.add_edges_from([(*pair, weights[edge]) for pair, edge in of_pair.items()])
+    matched = rustworkx.max_weight_matching(graph, max_cardinality=perfect, weight_fn=int)
+    if perfect and 2 * len(matched) < n_nodes:
+        return None
+    return np.array(sorted(of_pair[_pair(*pair)] for pair in matched), np.int64)
+
+
+def _pair(one: Any, other: Any) -> tuple[int, int]:
+    return (int(one), int(other)) if one < other else (int(other), int(one))
+
+
+# From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
+# faster; otherwise the dense method is faster.
+_LARGE, _SPARSE = 100_000, 20
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """The row and the column of each edge."""
+
+    rows: IntArray
+    columns: IntArray
+    shape: tuple[int, int]
+    has_parallels: bool
+
+    @classmethod
+    def of(cls, side: IntArray, tails: IntArray, heads: IntArray, may_repeat: bool) -> TwoSides:
+        """Return the rows, the nodes of side 0, and the columns of the edges of a bipartite graph."""
+        is_row = side == 0
+        place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
+        rows = np.where(is_row[tails], place[tails], place[heads])
+        columns = np.where(is_row[tails], place[heads], place[tails])
+        n_columns = int((~is_row).sum())
+        has_parallels = may_repeat and len(np.unique(rows * n_columns + columns)) < len(rows)
+        return cls(rows, columns, (int(is_row.sum()), n_columns), has_parallels)
+
+    def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
+        """Return the edges of the best matching, in increasing order; None if there is no matching.
+
+        `allowed` are the edges that may be chosen; by default all edges.
+        """
+        edges = np.arange(len(worth)) if allowed is None else allowed
+        values = np.zeros(len(worth))
+        values[edges] = scaled(worth[edges])[0]
+        if not perfect:
+            edges = edges[values[edges] > 0.0]
+        if self.has_parallels:
+            edges = self._without_parallels(edges, values)
+        cells = self.shape[0] * self.shape[1]
+        is_sparse = cells >= _LARGE and cells > _SPARSE * (len(edges) + self.shape[0])
+        try:
+            return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
+        except ValueError:
+            # Both methods of scipy raise this error if a row cannot be matched; other causes were excluded
+            # before.
+            if perfect and allowed is not None:
+                return None
+            raise
+
+    def _without_parallels(self, edges: IntArray, values: FloatArray) -> IntArray:
+        """Return the best edge of each cell; ties go to the first edge."""
+        edges = edges[np.lexsort((edges, -values[edges]))]
+        cells = self.rows[edges] * self.shape[1] + self.columns[edges]
+        return edges[np.unique(cells, return_index=True)[1]]
+
+    def _dense(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
+        from scipy.optimize import linear_sum_assignment
+
+        matrix = np.full(self.shape, -np.inf if perfect else 0.0)
+        arms = np.full(self.shape, -1, np.int64)
+        matrix[self.rows[edges], self.columns[edges]] = values[edges]
+        arms[self.rows[edges], self.columns[edges]] = edges
+        chosen: IntArray = arms[linear_sum_assignment(matrix, maximize=True)]
+        return chosen[chosen >= 0]
+
+    def _sparse(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
+        """Match every row. If rows may stay unmatched, add a column of value 0 for each row."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+        n_rows, n_columns = self.shape
+        alone = np.arange(0 if perfect else n_rows)
+        rows, columns = np.append(self.rows[edges], alone), np.append(self.columns[edges], n_columns + alone)
+        # Entries of 0 would be missing edges. All rows are matched, so adding a constant to all entries
+        # changes nothing. The constant is of the order of the largest value, so rounding affects only the
+        # last digit of that value.
+        shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(values).max(initial=1.0))[1]))
+        costs = np.append(shift - values[edges], np.full(len(alone), shift))
+        graph = csr_array((costs, (rows, columns)), shape=(n_rows, n_columns + len(alone)))
+        matched = np.full(n_rows, -1, np.int64)
+        left, right = min_weight_full_bipartite_matching(graph)
+        matched[left] = right
+        chosen: IntArray = edges[matched[self.rows[edges]] == self.columns[edges]]
+        return chosen
+
+
+class Matching(PuLPOracle, GraphOracle):
+    """Sets of edges with at most one edge at each node, or at most `capacity` edges.
+
+    Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
+    share it.
+
+    Base arm i is the i-th edge of ``graph.edges``. Without `perfect`, the empty set is a matching, so the
+    answer has no edges of negative mean (positive cost). It may contain edges of mean 0.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or networkx.MultiGraph
+        An undirected graph without self-loops and with at least one edge. Parallel edges are separate arms.
+    perfect : bool
+        Whether the number of chosen edges at each node must equal the capacity of the node.
+    capacity : int, mapping or str
+        The largest number of chosen edges at a node: one number, a number for each node, or the name of a
+        node attribute. With 1, the super arms are matchings; with larger numbers, b-matchings.
+    method : {"auto", "pulp", "assignment", "blossom"}
+        The algorithm. ``"pulp"`` supports all graphs, see `PuLPOracle`; only this method builds an integer
+        program, which takes minutes for a perfect matching of 250,000 edges. ``"assignment"`` (scipy, dense
+        or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
+        2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
+        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles
+        (`tests/benchmarks/matching.py`). ``"auto"`` uses ``"pulp"`` if a `solver` is given. Otherwise it uses
+        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
+        optimal, different methods may return different ones.
+    sense : {"max", "min"}
+        Whether to return the matching of largest mean or of least cost.
+    gap : float
+    time_limit : float, optional
+    node_limit : int, optional
+    solver : a PuLP solver, optional
+    on_limit : {"raise", "best"}
+        As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
+        With ``time_limit=0``, a call of any method adds edges greedily, in order of their means; its
+        ``alpha`` is 1/2 for rewards. A perfect matching is then the one that the constructor found.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from oracles import Matching
+    >>> oracle = Matching(nx.path_graph(["a", "b", "c", "d"]))
+    >>> matching = oracle.solve(np.array([0.4, 0.7, 0.5]), np.random.default_rng(0))
+    >>> oracle.labels(matching)
+    [('a', 'b'), ('c', 'd')]
+    """
+
+    can_constrain = True
+    has_membership = True
+    is_undirected = True
+
+    def __init__(
+        self,
+        graph: nx.Graph[Any],
+        perfect: bool = False,
+        *,
+        capacity: int | Mapping[Hashable, int] | str = 1,
+        method: Literal["auto", "pulp", "assignment", "blossom"] = "auto",
+        sense: Sense = "max",
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        solver: Any = None,
+        on_limit: OnLimit = "raise",
+    ) -> None:
+        limits = checked_limits(time_limit, gap, on_limit, node_limit)
+        _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        self._source = KeptGraph(graph)
+        loops = np.flatnonzero(self._tails == self._heads)
+        if len(loops):
+            raise ValueError(
+                f"graph must not have self-loops, got {shown([self.edges[edge] for edge in loops])}"
+            )
+        check_flag("perfect", perfect)
+        self.perfect = bool(perfect)
+        self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
+        self.sense = one_of("sense", sense, ("max", "min"))
+        self._room = _capacities(graph, capacity)
+        is_plain = bool((self._room == 1).all())
+        self._way = method if method != "auto" else "blossom" if is_plain and solver is None else "pulp"
+        if self._way != "pulp" and not is_plain:
+            raise ValueError(f"capacity must be 1 for method={method!r}, got {shown(self._room.tolist())}")
+        side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
+        if side is not None:
+            self._way = "assignment"
+            self._sides = TwoSides.of(side, self._tails, self._heads, graph.is_multigraph())
+        elif self._way == "assignment":
+            raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
+        no_matching = f"graph must have a perfect matching, got {graph} without one"
+        if is_plain and self.perfect and 2 * self._largest_matching[0] < len(self._room):
+            raise ValueError(no_matching)
+        greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
+        if self._way != "pulp":
+            self.n_arms, self.solver = len(self.edges), check_solver(solver)
+            self._set_limits(limits)
+            self.alpha = greedy_ratio if self._may_stop_early else 1.0
+            return
+        try:
+            self._begin(self._degrees(), self.sense, limits, solver)
+            self.alpha = greedy_ratio if self.time_limit == 0.0 else self.alpha
+        except ValueError as error:
+            if not self.perfect or "feasible" not in str(error):
+                raise
+            raise ValueError(no_matching) from error
+
+    def __repr__(self) -> str:
+        return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
+
+    @property
+    def max_size(self) -> int:
+        """The largest number of edges of a matching."""
+        return super().max_size if self._way == "pulp" else self._largest_matching[0]
+
+    @property
+    def _may_stop_early(self) -> bool:
+        return super()._may_stop_early if self._way == "pulp" else self.time_limit == 0.0
+
+    def _degrees(self) -> FeasibleSet:
+        """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
+        n_arms, ends = len(self.edges), np.concatenate([self._tails, self._heads])
+        by_node = np.argsort(ends, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
+        room = self._room.astype(np.float64)
+        return FeasibleSet(
+            np.arange(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms),
+            np.ones(n_arms, bool),
+            starts.astype(np.int64),
+            by_node % n_arms,
+            np.ones(2 * n_arms),
+            room if self.perfect else np.full(len(room), -np.inf),
+            room,
+        )
+
+    @cached_property
+    def _neighbours(self) -> tuple[IntArray, IntArray]:
+        """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
+        starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(self._room)))])
+        return offsets.astype(np.int64), ends[np.argsort(starts, kind="stable")]
+
+    def _two_sides(self) -> IntArray | None:
+        """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
+        side = np.empty(len(self._room), np.int64)
+        return side if two_sides(*self._neighbours, side) else None
+
+    @cached_property
+    def _largest_matching(self) -> tuple[int, IntArray]:
+        """The size of a largest matching, or -1 if `perfect` is impossible, and the partner of each node."""
+        mate = np.empty(len(self._room), np.int64)
+        return int(largest_matching(*self._neighbours, mate, self.perfect)), mate
+
+    def labels(self, super_arm: IntArray) -> list[Any]:
+        super_arm = self._check_entries(super_arm)
+        return [self.edges[arm] for arm in super_arm]
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
+        ends = np.concatenate([self._tails[super_arm], self._heads[super_arm]])
+        degrees = np.bincount(ends, minlength=len(self._room))
+        return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
+
+    def _greedy(self, values: FloatArray) -> IntArray:
+        """Return edges of positive worth in decreasing order, or a perfect matching."""
+        worth = self.sign * values
+        if self.perfect and self._way == "pulp":
+            return super()._greedy(values)
+        is_good = self._largest_matching[1][self._tails] == self._heads if self.perfect else worth > 0.0
+        order = np.flatnonzero(is_good)
+        order, chosen = order[np.argsort(-worth[order], kind="stable")], np.zeros(self.n_arms, bool)
+        greedy_edges(order, self._tails, self._heads, self._room.copy(), chosen)
+        return np.flatnonzero(chosen)
+
+    def _easy_bound(self, values: FloatArray) -> float:
+        """Return half the sum of the best edges of each node, as many as its capacity."""
+        worth, ends = np.tile(self.sign * values, 2), np.concatenate([self._tails, self._heads])
+        order = np.lexsort((-worth, ends))
+        firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
+        ranks = np.arange(len(ends)) - firsts[ends[order]]
+        best = worth[order][ranks < self._room[ends[order]]]
+        # An edge is at two nodes. Without `perfect`, a node needs no edge.
+        return self.sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
+
+    def _search(self, values: FloatArray) -> SolverCertificate:
+        if self._way == "pulp" or self.time_limit == 0.0:
+            return super()._search(values)
+        chosen = self._matched(values)
+        assert chosen is not None, "the constructor checked that a matching exists"
+        # Both methods are exact, so the value is also the bound.
+        value = value_of(values[chosen])
+        return SolverCertificate(chosen, value, value, True)
+
+    def solve_constrained(
+        self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
+    ) -> IntArray | None:
+        if self._way == "pulp":
+            return super().solve_constrained(means, include, exclude, rng)
+        values = self._check_means(means)
+        required, banned = self._check_constraints(include, exclude)
+        is_taken = np.zeros(len(self._room), bool)
+        is_taken[self._tails[required]] = is_taken[self._heads[required]] = True
+        if int(is_taken.sum()) < 2 * len(required):
+            return None
+        # Exclude edges that share a node with an edge of `include`, and solve the rest.
+        is_free = ~(is_taken[self._tails] | is_taken[self._heads])
+        is_free[banned] = False
+        # A perfect matching still includes the required edges.
+        is_free[required] = self.perfect
+        chosen = self._matched(values, np.flatnonzero(is_free))
+        return chosen if chosen is None or self.perfect else np.sort(np.concatenate((required, chosen)))
+
+    def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
+        """Return the best matching among the `allowed` edges (by default all); None if no matching exists."""
+        worth = values if self.sense == "max" else -values
+        if self._way == "assignment":
+            return self._sides.best(worth, self.perfect, allowed)
+        return best_matching(self._tails, self._heads, worth, self.perfect, allowed)
+
+
+def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | str) -> IntArray:
+    """Return the capacity of each node."""
+    if isinstance(capacity, str):
+        capacity = dict(graph.nodes(data=capacity))
+    if not isinstance(capacity, Mapping):
+        return np.full(len(graph), integer("capacity", capacity, 1))
+    unknown = [node for node in capacity if node not in graph]
+    if unknown:
+        raise ValueError(f"capacity must have only nodes of graph, got {shown(unknown)}")
+    missing = [node for node in graph if capacity.get(node) is None]
+    if missing:
+        raise ValueError(f"capacity must have a value for every node, got no value for {shown(missing)}")
+    return np.array([integer(f"capacity of {node!r}", capacity[node], 0) for node in graph], np.int64)

@@ -1,2 +1,0 @@
-from oracles.packing.assignment import GeneralizedAssignment as GeneralizedAssignment
-from oracles.packing.multidimensional import MultidimensionalKnapsack as MultidimensionalKnapsack

@@ -1,1 +1,0 @@
-"""Shortest and most reliable paths of networkx graphs."""

@@ -1,2 +1,0 @@
-from cmab.oracle.certificate import SolverCertificate as SolverCertificate
-from oracles.anytime import SolverError as SolverError

@@ -1,0 +1,305 @@
+"""Greedy choice for a value function: lazy, or from a few random entries at a time.
+
+The families of the greedy algorithm: sets of size k, bases of a matroid, sets within a knapsack.
+
+Sets of arms with a user-defined submodular reward.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.description import described
+from cmab.oracle import Oracle
+from cmab.validation import arm_indices, integer, one_of, real, shown
+from oracles.influence.certificate import BUDGET_RATIO
+from oracles.matroids import Matroid
+from oracles.packing import Knapsack
+
+Value = Callable[[list[int]], float]
+
+
+def lazy_greedy(value: Value, candidates: IntArray, family: Family) -> list[int]:
+    """Return the greedy set, which repeatedly adds the fitting entry of largest gain per price.
+
+    Gains only decrease. So an entry with an outdated gain need not be evaluated again while the gain of
+    another entry is larger (Minoux 1978). Ties go to the lower entry. If prices differ, the best single entry
+    is returned if its value is larger.
+    """
+    chosen: list[int] = []
+    worth = empty = value(chosen)
+    fitting = [int(entry) for entry in candidates if family.fits(chosen, int(entry))]
+    alone = {entry: value([entry]) for entry in fitting}
+    # Divide by the largest gain, so that no quotient overflows.
+    unit = max((alone[entry] - empty for entry in fitting), default=0.0) or 1.0
+
+    def rank(gain: float, entry: int) -> float:
+        price = float(family.prices[entry])
+        return -gain / unit / price if price > 0.0 else -math.inf
+
+    heap = [(rank(alone[entry] - empty, entry), entry, alone[entry], 0) for entry in fitting]
+    heapq.heapify(heap)
+    while heap and len(chosen) < family.largest:
+        _, entry, with_it, known = heapq.heappop(heap)
+        if not family.fits(chosen, entry):
+            continue
+        if known < len(chosen):
+            with_it = value([*chosen, entry])
+            heapq.heappush(heap, (rank(with_it - worth, entry), entry, with_it, len(chosen)))
+            continue
+        chosen.append(entry)
+        worth = with_it
+    best = max(fitting, key=alone.__getitem__, default=None)
+    if not family.is_full and best is not None and alone[best] > worth:
+        return [best]
+    return chosen
+
+
+def stochastic_greedy(
+    value: Value, candidates: IntArray, k: int, epsilon: float, rng: np.random.Generator
+) -> list[int]:
+    """Return k entries, each the best of a few random ones (Mirzasoleiman et al. 2015, algorithm 1)."""
+    chosen: list[int] = []
+    worth, left = value(chosen), np.sort(candidates)
+    few = math.ceil(len(left) / k * math.log(1.0 / epsilon))
+    for _ in range(k):
+        drawn = np.sort(rng.choice(left, min(few, len(left)), replace=False)).tolist()
+        gains = [value([*chosen, entry]) - worth for entry in drawn]
+        chosen.append(drawn[int(np.argmax(gains))])
+        worth += max(gains)
+        left = left[left != chosen[-1]]
+    return chosen
+
+
+class Family(Protocol):
+    """The interface of a family for greedy; every subset of a set that fits must fit."""
+
+    alpha: float
+    largest: int
+    is_full: bool  # whether a super arm must have as many entries as `largest`
+    prices: FloatArray
+
+    def fits(self, chosen: list[int], entry: int) -> bool:
+        """Return whether `entry` can be added; if not, it can never be added later."""
+
+    def has(self, super_arm: IntArray) -> bool:
+        """Return whether this is a super arm."""
+
+
+class SetsOfSize:
+    """All sets of k of n entries. Greedy reaches 1 - (1 - 1/k)^k (Nemhauser et al. 1978, section 4)."""
+
+    is_full = True
+
+    def __init__(self, n: int, k: int) -> None:
+        self.largest, self.prices = k, np.ones(n)
+        self.alpha = 1.0 if k == n else 1.0 - (1.0 - 1.0 / k) ** k
+
+    def fits(self, chosen: list[int], entry: int) -> bool:  # noqa: ARG002
+        return len(chosen) < self.largest
+
+    def has(self, super_arm: IntArray) -> bool:
+        return len(super_arm) == self.largest
+
+
+class BasesOf:
+    """The bases of a matroid. Greedy reaches 1/2 (Fisher, Nemhauser, Wolsey 1978, theorem 2.1)."""
+
+    is_full = True
+    alpha = 0.5
+
+    def __init__(self, matroid: Matroid) -> None:
+        self._matroid, self.largest, self.prices = matroid, matroid.rank, np.ones(matroid.n_arms)
+
+    def fits(self, chosen: list[int], entry: int) -> bool:
+        return self._matroid.is_independent(np.array([*chosen, entry], np.int64))
+
+    def has(self, super_arm: IntArray) -> bool:
+        return self._matroid.is_feasible(super_arm)
+
+
+class WhatFits:
+    """The sets within a knapsack. Greedy by gain per weight, or the best single entry (Tang et al. 2021)."""
+
+    is_full = False
+    alpha = BUDGET_RATIO
+
+    def __init__(self, knapsack: Knapsack) -> None:
+        self._knapsack, self.largest, self.prices = knapsack, knapsack.max_size, knapsack.weights
+
+    def fits(self, chosen: list[int], entry: int) -> bool:
+        return self.has(np.array([*chosen, entry], np.int64))
+
+    def has(self, super_arm: IntArray) -> bool:
+        return self._knapsack.is_feasible(super_arm)
+
+
+class SubmodularOracle(Oracle):
+    """Sets of entries with a user-defined monotone submodular reward, chosen by the greedy algorithm.
+
+    Monotone means that an additional entry never reduces the reward. Submodular means that the gain of an
+    entry does not increase as the set grows. The constructor does not check this; `cmab.testing.check_oracle`
+    detects functions for which the ratio fails.
+
+    ``alpha`` is the proved ratio of greedy: ``1 - (1 - 1/k)^k`` for sets of size k, 1/2 for a matroid, and
+    0.405 for a knapsack.
+
+    Parameters
+    ----------
+    n_arms : int
+        The number of base arms, at least 1.
+    constraint : int, Matroid or Knapsack
+        The family of super arms: all sets of this size, the bases of a matroid, or the sets within a
+        knapsack.
+    reward : callable
+        A function of the means of all arms and a super arm (an int64 array) that returns its expected reward,
+        which must not be ``nan``.
+    n_choices : int, optional
+        The number of entries from which super arms choose; by default `n_arms`. For example, entries can be
+        facilities, and each pair of a facility and a client is a base arm.
+    triggers : callable, optional
+        A function of a super arm that returns the base arms that it triggers. The default is its entries, or
+        all arms if `n_choices` is given.
+    method : {"lazy", "stochastic"}
+        The algorithm. ``"lazy"`` compares all entries, but evaluates only few of them in a step.
+        ``"stochastic"``, for sets of size k, compares ``n / k * ln(1 / epsilon)`` entries, drawn at random in
+        each step. Its ratio ``1 - 1/e - epsilon`` holds for the expected reward, not for each answer, so
+        `alpha` is ``nan`` as for heuristics.
+    epsilon : float
+        The parameter of ``"stochastic"``, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range. In any call, if `reward` returns ``nan``.
+
+    Examples
+    --------
+    Two facilities for three clients, where arm ``3 f + c`` is the quality of facility f for client c:
+
+    >>> import numpy as np
+    >>> from oracles import SubmodularOracle
+    >>> oracle = SubmodularOracle(
+    ...     9,
+    ...     2,
+    ...     reward=lambda means, chosen: means.reshape(3, 3)[chosen].max(axis=0, initial=0.0).sum(),
+    ...     n_choices=3,
+    ...     triggers=lambda chosen: (3 * chosen[:, None] + np.arange(3)).ravel(),
+    ... )
+    >>> means = np.array([0.75, 0.75, 0.125, 0.75, 0.5, 0.0, 0.0, 0.125, 0.5])
+    >>> chosen = oracle.solve(means, np.random.default_rng(0))
+    >>> chosen, oracle.expected_reward(chosen, means), oracle.alpha
+    (array([0, 2]), 2.0, 0.75)
+
+    References
+    ----------
+    G. L. Nemhauser, L. A. Wolsey, M. L. Fisher: An analysis of approximations for maximizing submodular set
+    functions I, Mathematical Programming 14 (1978). M. L. Fisher, G. L. Nemhauser, L. A. Wolsey: the same,
+    II, Mathematical Programming Study 8 (1978). M. Minoux: Accelerated greedy algorithms for maximizing
+    submodular set functions (1978). B. Mirzasoleiman et al.: Lazier Than Lazy Greedy, AAAI 2015. All from
+    memory. J. Tang et al.: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization with a
+    Knapsack Constraint, SIGMETRICS 2021.
+    """
+
+    has_membership = True
+
+    def __init__(
+        self,
+        n_arms: int,
+        constraint: int | Matroid | Knapsack,
+        *,
+        reward: Callable[[FloatArray, IntArray], float],
+        n_choices: int | None = None,
+        triggers: Callable[[IntArray], ArrayLike] | None = None,
+        method: Literal["lazy", "stochastic"] = "lazy",
+        epsilon: float = 0.1,
+    ) -> None:
+        self.n_arms = integer("n_arms", n_arms, 1)
+        self._n_choices = None if n_choices is None else integer("n_choices", n_choices, 1)
+        for name, function in (("reward", reward), ("triggers", triggers or reward)):
+            if not callable(function):
+                raise ValueError(f"{name} must be callable, got {shown(function)}")
+        self.reward, self.triggers, self.constraint = reward, triggers, constraint
+        self._family = _family(constraint, self.n_choices)
+        self.method = one_of("method", method, ("lazy", "stochastic"))
+        self.epsilon = real("epsilon", epsilon, 0.0, 1.0, inside=True)
+        if method == "stochastic" and not isinstance(self._family, SetsOfSize):
+            raise ValueError(
+                f"constraint must be an integer for method='stochastic', got {shown(constraint)}"
+            )
+        self.alpha = self._family.alpha if method == "lazy" else math.nan
+
+    def __repr__(self) -> str:
+        return described(self, constraint=self.constraint)
+
+    @property
+    def n_choices(self) -> int:
+        """The number of entries from which a super arm chooses."""
+        return self.n_arms if self._n_choices is None else self._n_choices
+
+    @property
+    def max_size(self) -> int:
+        """The largest number of base arms in a super arm, or an upper bound."""
+        return self._family.largest if self.triggers is None and self._n_choices is None else self.n_arms
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the greedy set, in increasing order."""
+        return self._chosen(self._check_means(means), np.arange(self.n_choices), rng)
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
+        entries = np.flatnonzero(available)
+        if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
+            raise self._none_within(available)
+        chosen = self._chosen(self._check_means(means), entries, rng)
+        if not self._family.has(chosen):
+            raise self._none_within(available)
+        return chosen
+
+    def _chosen(self, means: FloatArray, entries: IntArray, rng: np.random.Generator) -> IntArray:
+        def value(chosen: list[int]) -> float:
+            return self._worth(np.array(chosen, np.int64), means)
+
+        if self.method == "lazy":
+            chosen = lazy_greedy(value, entries, self._family)
+        else:
+            chosen = stochastic_greedy(value, entries, self._family.largest, self.epsilon, rng)
+        return np.array(sorted(chosen), np.int64)
+
+    def _worth(self, super_arm: IntArray, means: FloatArray) -> float:
+        value = float(self.reward(means, super_arm))
+        if math.isnan(value):
+            raise ValueError(
+                f"reward must return a number, got nan for super arm {shown(super_arm.tolist())}"
+            )
+        return value
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        return self._worth(super_arm, means)
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return whether the set satisfies the constraint; it must be full for a size or a matroid."""
+        super_arm = self._check_entries(super_arm)
+        return self._family.has(super_arm)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the result of `triggers`; by default the entries, or all arms if `n_choices` is given."""
+        super_arm = self._check_entries(super_arm)
+        if self.triggers is not None:
+            return arm_indices("the result of triggers", self.triggers(super_arm), self.n_arms)
+        return super_arm if self._n_choices is None else np.arange(self.n_arms)
+
+
+def _family(constraint: int | Matroid | Knapsack, n: int) -> Family:
+    if not isinstance(constraint, Matroid | Knapsack):
+        return SetsOfSize(n, integer("constraint", constraint, 1, n))
+    if constraint.n_arms != n:
+        raise ValueError(f"constraint must have {n} arms, one for each entry, got {constraint!r}")
+    return BasesOf(constraint) if isinstance(constraint, Matroid) else WhatFits(constraint)

@@ -1,1 +1,0 @@
-"""An oracle for user-defined monotone submodular rewards, by greedy choice."""

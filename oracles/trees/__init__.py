@@ -1,1 +1,0 @@
-"""Oracles for arborescences from a root and Steiner trees between terminals."""
