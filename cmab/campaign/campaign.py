@@ -238,9 +238,7 @@ class Campaign:
             )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
-        generator = (
-            copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-        )
+        generator = _generator(copy.deepcopy(rng))
         self._shared = _Shared(_store(where, real("timeout", timeout, 0.0)), accept_changes)
         store = self._shared.store
         #: The number of events that actions expect; None for any number.
@@ -947,9 +945,8 @@ class Campaign:
                     )
                 raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
             event = shared.event("undo", target.ticket, {"line": target.number}, self._author)
-            if not shared.write(
-                [event], expected=shared.replay.number if self._expected is None else self._expected
-            ):
+            expected = shared.replay.number if self._expected is None else self._expected
+            if not shared.write([event], expected=expected):
                 raise AssertionError("a write with an expected number is stored or raises an error")
             return shared.of.row(target, True)
 

@@ -163,7 +163,7 @@ def test_new_and_gone_arms_are_matched_when_that_is_said(path):
     "name", [b"x", float("nan"), ("ann", b"x"), ("ann", ["x"]), ["x"], {}, ("ann", TopK), "bob"]
 )
 def test_a_name_that_cannot_be_stored_leaves_no_file(path, name):
-    with pytest.raises(ValueError, match="strings, finite numbers or tuples|'bob' twice"):
+    with pytest.raises(ValueError, match=r"strings, finite numbers or tuples|'bob' twice"):
         campaign(path, ["ann", name, "bob"])
     assert not path.exists()
 

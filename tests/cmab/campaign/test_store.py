@@ -66,8 +66,7 @@ def test_requests_that_are_sent_twice_at_once_are_stored_once(where):
     found = []
 
     def ask(one):
-        for number in range(15):
-            found.append((number, one.ask(key=f"visit {number}").number))
+        found.extend((number, one.ask(key=f"visit {number}").number) for number in range(15))
 
     threads = [threading.Thread(target=ask, args=(one,)) for one in workers]
     for thread in threads:

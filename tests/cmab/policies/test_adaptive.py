@@ -273,13 +273,13 @@ def test_late_reports_and_absent_arms_are_taken_and_features_are_refused():
 
 
 def test_a_campaign_relearns_from_its_journal(tmp_path):
-    path = tmp_path / "journal.jsonl"
+    path = tmp_path / "journal.db"
     campaign = Campaign(AdaptiveCTS(TopK(4, 2)), path, rng=0)
     for _ in range(5):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request)
     again = Campaign(AdaptiveCTS(TopK(4, 2)), path).session.state
-    assert np.array_equal(again.memory, campaign.session.state.memory) and again.counts.sum() == 10
+    assert np.array_equal(again.memory, campaign.state.memory) and again.counts.sum() == 10
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_an_oracle_alone_has_the_default_learner(tmp_path):
 
 def test_a_campaign_keeps_the_learner_and_the_support_of_its_journal(tmp_path):
     oracle = TopK(4, 2)
-    new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
     first = Campaign(oracle, new, support=(0.0, 9.0))
     assert isinstance(first.policy, AdaptiveCTS) and first.policy.support == (0.0, 9.0)
     request = first.ask()
@@ -329,8 +329,8 @@ def test_a_campaign_keeps_the_learner_and_the_support_of_its_journal(tmp_path):
     Campaign(CTS(oracle), old)
     assert type(Campaign(oracle, old).policy) is CTS
     with pytest.raises(ValueError, match="must be the journal of a campaign"):
-        (tmp_path / "broken.jsonl").write_text("no journal\n")
-        Campaign(oracle, tmp_path / "broken.jsonl")
+        (tmp_path / "broken.db").write_text("no journal\n")
+        Campaign(oracle, tmp_path / "broken.db")
 
 
 def test_what_is_neither_policy_nor_oracle_is_refused():

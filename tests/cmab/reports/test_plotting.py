@@ -435,7 +435,7 @@ def test_every_plot_of_a_result_is_written_to_a_file(tmp_path):
     """Whatever class has a method `plot`: it takes a path, writes there, and returns the axes, still open."""
     arms, oracle = BernoulliArms([0.2, 0.8, 0.5]), TopK(3, 1)
     world = SemiBandit(arms, oracle)
-    running = Campaign(CUCB(oracle), tmp_path / "journal.jsonl", rng=0)
+    running = Campaign(CUCB(oracle), tmp_path / "journal.db", rng=0)
     running.tell({0: 1.0}, running.ask())
     things = [
         simulate(CUCB(oracle), world, 20, replications=2, rng=0),
