@@ -1,12 +1,11 @@
 """Combinatorial multi-armed bandits with graph oracles.
 
 This module has all public names of the package. They are also in the namespaces `cmab.policies`,
-`cmab.exploration`, `cmab.logs`, `cmab.campaign`, `cmab.errors`, `cmab.theory`, `cmab.testing` and
+`cmab.exploration`, `cmab.logs`, `cmab.campaign`, `cmab.theory`, `cmab.testing` and
 `cmab.plotting`. Each name is imported when it is first used.
 """
 
 from cmab.namespaces import attach
-from cmab.studies import _imports  # noqa: F401, which notes the time of all later imports
 
 __version__ = "0.2.0"
 

@@ -9,10 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
-from cmab.context import Context
+from cmab.compiled import Kernel
 from cmab.description import described
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.validation import arm_indices, integer, shown
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel
-from cmab.context import Context
+from cmab.compiled import ExplorerKernel
+from cmab.feedback import Context
 from cmab.goals import Goal
 from cmab.policy import Policy, State
 

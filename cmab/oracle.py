@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.root_search import RootSearch, SetSearch

@@ -9,14 +9,12 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel
-from cmab.context import Context
+from cmab.compiled import Kernel
 from cmab.declared import Declared
 from cmab.description import described
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import check_vector, real_array, shown
 
 State = TypeVar("State")

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.archive import position_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.seeding import Seed, root

@@ -34,18 +34,15 @@ from cmab.certificates.certificate import Certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.context import Context
 from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.compiled_policy import restorer
 from cmab.policy import Policy, State, check_policy_instance
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import integer, real, shown
 
 #: The format of saved sessions.
@@ -95,7 +92,6 @@ class Session(Generic[State]):
     (0,)
     """
 
-    @names_arguments
     def __init__(
         self, policy: Policy[State] | Oracle, rng: Seed = None, *, support: tuple[float, float] | None = None
     ) -> None:

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.feedback import LARGEST, MOST_PULLS, Feedback, are_plain, check_arrays
 from cmab.validation import integer, shown
 
@@ -32,6 +33,45 @@ def alike(array: object, fresh: AnyArray) -> bool:
 def _require_vector(name: str, array: object, dtype: type) -> None:
     if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype):
         raise ValueError(f"{name} must be a 1-D array of {dtype.__name__}, got {shown(array)}")
+
+
+@kernel
+def update_statistics(n, arms, sums, pulls, squares, counters, means, deviations):
+    """Update counters, means and squared deviations in place with `n` batches of outcomes."""
+    for j in range(n):
+        arm = arms[j]
+        counters[arm] += pulls[j]
+        update_moments(arm, sums[j], pulls[j], squares[j], counters[arm], means, deviations)
+
+
+@lean_kernel
+def observe_outcomes(n, arms, outcomes, counters, means, deviations):
+    """Update the statistics in place with the first `n` single outcomes."""
+    for j in range(n):
+        observe_outcome(arms[j], outcomes[j], counters, means, deviations)
+
+
+@lean_kernel
+def observe_outcome(arm, outcome, counters, means, deviations):
+    """Update the statistics of one arm with one outcome."""
+    counters[arm] += 1
+    update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
+
+
+@lean_kernel
+def update_moments(arm, total, pulls, square, count, means, deviations):
+    """Update the mean and the squared deviations of an arm with a batch; `count` includes the batch."""
+    # The pairwise update of Chan, Golub and LeVeque (1983), equation 1.5. With the difference d of the means,
+    # mean += d n_b / n and M2 += M2_b + d^2 n_a n_b / n. For one outcome, this is Welford's update.
+    # The deviations within a batch are nan if its sum of squares is unknown.
+    mean = total / pulls
+    # Rounding may give a batch of equal outcomes a negative sum of squared deviations.
+    within = square - total * mean if pulls > 1 else 0.0
+    if within < 0.0:
+        within = 0.0
+    shift = mean - means[arm]
+    means[arm] += shift * (pulls / count)
+    deviations[arm] += within + shift * shift * (pulls * ((count - pulls) / count))
 
 
 @dataclass(eq=False, repr=False)
@@ -114,8 +154,6 @@ class ArmStatistics:
             If an arm is out of range, outcomes are not finite numbers, or counts would overflow. The
             statistics are then not changed.
         """
-        from cmab.compiled._kernels_statistics import observe_outcomes, update_statistics
-
         if (
             type(feedback) is not Feedback
             or feedback.pulls is not None

@@ -6,8 +6,8 @@ Run it after ``cmab arena --record instances/arena/recorded.json.gz``. A test co
 import re
 from pathlib import Path
 
-from cmab.results.tables import write_csv
 from cmab.run.arena import Standings, read_matches
+from cmab.run.tables import write_csv
 from instances.arena import ENTRIES, PROBLEMS, RECORDED
 
 PAGE = Path(__file__).with_name("explanation") / "arena.md"

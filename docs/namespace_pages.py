@@ -13,10 +13,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 #: Modules that have a page each, by the namespace that lists them.
 MODULES = {
-    "cmab": "cmab.kernels cmab.rules cmab.validation",
+    "cmab": "cmab.compiled cmab.selection cmab.validation",
     "cmab.campaigns": "cmab.campaigns.journal",
     "cmab.exploration": "cmab.goals",
-    "cmab.results": "cmab.studies.folder cmab.studies.store cmab.reports.report",
     "cmab.theory": "cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness cmab.theory.characteristic_time "
     "cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width cmab.confidence.radii cmab.confidence.kl "
     "cmab.confidence.variances",

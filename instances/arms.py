@@ -20,11 +20,19 @@ from functools import cached_property
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import (
+    Kernel,
+    compiled_form,
+    draw_kernel,
+    kernel,
+    keyed_uniform,
+    lean_kernel,
+    normal_quantile,
+    play_kernel,
+)
 from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
-from cmab.kernels import draw_kernel, kernel, keyed_uniform, lean_kernel, normal_quantile, play_kernel
 from cmab.oracle import LinearOracle
 from cmab.validation import ends, frozen, listed, real, shown, vector
 
@@ -128,7 +136,7 @@ class Arms(Environment):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` (common random numbers) and their sum."""
         super_arm = self._check_super_arm(super_arm)
-        from cmab.kernels import keyed_uniforms
+        from cmab.compiled import keyed_uniforms
 
         # One random number per round determines the outcomes of all arms: common random numbers.
         outcomes = self.quantile(super_arm, keyed_uniforms(round_key(rng), super_arm))

@@ -104,7 +104,7 @@ class Coverage(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
-        from cmab.kernels import keyed_uniforms
+        from cmab.compiled import keyed_uniforms
 
         arms = self.oracle.triggered_arms(self.oracle.check_super_arm(super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)

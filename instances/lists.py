@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, keyed_uniform, play_kernel
 from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
-from cmab.kernels import keyed_uniform, play_kernel
 from cmab.validation import frozen, real_array, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from instances.arms import BernoulliArms, SemiBandit
@@ -92,7 +91,7 @@ class CascadeModel(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
-        from cmab.kernels import keyed_uniforms
+        from cmab.compiled import keyed_uniforms
 
         chosen = self.oracle.check_super_arm(super_arm)
         successes = keyed_uniforms(round_key(rng), chosen) < self.means[chosen]
@@ -159,7 +158,7 @@ class DependentClickModel(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
-        from cmab.kernels import keyed_uniforms
+        from cmab.compiled import keyed_uniforms
 
         chosen, key = self.oracle.check_super_arm(super_arm), round_key(rng)
         clicks = keyed_uniforms(key, chosen) < self.means[chosen]

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.kernels import Kernel
+from cmab.compiled import Kernel
 from cmab.oracle import LinearOracle
 from cmab.theory import best_mixture
 from cmab.validation import listed, shown, vector

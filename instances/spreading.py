@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.kernels import lean_kernel, solve_kernel
 from cmab.oracle import LinearOracle, Sense
 from cmab.validation import one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph

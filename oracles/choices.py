@@ -10,11 +10,11 @@ import warnings
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, lean_kernel, solve_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.kernels import lean_kernel, solve_kernel, top_k
 from cmab.oracle import Oracle
+from cmab.selection import top_k
 from cmab.validation import frozen, integer, place_of, real, real_array, vector
 
 

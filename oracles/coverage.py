@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel, solve_kernel
+from cmab.selection import heap_drop, heap_sink, heap_up
 from cmab.smoothness import Smoothness
 from cmab.validation import integer, real, shown
 from oracles._graph_means import GraphOracle, KeptGraph

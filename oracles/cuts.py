@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.description import described
-from cmab.kernels import kernel, lean_kernel
 from cmab.validation import shown
 from oracles._graph_means import KeptGraph
 from oracles._networks import end_numbers, network_of

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.description import described
-from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
 from cmab.oracle import LinearOracle, Sense
+from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import Network, end_numbers, network_of, node_number, topological_order

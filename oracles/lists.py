@@ -19,11 +19,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, lean_kernel, solve_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.kernels import lean_kernel, solve_kernel, top_k
 from cmab.oracle import LinearOracle, Oracle
+from cmab.selection import top_k
 from cmab.smoothness import Smoothness
 from cmab.validation import (
     check_name,

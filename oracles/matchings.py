@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.description import described
-from cmab.kernels import kernel, lean_kernel
 from cmab.oracle import Sense
 from cmab.solver_certificate import SolverCertificate
 from cmab.validation import check_flag, integer, one_of, shown

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.kernels import descending_order, kernel, lean_kernel, solve_kernel
 from cmab.oracle import LinearOracle, Sense
+from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of

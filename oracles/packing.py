@@ -21,10 +21,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.kernels import descending_order, kernel, lean_kernel, solve_kernel
 from cmab.oracle import Sense
+from cmab.selection import descending_order
 from cmab.solver_certificate import SolverCertificate
 from cmab.validation import as_array, check_flag, one_of, real, real_array, shown, vector
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits

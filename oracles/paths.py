@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import Kernel
+from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel, solve_kernel
 from cmab.oracle import LinearOracle, Sense
+from cmab.selection import heap_drop, heap_rise
 from cmab.smoothness import Smoothness
 from cmab.validation import one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph

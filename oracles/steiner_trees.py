@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.compiled import kernel, lean_kernel
 from cmab.description import described
-from cmab.kernels import heap_drop, heap_rise, kernel, lean_kernel
+from cmab.selection import heap_drop, heap_rise
 from cmab.solver_certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph

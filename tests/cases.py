@@ -120,7 +120,6 @@ from oracles import (
     PartitionMatroid,
     PuLPOracle,
     RankedTopK,
-    RepairedInfluence,
     SetCover,
     ShortestPath,
     Slate,
@@ -230,7 +229,6 @@ INFLUENCE = [
         )
         for sampler in ("auto", "coins", "skips", "pairs", "sentinels")
     ),
-    InfluenceCase("repaired", RepairedInfluence),
     InfluenceCase("budget", _within_a_budget),
     InfluenceCase(
         "deadline",  # that gives nodes time enough for a way through all of them
@@ -629,11 +627,6 @@ ORACLES = [
     OracleCase(
         "influence_deadline",
         lambda: DeadlineInfluence(NETWORK, k=2, deadline=2.0, meeting=0.7, epsilon=0.3),
-        lambda: combinations(range(7), 2),
-    ),
-    OracleCase(
-        "influence_repaired",
-        lambda: RepairedInfluence(NETWORK, k=2, epsilon=0.3),
         lambda: combinations(range(7), 2),
     ),
     OracleCase(

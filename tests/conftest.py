@@ -10,9 +10,6 @@ from collections import defaultdict
 import pytest
 from hypothesis import settings
 
-# A program that tests start in a process of its own, not a module to be imported for its examples.
-collect_ignore = ["support/watched_studies.py"]
-
 # The first call of a kernel compiles; fixed examples, so that a failure on one machine is one everywhere.
 settings.register_profile("cmab", deadline=None, derandomize=True)
 settings.load_profile("cmab")

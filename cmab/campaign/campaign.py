@@ -29,7 +29,13 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import IntArray
-from cmab.campaign.errors import (
+from cmab.campaign.names import forgotten
+from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
+from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
+from cmab.certificates.arguments import statistics_for, support_for
+from cmab.certificates.certified import certified
+from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.errors import (
     ClosedTicketError,
     DamagedStoreError,
     NewerEventsError,
@@ -39,21 +45,13 @@ from cmab.campaign.errors import (
     UnknownTicketError,
     UsedKeyError,
 )
-from cmab.campaign.names import forgotten
-from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
-from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certified import certified
-from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
 from cmab.seeding import Seed, root
-from cmab.ticket import Ticket
 from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:

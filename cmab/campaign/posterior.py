@@ -22,8 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.compiled import kernel
 from cmab.feedback import Feedback
-from cmab.kernels import kernel
 from cmab.statistics import ArmStatistics
 
 # The kernels of rounds without steps.

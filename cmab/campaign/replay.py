@@ -21,12 +21,10 @@ from cmab.campaign.names import Names, Texts, forgotten, nouns
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network
 from cmab.campaign.store import Event
 from cmab.certificates.played import Played, note_round
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.ticket import Ticket
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
 _SMALL = 256

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sql
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
 
-from cmab.campaign.errors import (
+from cmab.errors import (
     DamagedStoreError,
     NewerVersionError,
     StoreTimeoutError,

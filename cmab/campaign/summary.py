@@ -19,8 +19,7 @@ from cmab.campaign.names import Texts
 from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
 from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.logs.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 

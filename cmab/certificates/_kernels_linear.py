@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
+from cmab.compiled import lean_kernel
 
 #: An expectation is rounded by at most this amount.
 ROUNDING = 1e-12

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_random import normal_quantile
+from cmab.compiled import lean_kernel, normal_quantile
 
 # For larger a and b, the continued fraction needs about sqrt(min(a, b)) steps, and an integral with 32 nodes
 # is cheaper.

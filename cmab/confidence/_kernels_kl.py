@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled import kernel, lean_kernel
 
 
 @lean_kernel

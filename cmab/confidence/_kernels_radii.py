@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled import kernel, lean_kernel
 
 #: Number of entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4

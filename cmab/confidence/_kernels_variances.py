@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
+from cmab.compiled import lean_kernel
 
 #: Number of bets. Each bet takes three places in `bets`: its fraction, its pay for spread, and its surcharge.
 BETS = 54

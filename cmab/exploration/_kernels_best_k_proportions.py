@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel
+from cmab.compiled import kernel
 from cmab.exploration._kernels_evidence import EPSILON, SIGMA, coin_evidence, pair_evidence
 
 # Relative tolerance of a plan, and maximum number of steps. After the last step the plan is close to optimal

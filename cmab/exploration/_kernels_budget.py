@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import descending_order
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.exploration._kernels_ugape import least_certain_bandit
+from cmab.selection import descending_order
 from cmab.theory._kernels_gaps import gaps_of_best, sum_of_inverse_squares
 
 

@@ -3,18 +3,20 @@
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_ORACLE,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
+    kernel,
+    lean_kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_select import restore_best
-from cmab.compiled._kernels_statistics import observe_outcome
 from cmab.confidence._kernels_radii import anytime_rate, hoeffding_radii, lil_radius
 from cmab.oracle import LinearOracle
+from cmab.selection import restore_best
+from cmab.statistics import observe_outcome
 
 LIL, ANYTIME = 0, 1
 # Places in `integers` and `reals`. For a lil radius, LEVEL and EPSILON are its level and its epsilon. For the

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_TREES,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
     Arguments,
+    lean_kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled._kernels_trees import plant, put, tree_size
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
+from cmab.selection import mark_best, plant, put, tree_size
+from cmab.statistics import observe_outcome
 
 # The trees. For each of two sets, the best arms (by means) and their rivals (by revised means), one tree has
 # the worst arm inside the set and one the best arm outside. The last tree has the radii of the arms that are

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
+from cmab.compiled import kernel, lean_kernel
 
 # The first `reals` of rules that stop by likelihood ratios: sigma of Gaussian arms (0 for Bernoulli arms),
 # the constant part of the threshold, the tolerance, and 1 for the unproven threshold (0 otherwise).

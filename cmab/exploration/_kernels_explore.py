@@ -2,15 +2,8 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import loop_kernel
-from cmab.compiled._kernels_exploration import (
-    EXPLORE,
-    MOST_SAMPLES,
-    ROUNDS,
-    SAMPLES,
-    STEPS,
-)
-from cmab.compiled._kernels_statistics import observe_outcome
+from cmab.compiled import EXPLORE, MOST_SAMPLES, ROUNDS, SAMPLES, STEPS, loop_kernel
+from cmab.statistics import observe_outcome
 
 
 @loop_kernel(EXPLORE)

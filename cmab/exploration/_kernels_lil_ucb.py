@@ -2,20 +2,21 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_TREES,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
     Arguments,
+    Rule,
     decide_kernel,
+    kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled._kernels_trees import plant, put, tree_size
-from cmab.compiled.forms import Rule
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
+from cmab.selection import plant, put, tree_size
+from cmab.statistics import observe_outcome
 
 # decide_lil_ucb: `reals` holds the parameters of `radius_at`, then these two.
 FACTOR, RATIO = PARAMETERS, PARAMETERS + 1

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_exploration import ROUNDS, SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import ROUNDS, SAMPLES, Rule, decide_kernel, lean_kernel
 from cmab.confidence._kernels_kl import heuristic_rate, kl_bounds_of, kl_lucb_rate
 from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, radius_at
+from cmab.selection import mark_best_again
 
 BOTH, RANDOM, LESS = 0, 1, 2
 

@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel, loop_kernel
-from cmab.compiled._kernels_exploration import (
+from cmab.compiled import (
     EXPLORE_TREES,
     MOST_SAMPLES,
     ROUNDS,
     SAMPLES,
     STEPS,
     Arguments,
+    lean_kernel,
+    loop_kernel,
 )
-from cmab.compiled._kernels_select import mark_best
-from cmab.compiled._kernels_statistics import observe_outcome
-from cmab.compiled._kernels_trees import plant, put, tree_size
 from cmab.confidence._kernels_radii import PARAMETERS, RADII, radius_at
 from cmab.exploration._kernels_lucb import choose_critical
+from cmab.selection import mark_best, plant, put, tree_size
+from cmab.statistics import observe_outcome
 
 # The trees: lower bounds of the k best arms (negated), upper bounds of the others, means of the k best arms
 # (negated), means of the others.

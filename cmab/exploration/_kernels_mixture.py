@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
-from cmab.compiled._kernels_exploration import decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule, decide_kernel, kernel, lean_kernel
 from cmab.exploration._kernels_evidence import (
     EPSILON,
     SIGMA,
@@ -17,6 +14,7 @@ from cmab.exploration._kernels_evidence import (
     penalty,
 )
 from cmab.exploration._kernels_lucb import RANDOM, choose_critical
+from cmab.selection import mark_best_again
 
 
 @lean_kernel

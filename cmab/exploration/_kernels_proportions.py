@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel
+from cmab.compiled import kernel
 from cmab.exploration._kernels_evidence import divergence
 
 # Bernoulli means are kept at least this far from 0 and 1, where a single outcome would be infinite evidence.

@@ -7,14 +7,12 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, lean_kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
 from cmab.exploration._kernels_best_k_proportions import best_k_proportions
 from cmab.exploration._kernels_evidence import EPSILON, SIGMA, pair_evidence
 from cmab.exploration._kernels_mixture import least_separated_pair
 from cmab.exploration._kernels_proportions import coin_proportions, gaussian_proportions
+from cmab.selection import mark_best_again
 
 # The first entry of `reals` after those of the stopping rule is the share of the leader, or the growth
 # between two plans.

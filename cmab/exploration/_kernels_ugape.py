@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_exploration import SAMPLES, decide_kernel
-from cmab.compiled._kernels_select import mark_best
-from cmab.compiled.forms import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.confidence._kernels_radii import anytime_rate, bernstein_radii, bernstein_rate, hoeffding_radii
+from cmab.selection import mark_best
 
 
 @kernel

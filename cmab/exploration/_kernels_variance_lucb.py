@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_exploration import decide_kernel
-from cmab.compiled._kernels_select import mark_best_again
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule, decide_kernel, lean_kernel
 from cmab.confidence._kernels_variances import bernstein_radius, student_radius
 from cmab.confidence.variances import bet_table
 from cmab.exploration._kernels_lucb import BOTH, choose_critical, critical_pair
+from cmab.selection import mark_best_again
 
 # decide_variance_lucb: `integers` holds the number of bets (0 for Student's radius), then the k best arms of
 # the last step. `reals` begins with these entries, then the bets, then in a run the table of `side_radius`.

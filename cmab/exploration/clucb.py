@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
+from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.confidence.radii import MODE, Mode, around, lil_parameters
 from cmab.exploration.families import SuperArmExplorer, possible
 from cmab.exploration.parameters import DELTA, EPSILON, GROWTH, POSITIVE
@@ -102,7 +102,7 @@ class _CLUCBRule(SuperArmExplorer):
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop, or None if the oracle has no compiled form or `growth` is positive."""
-        from cmab.compiled._kernels_exploration import Arguments
+        from cmab.compiled import Arguments
         from cmab.exploration._kernels_clucb import explore_oracle
 
         oracle: Kernel | None = compiled_form(self.oracle)

@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule, Seen, decide_kernel
 from cmab.declared import one_of
 from cmab.exploration.gap_based import BUDGET, FixedBudgetRule
 from cmab.exploration.parameters import N_ARMS, SUPPORT, length
 from cmab.goals import best_k
-from cmab.rules import compiled_rule
 from cmab.statistics import ArmStatistics
-
-if TYPE_CHECKING:
-    from cmab.compiled._kernels_exploration import Seen
 
 #: Positions in `reals`. The memory, from ACTIVE on, holds 1 for each arm that is not rejected, then the
 #: largest count of a rejected arm, and the number of samples at the last test.
 LENGTH, TO_CLOSEST, ACTIVE = range(3)
 
 
-@compiled_rule("decide")
+@decide_kernel
 def decide_continuous_rejects(
     seen: Seen, coin: float, integers: IntArray, reals: FloatArray, chosen: IntArray
 ) -> int:
@@ -122,7 +118,7 @@ class ContinuousRejects(FixedBudgetRule):
         """Return the compiled rule, which scans all arms."""
         memory = np.concatenate((np.ones(self.n_arms), np.zeros(2)))
         parameters = [length(self.support), float(self.variant == "C")]
-        return Rule(decide_continuous_rejects(), [self.budget], parameters, memory)
+        return Rule(decide_continuous_rejects, [self.budget], parameters, memory)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arm with the largest mean that is not rejected; ties go to the lower index."""

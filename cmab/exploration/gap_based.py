@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 from cmab.arrays import IntArray
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule
 from cmab.declared import checked
 from cmab.exploration.parameters import N_ARMS, POSITIVE, POSITIVE_OR_NONE, SUPPORT, budget, length
 from cmab.exploration.ruled import RuledExplorer

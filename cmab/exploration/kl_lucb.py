@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cmab.arrays import FloatArray
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule
 from cmab.confidence.kl import kl_bounds, kl_rate
 from cmab.exploration.likelihood import LikelihoodMode
 from cmab.exploration.parameters import EPSILON, PROVEN_OR_NOT

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.compiled import ExplorerKernel, Rule
 from cmab.confidence.radii import c_epsilon, lil_parameters
 from cmab.declared import one_of
 from cmab.exploration.parameters import POSITIVE

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.compiled import ExplorerKernel, Rule
 from cmab.confidence.radii import MODE, Mode, around, lil_parameters, lil_radii, lucb1_radii
 from cmab.exploration.parameters import EPSILON, POSITIVE
 from cmab.exploration.ruled import RuledExplorer
@@ -33,7 +33,7 @@ class Pair(NamedTuple):
 
 def best_mask(means: FloatArray, k: int) -> BoolArray:
     """Return a mask of the `k` largest means; ties go to the lower index."""
-    from cmab.compiled._kernels_select import mark_best
+    from cmab.selection import mark_best
 
     is_high = np.empty(len(means), np.bool_)
     mark_best(means, k, is_high)

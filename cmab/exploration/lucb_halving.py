@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.context import Context
 from cmab.exploration.halving import Halving
 from cmab.exploration.lucb import LUCB1
 from cmab.exploration.parameters import DELTA, N_ARMS, TOLERANCE, K
 from cmab.exploration.phases import Phases
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import ExploreM, Goal
 from cmab.statistics import ArmStatistics
 from cmab.theory.hardness import halving_samples
-from cmab.ticket import Ticket
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule
 from cmab.exploration.likelihood import LikelihoodStop
 
 

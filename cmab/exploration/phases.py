@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import ExplorerKernel, Rule
+from cmab.compiled import ExplorerKernel, Rule
 from cmab.exploration.sampling import SamplingExplorer
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 
 if TYPE_CHECKING:
-    from cmab.compiled._kernels_exploration import Seen
+    from cmab.compiled import Seen
 
 
 class RuledExplorer(SamplingExplorer):
@@ -28,7 +27,7 @@ class RuledExplorer(SamplingExplorer):
     --------
     >>> import numpy as np
     >>> from cmab import RuledExplorer, identify
-    >>> from cmab.kernels import Rule, decide_kernel
+    >>> from cmab.compiled import Rule, decide_kernel
     >>> from instances import BernoulliArms
     >>> @decide_kernel
     ... def least_seen(seen, coin, integers, reals, chosen):
@@ -54,7 +53,7 @@ class RuledExplorer(SamplingExplorer):
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop that calls the rule before each sample."""
-        from cmab.compiled._kernels_exploration import Arguments
+        from cmab.compiled import Arguments
         from cmab.exploration._kernels_explore import explore
 
         rule, (integers, parameters) = self._rule
@@ -109,7 +108,7 @@ class RuledExplorer(SamplingExplorer):
 
     def seen(self, state: ArmStatistics) -> Seen:
         """Return the part of `state` that compiled functions read."""
-        from cmab.compiled._kernels_exploration import Seen
+        from cmab.compiled import Seen
 
         state.check_sizes(self.n_arms, len(self._rule[0].memory))
         # Rules read only these two entries of the clock: ROUNDS and SAMPLES.

@@ -8,13 +8,11 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.context import Context
 from cmab.exploration.parameters import DELTA, N_ARMS, K
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):

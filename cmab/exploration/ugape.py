@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule
 from cmab.confidence.radii import anytime_radii, around, bernstein_radii
 from cmab.exploration.gap_based import BUDGET, FixedBudgetRule
 from cmab.exploration.parameters import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled.forms import Rule
+from cmab.compiled import Rule
 from cmab.confidence.variances import one_sided_evidence
 from cmab.exploration.lucb import best_mask
 from cmab.exploration.parameters import EPSILON, SUPPORT

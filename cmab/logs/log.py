@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import Any, overload
 
 from cmab.campaign.names import Names
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.oracle import Oracle
 from cmab.run.tables import frame_of, write_csv
 from cmab.statistics import ArmStatistics

@@ -11,8 +11,7 @@ import numpy as np
 from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray
 from cmab.campaign.names import Names
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.logs._choices import Choices, Target, choices_of
 from cmab.logs._rewards import in_words, told_rounds, whole_rewards
 from cmab.logs.log import Log, LoggedRound, outcomes_of

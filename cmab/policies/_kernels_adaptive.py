@@ -6,8 +6,7 @@ arm, then the number of outcomes of each arm. `reals` has the layout of `Hierarc
 
 import math
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
 from cmab.policies.compiled_policy import break_ties
 

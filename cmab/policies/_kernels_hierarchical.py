@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel, learn_kernel
+from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.policies.thompson import MANY_ARMS, power_draw
 
 #: Positions in `reals`. From GRID on follow the successes of each point of the grid, its failures, the group

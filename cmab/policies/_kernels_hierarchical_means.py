@@ -2,8 +2,7 @@
 
 import math
 
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel
+from cmab.compiled import index_kernel, lean_kernel
 from cmab.policies._kernels_hierarchical import GRID, HIGH, LOW, POINTS, largest, share_of
 
 # A weight below exp(_NOTHING) times the largest weight does not change a sum.

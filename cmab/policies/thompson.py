@@ -10,8 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.campaign.posterior import BetaPrior
-from cmab.compiled._kernels import lean_kernel
-from cmab.compiled._kernels_signatures import index_kernel
+from cmab.compiled import index_kernel, lean_kernel
 from cmab.confidence._kernels_beta import beta_quantile
 from cmab.declared import interval, one_of, real
 from cmab.oracle import Oracle

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import kernel, lean_kernel, loop_kernel, types
-from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
-from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
-from cmab.compiled._kernels_statistics import observe_outcomes
+from cmab.compiled import INDEX, LEARN, PLAY, SOLVE, kernel, lean_kernel, learn_kernel, loop_kernel, types
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
+from cmab.selection import last_in_rank, renew_top_k, top_k
+from cmab.statistics import observe_outcomes
 
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256

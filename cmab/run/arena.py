@@ -8,13 +8,12 @@ import json
 import math
 import os
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +24,8 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
 from cmab.run.simulate import simulate
-from cmab.run.tables import Form, text
+from cmab.run.tables import text
+from cmab.run.workers import ended_by_signals, in_workers, progress_bar
 from cmab.validation import integer, one_of
 
 Row = dict[str, Any]
@@ -350,20 +350,6 @@ def _short(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _store(folder: Path) -> closing[sqlite3.Connection]:
-    """Open the file of finished matches, which several processes may write at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = sqlite3.connect(folder / "arena.sqlite", timeout=600.0, isolation_level=None)
-    file.execute("CREATE TABLE IF NOT EXISTS matches (key TEXT PRIMARY KEY, result TEXT)")
-    return closing(file)
-
-
-def _stored(folder: Path) -> dict[str, Row]:
-    """Return the stored matches by key."""
-    with _store(folder) as file:
-        return {key: json.loads(text) for key, text in file.execute("SELECT key, result FROM matches")}
-
-
 def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: int) -> str:
     from cmab import __version__
 
@@ -371,13 +357,28 @@ def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: i
     return json.dumps([*told, __version__])
 
 
-def _play_entries(
-    folder: Path, problem: Problem, entries: list[Entry], replication: int, seed: int, horizon: int
-) -> list[str]:
-    """Play and store the matches of one replication, and return the faults of policies."""
-    faults, instance = [], problem.draw(seed=seed, replication=replication)
-    with _store(folder) as file:
+def _stored(folder: Path) -> closing[sqlite3.Connection]:
+    """Open the file of the finished matches, to which several processes may write at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = sqlite3.connect(folder / "arena.sqlite", timeout=600.0, isolation_level=None)
+    file.execute("CREATE TABLE IF NOT EXISTS matches (key TEXT PRIMARY KEY, result TEXT)")
+    return closing(file)
+
+
+def _play_missing(folder: Path, task: tuple[Problem, list[Entry], int, int, int]) -> list[str]:
+    """Play and store the missing matches of a replication, and return the faults of policies.
+
+    The entries of a replication are one task, so that the instance is built once.
+    """
+    problem, entries, replication, seed, horizon = task
+    faults, instance = [], None
+    with _stored(folder) as file:
+        known = {key for (key,) in file.execute("SELECT key FROM matches")}
         for entry in entries:
+            key = _key(problem, entry, replication, seed, horizon)
+            if key in known:
+                continue
+            instance = instance or problem.draw(seed=seed, replication=replication)
             try:
                 found = play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance)
             except CannotPlay as reason:
@@ -386,7 +387,6 @@ def _play_entries(
                 where = f"{entry.name} on {problem.name}, replication {replication}"
                 faults.append(f"{where}: {type(error).__name__}: {error}")
                 continue
-            key = _key(problem, entry, replication, seed, horizon)
             file.execute("INSERT OR REPLACE INTO matches VALUES (?, ?)", (key, json.dumps(found)))
     return faults
 
@@ -451,9 +451,6 @@ def run(
     >>> run([problem], [Entry.of(CTS), Entry.of(CUCB)]).best("ten arms")
     'CTS'
     """
-    from joblib import Parallel, delayed
-    from tqdm import tqdm
-
     factor = LEVELS[one_of("level", level, tuple(LEVELS))]
     games, players = [*problems], [*entries]
     for what, named in (("problems", games), ("entries", players)):
@@ -461,32 +458,40 @@ def run(
         if not names or len({*names}) < len(names):
             raise ValueError(f"{what} must have different names, and there must be one, got {names}")
     known = {} if recorded is None else recorded
-    cells: list[tuple[Problem, list[Entry], int, int]] = [
-        (game, [e for e in players if e.plays(game.kind) and (game.name, e.name) not in known], r, length)
+    tasks = [
+        (
+            game,
+            [e for e in players if e.plays(game.kind) and (game.name, e.name) not in known],
+            r,
+            rng,
+            length,
+        )
         for game in games
         for length in [horizon or factor * game.horizon]
         for r in range(replications or factor * game.replications)
     ]
     # Replications are the outer loop, so that early results include all problems.
-    cells.sort(key=lambda cell: cell[2])
-    with tempfile.TemporaryDirectory() as own:
-        place, tasks = Path(own if folder is None else folder), []
-        stored = _stored(place)
-        for game, mine, r, length in cells:
-            if missing := [e for e in mine if _key(game, e, r, rng, length) not in stored]:
-                tasks.append(delayed(_play_entries)(place, game, missing, r, rng, length))
-        played = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
-        watched = tqdm(played, total=len(tasks), unit="replication", disable=None, file=sys.stderr)
-        faults = [fault for found in watched for fault in found]
-        stored = _stored(place)
-    if faults:
-        raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
+    tasks.sort(key=lambda task: task[2])
+    with tempfile.TemporaryDirectory() as own, ended_by_signals():
+        place = Path(own if folder is None else folder)
+        call = partial(_play_missing, place)
+        played = map(call, tasks) if n_jobs == 1 else in_workers(call, tasks, n_jobs)
+        faults = []
+        with progress_bar(None, total=len(tasks)) as bar:
+            for found in played:
+                faults += found
+                if bar is not None:
+                    bar.update()
+        if faults:
+            raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
+        with _stored(place) as file:
+            stored = {key: json.loads(row) for key, row in file.execute("SELECT key, result FROM matches")}
     names = {(game.name, entry.name) for game in games for entry in players}
-    found = {pair: matches for pair, matches in known.items() if pair in names}
-    for game, mine, r, length in cells:
+    matches = {pair: rows for pair, rows in known.items() if pair in names}
+    for game, mine, r, _, length in tasks:
         for entry in mine:
-            found.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
-    return Standings(tuple(games), tuple(players), found)
+            matches.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
+    return Standings(tuple(games), tuple(players), matches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -649,7 +654,7 @@ class Standings:
                     rows.append(facts | counted | found | {"ratio": pair[end]})
         return rows
 
-    def table(self, *, form: Form = "plain") -> str:
+    def table(self, *, form: str = "plain") -> str:
         """Return the leaderboard as text. `form` is a format of tabulate, such as ``"github"``."""
         rows = []
         for row in self.scores():

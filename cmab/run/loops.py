@@ -12,9 +12,9 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import Kernel, compiled_form
 from cmab.environment import Environment, changes
-from cmab.feedback import Feedback, check_outcomes
+from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
@@ -22,7 +22,6 @@ from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.solver_certificate import metered
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, real, shown
 
 TICK_SECONDS = 0.2
@@ -238,7 +237,7 @@ class CompiledLoop:
         streams: tuple[np.random.Generator, np.random.Generator],
         record: Simulation,
     ) -> None:
-        from cmab.compiled._kernels import is_ours
+        from cmab.compiled import is_ours
         from cmab.run import _kernels_loops as kernels
 
         self._state, self._record = state, record
@@ -299,7 +298,7 @@ class CompiledLoop:
 
 def _is_small_top_k(oracle: Kernel, n_arms: int) -> bool:
     """Return whether an oracle chooses the k best of many arms."""
-    from cmab.compiled._kernels_top_k import largest_k
+    from cmab.selection import largest_k
 
     # For larger k, nearly all arms are candidates, and the bounds cost more than they save.
     return 0 < largest_k(oracle) <= n_arms // 10
@@ -330,7 +329,7 @@ class OracleCallback:
     def __init__(
         self, oracle: Oracle, rng: np.random.Generator, indices: FloatArray, super_arm: IntArray
     ) -> None:
-        from cmab.compiled._kernels_callback import callback_to
+        from cmab.compiled import callback_to
 
         self.seconds, self.error = 0.0, None
         solve, check = oracle.solve, oracle.check_super_arm

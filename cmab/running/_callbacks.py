@@ -25,7 +25,7 @@ class Callback(ABC):
     """
 
     def __init__(self) -> None:
-        from cmab.compiled._kernels_callback import callback_to
+        from cmab.compiled import callback_to
 
         self.is_asking = self.is_interrupted = False
         self._error: BaseException | None = None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled.forms import Kernel, compiled_form
+from cmab.compiled import Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy
@@ -182,7 +182,7 @@ def room_for_one_round(state: ArmStatistics) -> tuple[IntArray, FloatArray, Floa
 
 def rules_of(compiled: CompiledRun) -> tuple[Any, ...]:
     """Return the first arguments of all loops of rounds: the compiled functions and `Arguments`."""
-    from cmab.compiled._kernels import is_ours
+    from cmab.compiled import is_ours
     from cmab.running._kernels_bundles import Arguments, no_learning
 
     policy, oracle, environment = compiled
@@ -209,7 +209,7 @@ def _is_lazy(policy: Kernel, oracle: Kernel, state: ArmStatistics) -> bool:
     """Return whether the lazy loop applies: CUCB for rewards and an oracle of the k best of many arms."""
     if not policy.is_lazy:
         return False
-    from cmab.compiled._kernels_top_k import largest_k
+    from cmab.selection import largest_k
 
     # For larger k, nearly all arms are candidates, and the bounds cost more than they save.
     return 0 < largest_k(oracle) <= state.n_arms // 10

@@ -1,8 +1,8 @@
 """The compiled loop of many replications, with one call of the oracle per round for all of them."""
 
-from cmab.compiled._kernels import kernel, loop_kernel
-from cmab.compiled._kernels_statistics import observe_outcomes
+from cmab.compiled import kernel, loop_kernel
 from cmab.running._kernels_bundles import BATCHED_LOOP, CHECKPOINT, PLAYED
+from cmab.statistics import observe_outcomes
 
 
 @kernel

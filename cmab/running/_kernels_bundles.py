@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled._kernels import types as t
-from cmab.compiled._kernels_signatures import INDEX, LEARN, PLAY, SOLVE, learn_kernel
+from cmab.compiled import INDEX, LEARN, PLAY, SOLVE, learn_kernel
+from cmab.compiled import types as t
 
 #: Indices into `Log.progress`: played rounds, next checkpoint, size of the last super arm, last round.
 PLAYED, CHECKPOINT, SIZE, LAST = range(4)

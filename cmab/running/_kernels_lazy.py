@@ -12,9 +12,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel, loop_kernel
-from cmab.compiled._kernels_select import last_in_rank, renew_top_k, top_k
-from cmab.compiled._kernels_statistics import observe_outcomes
+from cmab.compiled import kernel, loop_kernel
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
@@ -23,6 +21,8 @@ from cmab.running._kernels_bundles import (
     PLAYED,
     SIZE,
 )
+from cmab.selection import last_in_rank, renew_top_k, top_k
+from cmab.statistics import observe_outcomes
 
 _LONGEST_WAIT = 256
 

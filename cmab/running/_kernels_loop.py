@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from cmab.compiled._kernels import lean_kernel, loop_kernel
-from cmab.compiled._kernels_statistics import observe_outcomes
+from cmab.compiled import lean_kernel, loop_kernel
 from cmab.running._kernels_bundles import (
     CHECKPOINT,
     LAST,
@@ -13,6 +12,7 @@ from cmab.running._kernels_bundles import (
     PLAYED,
     SIZE,
 )
+from cmab.statistics import observe_outcomes
 
 
 @lean_kernel

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled.forms import ExplorerKernel, Kernel, compiled_form
+from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
 from cmab.running._compiled_rounds import interrupt_waits
@@ -101,7 +101,7 @@ def _loop(
     coins: np.random.Generator,
     clock: IntArray,
 ) -> None:
-    from cmab.compiled._kernels_exploration import SAMPLES, Arguments, Seen, Streams
+    from cmab.compiled import SAMPLES, Arguments, Seen, Streams
 
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)

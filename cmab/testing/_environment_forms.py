@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab.compiled.forms import compiled_form
+from cmab.compiled import compiled_form
 from cmab.environment import round_key
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import require

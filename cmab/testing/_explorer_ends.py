@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.goals import BestSuperArm
 from cmab.session import Session
 from cmab.testing._checks import Finding
@@ -28,7 +28,6 @@ from cmab.testing._explorer_late import (
 from cmab.testing._explorer_runs import Subject, require_answer
 from cmab.testing._policy_parts import within
 from cmab.testing._trials import alike
-from cmab.ticket import Ticket
 
 #: Methods that only read the state, and whether they take a generator.
 _READ = {"is_done": False, "select": True, "step": True, "pulls": False}

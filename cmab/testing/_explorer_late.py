@@ -12,12 +12,11 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM, Goal, bandit_sizes
 from cmab.saving._digest import content, pickled
 from cmab.testing._comparisons import Stopwatch, entries
 from cmab.testing._explorer_runs import Subject
-from cmab.ticket import Ticket
 
 #: The most requests of a run and of one with ties, and the most outcomes of a request.
 _MOST, _SHORT, _MOST_PULLS = 4000, 100, 10**9

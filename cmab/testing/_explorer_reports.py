@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
@@ -21,7 +21,6 @@ from cmab.testing._comparisons import entries, require
 from cmab.testing._explorer_credit import check_parts
 from cmab.testing._explorer_runs import Subject, require_answer
 from cmab.testing._policy_parts import numbers_of, parting
-from cmab.ticket import Ticket
 
 _REQUESTS, _LONG = 40, 250
 _MOST_PULLS = 10**9

@@ -12,6 +12,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer
+from cmab.feedback import Ticket
 from cmab.saving._digest import content
 from cmab.session import Session
 from cmab.testing._checks import Finding
@@ -20,7 +21,6 @@ from cmab.testing._own_generators import require_no_own_streams
 from cmab.testing._policy_resuming import resumed
 from cmab.testing._surroundings import global_state, kept_generators, later, seed_generators
 from cmab.testing._trials import Calls, Trial, explorer_steps
-from cmab.ticket import Ticket
 
 _BUDGET_REQUESTS = 20_000
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.feedback import Ticket
 from cmab.testing._policy_subject import Subject, World
-from cmab.ticket import Ticket
 
 _LEADS = 50
 

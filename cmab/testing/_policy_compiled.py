@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled.forms import compiled_form
+from cmab.compiled import compiled_form
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
 from cmab.testing._checks import Finding

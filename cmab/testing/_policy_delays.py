@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.policy import AnyPolicy
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_parts import within
 from cmab.testing._policy_subject import Subject
-from cmab.ticket import Ticket
 
 _ROUNDS, _AT_LEAST, _DEPTH, _SHARE = 36, 16, 5, 0.05
 #: Rounds that are reported before a late report, in turn, and the least number of compared late reports.

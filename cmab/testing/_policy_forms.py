@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.policy import Policy
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_parts import numbers_of
 from cmab.testing._policy_subject import Subject
-from cmab.ticket import Ticket
 
 _RESERVED = 1000
 #: Rounds of the run whose pairs of reports are late.

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.testing._comparisons import require
 from cmab.testing._policy_parts import of_each_arm
 from cmab.testing._policy_subject import Subject
-from cmab.ticket import Ticket
 
 _TICKETS, _LEAST = 40, 4
 Report = tuple[Ticket, Feedback]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.feedback import Ticket
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_choices import clear_world, leads, share_of
@@ -12,7 +13,6 @@ from cmab.testing._policy_subject import Subject, World
 from cmab.testing._policy_wraps import check_wraps
 from cmab.testing._policy_written import is_plain
 from cmab.testing._process_copies import THOROUGH
-from cmab.ticket import Ticket
 
 #: Numbers of reports after which the selection is compared, and the one that all policies get.
 _EARLY, _LATER, _MOST = (1000, 2500), 6500, 150_000

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import Stopwatch, entries, require
 from cmab.testing._policy_subject import Subject

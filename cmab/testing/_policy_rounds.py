@@ -10,14 +10,12 @@ import numpy as np
 
 from cmab._watched import watched
 from cmab.arrays import BoolArray, IntArray
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.saving._digest import content
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require
 from cmab.testing._policy_subject import Subject
-from cmab.ticket import Ticket
 
 _TRIED = 40
 _ROUNDS, _LONG = 30, 200

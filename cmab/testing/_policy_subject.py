@@ -12,13 +12,12 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.saving._digest import pickled
 from cmab.testing._comparisons import Stopwatch, entries
 from cmab.testing._trials import Calls, Trial, policy_steps
-from cmab.ticket import Ticket
 
 T = TypeVar("T")
 # Number of rounds of a long run, and the minimal number for a slow policy.

@@ -8,11 +8,10 @@ import numpy as np
 
 from cmab._watched import watched
 from cmab.arrays import IntArray
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_choices import clear_world, leads, share_of
 from cmab.testing._policy_subject import Subject, World
-from cmab.ticket import Ticket
 
 #: Reports of each super arm, outcomes in a sum, and the successes among 5 outcomes of good and other arms.
 _EACH, _SUM = 60, 10

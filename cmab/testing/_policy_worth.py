@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab._watched import watched
 from cmab.arrays import FloatArray, IntArray
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.policy import IndexPolicy
 from cmab.testing._checks import Finding
 from cmab.testing._comparisons import entries, require

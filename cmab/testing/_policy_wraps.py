@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
+from cmab.feedback import Ticket
 from cmab.testing._comparisons import Stopwatch, require
 from cmab.testing._policy_choices import clear_world, leads
 from cmab.testing._policy_subject import Subject
-from cmab.ticket import Ticket
 
 _SHARE, _LEAST, _MOST = 0.3, 2000, 100_000
 _SEEDS, _DEPTH = 5, 3

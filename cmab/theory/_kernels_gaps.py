@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_select import mark_best
+from cmab.compiled import kernel
+from cmab.selection import mark_best
 
 
 @kernel

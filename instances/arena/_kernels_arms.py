@@ -1,6 +1,6 @@
 """The compiled form of the arms of the arena: shrunk and coupled coins."""
 
-from cmab.kernels import keyed_uniform, play_kernel
+from cmab.compiled import keyed_uniform, play_kernel
 
 
 @play_kernel

@@ -6,8 +6,8 @@ import numpy as np
 
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled import Kernel
 from cmab.environment import round_key
-from cmab.kernels import Kernel
 from cmab.validation import frozen, per_arm, real, vector
 from instances.arms import Arms
 
@@ -62,7 +62,7 @@ class ShrunkCoins(Arms):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` and their sum."""
         super_arm = self._check_super_arm(super_arm)
-        from cmab.kernels import keyed_uniform, keyed_uniforms
+        from cmab.compiled import keyed_uniform, keyed_uniforms
         from instances.arms import sum_in_order
 
         key, n = round_key(rng), self.n_arms

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cmab.spelling import nearest
+from cmab.validation import meant
 
 _ABOUT = """With --policy or --problem, only matches of your policies and problems are played; the results of
 the others were recorded at the quick level. With neither, --fresh or --full, all matches are played."""
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         if unknown := [name for name in options.only if name not in names]:
             raise ValueError(
                 "--only must name a problem, a kind of problems or an entry, got"
-                f" {unknown[0]!r}{nearest(unknown[0], names)}; `cmab arena --list` shows all names"
+                f" {unknown[0]!r}{meant(unknown[0], names)}; `cmab arena --list` shows all names"
             )
         problems = [p for p in problems if {p.name, p.kind} & {*options.only}] or problems
         if any(entry.name in options.only for entry in entries):

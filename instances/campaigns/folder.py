@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
-from cmab.campaign.errors import NewerEventsError
+from cmab.errors import NewerEventsError
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
 from instances.campaigns.names import clean, short

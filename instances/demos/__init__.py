@@ -1,1 +1,1 @@
-"""The demos of the command, each a comparison with pictures."""
+"""The demos that ``cmab demo NAME`` runs."""

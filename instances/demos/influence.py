@@ -1,240 +1,347 @@
-"""The demo of online influence maximization."""
+"""The demo of online influence maximization: learners against random and against well-connected people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from cmab import Study
-from cmab.arrays import FloatArray, IntArray
-from cmab.plotting import check_animation
+from cmab import CTS, CUCB, AdaptiveCTS, Study, simulate
+from cmab.arrays import IntArray
+from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
-from cmab.validation import real
-from instances.demos._cascade_pictures import animate_learning, draw_cascade, whole_network
-from instances.demos._command import command
-from instances.demos._demo import LEADER, LEADING, Learners, Problem, named_pairs, refuse
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
-from instances.networks.network import Network, read_network
+from instances.networks.network import read_network
 from instances.spreading import IndependentCascade
-from oracles import DirectedGraph, InfluenceMaximization
+from oracles import DegreeHeuristic, InfluenceMaximization
 from oracles.influence.graph import as_directed_graph
 
-if TYPE_CHECKING:
-    import networkx as nx
-
-Model = Literal["weighted-cascade", "constant", "trivalency"]
-# Influence is rare. With this prior, the learner does not have to try every edge.
-_PRIOR: dict[str, Any] = {"prior_mean": 0.05, "prior_weight": 20.0}
-_LEARNERS: Learners = {
-    "Clairvoyant": {"class": "Clairvoyant", "means": "$means"},
-    # It learns the probabilities of each group of ties, from the degrees of nodes.
-    **LEADING,
-    "Thompson, prior": {"class": "CTS", **_PRIOR},
-    # With the full radius, almost every edge has an upper bound of 1 for very long.
-    "CUCB": {"class": "CUCB"},
-    # Random seeds would reach fewer people, because the oracle uses the network.
-    "Random probabilities": {"class": "RandomPolicy"},
-}
-_FURTHER: Learners = {
-    "CUCB, prior": {"class": "CUCB", "radius_factor": 0.05, **_PRIOR},
-    "Epsilon-greedy": {"class": "EpsilonGreedy"},
-}
-# Number of reverse-reachable sets for expected spreads. For small networks the standard error is then at most
-# a thousandth of the network, in a quarter of the time of the default number.
+Row = dict[str, Any]
+#: The expected spread and the names of people who are chosen without learning, by the rule that chose them.
+Fixed = Mapping[str, tuple[float, list[str]]]
+LEADER, CONNECTED = "Learner", "Best connected"
+# Sets for expected spreads. For small networks the standard error is at most a thousandth of the network.
 _FEW_SETS, _MANY_SETS, _SMALL = 2**18, 2**20, 1_000
-
-
-_USUAL_K = 5
-# Most and fewest rounds, and the number of ties times rounds that takes about five seconds per learner and
-# core.
+# Most and fewest rounds, and the number of ties times rounds that takes about five seconds per learner.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _EFFORT = 300, 10, 2_000_000
+# Largest numbers of drawn nodes, and of random seed sets whose mean is reported.
+_DRAWN, _RANDOM = 250, 200
+# Rounds that are reported in words.
+_EARLY = (1, 2, 5, 15)
 
 
-def _usual_rounds(problem: Problem) -> int:
-    """Return the default number of rounds, fewer for larger networks, so that a run takes less than a minute.
+@dataclass(frozen=True)
+class Problem:
+    """A network with true probabilities, and the lines on how it was read."""
 
-    On six networks (weighted cascade, k = 5), the leader reached 90 % of the best known spread in round 2
-    (30, 200, 2,000 and 4,158 nodes) or in round 10 at the latest (15,229 and 30,000 nodes).
+    place: IndependentCascade
+    oracle: InfluenceMaximization
+    title: str
+    lines: Sequence[str]
+
+
+def influence(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
+    """Learn the most influential people of a network: online influence maximization."""
+    parser.add_argument("--graph", type=Path, metavar="FILE", help="network file (default: Les Misérables)")
+    direction = parser.add_mutually_exclusive_group()
+    way = "ties go one way, from the first name to the second (default: the file decides)"
+    direction.add_argument("--directed", action="store_true", default=None, help=way)
+    direction.add_argument("--undirected", action="store_false", dest="directed", help="ties go both ways")
+    parser.add_argument("--probability-column", metavar="NAME", help="column of the probabilities of ties")
+    parser.add_argument("--weight-column", metavar="NAME", help="column of weights, for weighted cascade")
+    header = argparse.BooleanOptionalAction
+    parser.add_argument("--header", action=header, help="whether the first line has the names of the columns")
+    parser.add_argument(
+        "--model",
+        choices=("weighted-cascade", "constant", "trivalency"),
+        help="true probabilities: one over the number of ties into a person; the same for all ties; or 0.1,"
+        " 0.01 or 0.001 at random (default: those of the file, or weighted-cascade)",
+    )
+    parser.add_argument(
+        "--probability", type=float, default=0.1, metavar="X", help="for --model constant (0.1)"
+    )
+    parser.add_argument("--k", type=int, metavar="N", help="people who are asked in a round (5)")
+    parser.add_argument(
+        "--epsilon", type=float, default=0.1, metavar="X", help="accuracy of the oracle (0.1)"
+    )
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds (default: fewer in large networks)")
+    parser.add_argument("--replications", type=int, default=4, metavar="N", help="runs of each learner (4)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness (0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="workers, -1 for all cores (-1)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for runs, pictures and the table")
+    return _run
+
+
+def _run(options: argparse.Namespace) -> Iterator[str]:
+    from cmab.run.tables import text, write_csv
+
+    names = (
+        "directed",
+        "probability_column",
+        "weight_column",
+        "header",
+        "model",
+        "probability",
+        "k",
+        "epsilon",
+    )
+    given: Row = {name: getattr(options, name) for name in names} | {"seed_of_problem": options.seed}
+    if options.graph is not None:
+        given |= {"graph": str(options.graph.resolve()), "changed": options.graph.stat().st_mtime_ns}
+    problem = problem_of(**given)
+    yield from problem.lines
+    place, graph, k = problem.place, problem.place.graph, problem.oracle.k
+    rounds = options.rounds or int(np.clip(_EFFORT // graph.n_arcs, _FEWEST_ROUNDS, _MOST_ROUNDS))
+    yield (
+        f"{graph.n_nodes:,} people, {graph.n_arcs:,} directed ties; {k} {'is' if k == 1 else 'are'} asked in"
+        f" each of {rounds:,} rounds; {len(_LEARNERS)} learners play {options.replications} times"
+    )
+    out = options.out or Path(f"cmab-influence{'' if options.graph is None else f'-{options.graph.stem}'}")
+    study = Study(
+        out / "runs.sqlite",
+        trials={name: {"class": play, "learner": name, "rounds": rounds, **given} for name in _LEARNERS},
+        replications=options.replications,
+        seed=options.seed,
+    )
+    study.run(n_jobs=options.jobs)
+    played = {name: [run for (run,) in runs] for name, runs in study.trial_rows().items()}
+    fixed = comparators(place, k, options.seed)
+    yield ""
+    yield from report(played[LEADER], fixed, place, rounds)
+    yield ""
+    rows = table(played, fixed, place)
+    yield text(rows)
+    yield from (f"  {line}" for line in _COLUMNS)
+    write_csv(out / "table.csv", rows)
+    try:
+        _draw(problem, played, fixed, out)
+    except ImportError as error:
+        yield f"written to {out}: table.csv; without pictures: {error}"
+    else:
+        yield f"written to {out}: table.csv, reward.png, network.png"
+
+
+#: The learners. The first one needs no tuning.
+_LEARNERS: dict[str, Callable[[InfluenceMaximization], AnyPolicy]] = {
+    LEADER: AdaptiveCTS,
+    # Influence is rare. With this prior, the learner does not have to try every tie.
+    "Thompson, prior": lambda oracle: CTS(oracle, prior_mean=0.05, prior_weight=20.0),
+    # With the full radius, almost every tie has an upper bound of 1 for very long.
+    "CUCB": CUCB,
+}
+
+
+def comparators(place: IndependentCascade, k: int, seed: int) -> Fixed:
+    """Return the expected spread and the names of people who are chosen without learning.
+
+    The best connected people have the most ties, or the most ties after degree discounts: the larger of the
+    two spreads. Nobody knows the probabilities of the ties, so all ties count equally.
     """
-    arms = problem.environment.n_arms
-    return int(np.clip(_EFFORT // max(arms, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
+    graph, rng = place.graph, stream(root(seed), Purpose.ESTIMATION, 1)
+    equal, found = np.full(graph.n_arcs, 0.1), {}
+    for rule in ("degree", "discount"):
+        chosen = DegreeHeuristic(graph, k, rule=rule).solve(equal, rng)
+        found[rule] = (float(place.expected_reward(chosen)), [str(graph.label(node)) for node in chosen])
+    sets = [np.sort(rng.choice(graph.n_nodes, k, replace=False)) for _ in range(_RANDOM)]
+    random = float(np.mean([place.expected_reward(chosen) for chosen in sets]))
+    return {CONNECTED: max(found.values()), "Random people": (random, [])}
+
+
+def play(
+    learner: str, rounds: int, seed: np.random.SeedSequence, replication: int, **given: Any
+) -> list[Row]:
+    """Return the expected spread of one run in blocks of rounds, and the last seeds."""
+    problem = problem_of(**given)
+    policy, place = _LEARNERS[learner](problem.oracle), problem.place
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(replication,))
+    early, blocks = range(1, min(rounds, _EARLY[-1]) + 1), np.linspace(0, rounds, min(rounds, 25) + 1)[1:]
+    ends = np.unique([*early, *blocks.round(), max(1, 9 * rounds // 10)]).astype(int)
+    simulate(policy, place, min(rounds, 3), rng=own)  # compiles the rules before time is measured
+    result = simulate(policy, place, rounds, checkpoints=ends, rng=own)
+    lengths = np.diff(result.rounds, prepend=0)
+    earned = np.diff(result.expected_rewards[0], prepend=0.0) / lengths
+    late = result.rounds > 9 * rounds // 10
+    return [
+        {
+            "rounds": result.rounds.tolist(),
+            "spread": earned.tolist(),
+            "late": float(np.average(earned[late], weights=lengths[late])),
+            "seconds": float(result.seconds[0] / rounds),
+            "choice": [int(node) for node in result.super_arms[0]],
+        }
+    ]
+
+
+def report(runs: Sequence[Row], fixed: Fixed, place: IndependentCascade, rounds: int) -> Iterator[str]:
+    """Yield the recommended people, the comparison with the best connected, and the first rounds in words."""
+    graph, (mean, error) = place.graph, late_mean(runs)
+    best, (connected, names) = float(place.optimum), fixed[CONNECTED]
+    digits = 1 if best < 1_000 else 0
+
+    def shown(value: float) -> str:
+        return f"{value:,.{digits}f}"
+
+    # Names may contain commas, so semicolons separate them.
+    yield f"Ask these people: {'; '.join(str(graph.label(node)) for node in runs[0]['choice'])}"
+    yield (
+        f"They are the choice of the default learner after {rounds:,} rounds. Its people reach {shown(mean)}"
+        f" of {graph.n_nodes:,} people on average, the best known people {shown(best)}, random people"
+        f" {shown(fixed['Random people'][0])}."
+    )
+    gain = mean - connected
+    rivals = f"the best connected people ({'; '.join(names)}) reach {shown(connected)}"
+    if gain > max(2.0 * (error or 0.0), 0.005 * connected):
+        yield f"Learning gains {shown(gain)} people ({100 * gain / connected:.0f} %): {rivals}."
+    elif gain < -max(2.0 * (error or 0.0), 0.005 * connected):
+        yield f"Learning loses {shown(-gain)} people so far: {rivals}. More rounds may help (--rounds)."
+    else:
+        yield f"Nothing is gained over asking the best connected people here: {rivals}."
+    spread, ends = np.mean([run["spread"] for run in runs], axis=0), runs[0]["rounds"]
+    early = [f"{shown(spread[ends.index(t)])} in round {t}" for t in _EARLY if t in ends]
+    yield f"The people of the learner reach {', '.join(early)}."
+
+
+_COLUMNS = (
+    "people reached  mean expected number in the last 10 % of the rounds, with its standard error",
+    "% of best       this mean in percent of what the best known people reach",
+    "Best connected  the people with the most ties, with or without degree discounts",
+)
+
+
+def late_mean(runs: Sequence[Row]) -> tuple[float, float | None]:
+    """Return the mean spread in the last tenth of the rounds, and its standard error over the runs."""
+    late = np.array([run["late"] for run in runs])
+    return float(late.mean()), float(late.std(ddof=1) / np.sqrt(len(late))) if len(late) > 1 else None
+
+
+def table(played: Mapping[str, Sequence[Row]], fixed: Fixed, place: IndependentCascade) -> list[Row]:
+    """Return a row for each learner, and one for each choice without learning."""
+    rows: list[Row] = []
+    for name, runs in played.items():
+        found = dict(zip(("people reached", "s.e."), late_mean(runs), strict=True))
+        share, time = 100.0 * found["people reached"] / place.optimum, [run["seconds"] for run in runs]
+        rows.append(
+            {"learner": name, **found, "% of best": share, "ms a round": 1000.0 * float(np.median(time))}
+        )
+    for name, (value, _) in fixed.items():
+        rows.append({"learner": name, "people reached": value, "% of best": 100.0 * value / place.optimum})
+    return rows
 
 
 @lru_cache(maxsize=1)
-def _read_at(file: Path, _state: tuple[int, int], **how: Any) -> Network:
-    return read_network(file, **how)
-
-
-def _read(file: Path, **how: Any) -> Network:
-    """Return the network of a file; the last one is cached, because a demo needs it twice."""
-    found = file.stat()
-    return _read_at(file, (found.st_mtime_ns, found.st_size), **how)
-
-
-def _film(*, animate: Path | None = None) -> Callable[[Study], object] | None:
-    """Check the file for the animation; return the function that writes the animation."""
-    if animate is None:
-        return None
-    check_animation(animate)
-
-    def make(study: Study) -> None:
-        (table,) = study.outline.instances.values()
-        environment = study.plan.problems["influence"]
-        assert isinstance(environment, IndependentCascade)
-        network = whole_network(environment.graph) if "graph" in table else _les_miserables()
-        assert study.rounds is not None
-        animate_learning(
-            study.plan.policies["influence", LEADER.name],
-            environment,
-            horizon=int(study.rounds[-1]),
-            rng=study.seed,
-            path=animate,
-            name=LEADER.name,
-            network=network,
-        )
-
-    return make
-
-
-@command(
-    learners=_LEARNERS,
-    reward="spread",
-    unit="people",
-    heading="people reached",
-    arms="ties",
-    further=_FURTHER,
-    horizon=_usual_rounds,
-    replications=4,
-    n_jobs=-1,
-    then=_film,
-    sentence="seeds chosen by {who} reach {value} of {whole}; seeds chosen for probabilities drawn at random"
-    " reach {random}, and the best known seeds reach {best}.",
-)
-def influence(
+def problem_of(
     *,
-    graph: Path | None = None,
-    directed: bool | None = None,
-    probability_column: str | None = None,
-    weight_column: str | None = None,
-    header: bool | None = None,
-    model: Model | None = None,
-    probability: float | None = None,
-    k: int | None = None,
-    epsilon: float = 0.1,
-    rng: int = 0,
+    directed: bool | None,
+    probability_column: str | None,
+    weight_column: str | None,
+    header: bool | None,
+    model: str | None,
+    probability: float,
+    k: int | None,
+    epsilon: float,
+    seed_of_problem: int,
+    graph: str | None = None,
+    changed: int = 0,
 ) -> Problem:
-    """Learn the most influential people: online influence maximization in the independent-cascade model.
+    """Return the problem of a file, or that of Les Misérables. Each worker builds it once."""
+    if graph is None:
+        import networkx as nx
+
+        arcs = as_directed_graph(nx.les_miserables_graph())
+        title, lines = "Les Misérables", ["Les Misérables: ties of characters who meet, both ways"]
+    else:
+        columns: Any = {"probability_column": probability_column, "weight_column": weight_column}
+        read = read_network(graph, directed=directed, header=header, **columns)
+        arcs, title, lines = read.graph, Path(graph).name, list(read.told)
+    if not arcs.n_arcs:
+        raise ValueError(f"{title} must have a tie between two people, got none; add lines with two names")
+    truth = arcs.probabilities
+    if model == "constant":
+        truth = constant_probabilities(arcs, probability)
+        lines.append(f"probabilities are {probability:g} each")
+    elif model == "trivalency":
+        truth = trivalency(arcs, stream(root(seed_of_problem), Purpose.ESTIMATION, 0))
+        lines.append("probabilities are 0.1, 0.01 or 0.001, drawn at random (trivalency)")
+    elif model is not None or truth is None:
+        truth = weighted_cascade(arcs)
+        lines.append("probabilities are one over the number of ties into a person (weighted cascade)")
+    size = max(1, min(5, arcs.n_nodes // 2)) if k is None else k
+    sets = _FEW_SETS if arcs.n_nodes <= _SMALL else _MANY_SETS
+    place = IndependentCascade(arcs, truth, k=size, n_rr_sets=sets)
+    return Problem(place, InfluenceMaximization(arcs, k=size, epsilon=epsilon), title, lines)
+
+
+def _draw(problem: Problem, played: Mapping[str, Sequence[Row]], fixed: Fixed, out: Path) -> None:
+    """Draw the people reached in each round, and one cascade from the recommended people."""
+    from cmab.plotting import curves_with_bands, save
+
+    curves = {
+        name: (np.array(runs[0]["rounds"]), np.array([run["spread"] for run in runs]))
+        for name, runs in played.items()
+    }
+    axes = curves_with_bands(curves, x_label="Round", y_label="People reached (expected)")
+    levels = {name: value for name, (value, _) in fixed.items()}
+    for name, value in {"Best known people": float(problem.place.optimum), **levels}.items():
+        axes.axhline(value, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
+        where: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
+        axes.annotate(name, (0.99, value), (0, 2), fontsize=7, color="0.4", **where)
+    title, seeds = problem.title, np.array(played[LEADER][0]["choice"])
+    axes.set_title(f"{title}: {len(seeds)} people asked in a round", loc="left", fontsize=9, parse_math=False)
+    save(axes, out / "reward")
+    save(draw_cascade(problem.place, seeds, title=title), out / "network")
+
+
+def draw_cascade(place: IndependentCascade, seeds: IntArray, *, title: str = "", key: int = 0) -> Any:
+    """Draw seeds and one cascade from them, in the whole network or in the part that the cascade reaches.
 
     Parameters
     ----------
-    graph : Path, optional
-        Network file: edge list or CSV with names, GraphML, GML, GEXF, Pajek or JSON, gzipped or not. The
-        default is the network of the characters of Les Misérables
-    directed : bool, optional
-        Ties go one way, from the first name to the second. By default, the file decides about directions
-    probability_column : str, optional
-        Column of the probabilities. By default, the column with such a name, or the only column of numbers
-    weight_column : str, optional
-        Column of weights: the probability of a tie is its weight over the sum of the weights into the same
-        node
-    header : bool, optional
-        Whether the first line of the file has the names of the columns. By default, this is detected
-    model : str
-        True probabilities: one over the in-degree of an edge's head; the same for all edges; or 0.1, 0.01 or
-        0.001 at random. The default is the probabilities of the file, or weighted-cascade if it has none
-    probability : float, optional
-        Probability of each edge, only for --model constant. The default is 0.1
-    k : int, optional
-        Number of seeds per round. The default is 5, or half of the people if there are fewer than ten
-    epsilon : float
-        Accuracy of the oracle: its approximation ratio is 1 - (1 - 1/k)^k - epsilon
-    animate : Path, optional
-        File for an animation (GIF or MP4) of the seeds that the default learner chooses, and of
-        the people that they reach
-    rng : int
-        Seed of all randomness
+    place : IndependentCascade
+        The environment that runs the cascade.
+    seeds : IntArray
+        Node numbers of the seeds.
+    title : str
+        The beginning of the title.
+    key : int
+        Seed of the cascade.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes with the picture.
     """
-    if model is not None:
-        columns = {"probability_column": probability_column, "weight_column": weight_column}
-        refuse(columns, f"with --model {model}, which replaces the probabilities of the file")
-    if model != "constant":
-        refuse({"probability": probability}, "without --model constant")
-    if graph is None:
-        of_a_file = {
-            "directed": directed,
-            "probability_column": probability_column,
-            "weight_column": weight_column,
-            "header": header,
-        }
-        refuse(of_a_file, "without the file of a network (--graph)")
-        characters = _les_miserables()
-        network: nx.Graph[Any] | None = characters
-        arcs, told = as_directed_graph(characters), ["Les Misérables: ties of characters who meet, both ways"]
-    else:
-        read = _read(
-            graph,
-            directed=directed,
-            probability_column=probability_column,
-            weight_column=weight_column,
-            header=header,
-        )
-        arcs, told = read.graph, list(read.told)
-        network = whole_network(arcs)
-    if not arcs.n_arcs:
-        raise ValueError(
-            f"{graph} must have a tie between two people, got none (people: {arcs.n_nodes:,}); add"
-            " lines with two names"
-        )
-    truth, why = _truth(arcs, model, 0.1 if probability is None else probability, rng)
-    told += why
-    k, chosen = (max(1, min(_USUAL_K, arcs.n_nodes // 2)), True) if k is None else (k, False)
-    told.append(
-        f"{arcs.n_nodes:,} people, {arcs.n_arcs:,} directed ties;"
-        f" {k} {'seed is' if k == 1 else 'seeds are'} chosen in a round"
-        + (" (--k changes this)" if chosen and k < _USUAL_K else "")
-    )
-    n_rr_sets = _FEW_SETS if arcs.n_nodes <= _SMALL else _MANY_SETS
-    environment = IndependentCascade(arcs, truth, k=k, n_rr_sets=n_rr_sets)
-
-    def draw(seeds: IntArray) -> Any:
-        return draw_cascade(environment, seeds, network, title=f"Seeds of {LEADER.name}\n")
-
-    oracle = InfluenceMaximization(arcs, k=k, epsilon=epsilon)
-    return Problem(
-        environment,
-        oracle,
-        draw,
-        told=told,
-        title=f"{'Les Misérables' if graph is None else graph.name}, {k} seeds",
-        whole=f"{arcs.n_nodes:,} people",
-        names=lambda seeds: [arcs.label(node) for node in seeds],
-        arms=lambda: named_pairs(oracle.arm_labels(), "from", "to"),
-    )
-
-
-def _les_miserables() -> nx.Graph[Any]:
     import networkx as nx
 
-    network: nx.Graph[Any] = nx.les_miserables_graph()
-    return network
+    from cmab.plotting import draw_graph
 
-
-def _truth(
-    graph: DirectedGraph, model: Model | None, probability: float, rng: int
-) -> tuple[FloatArray, list[str]]:
-    """Return the true probabilities, and lines on their source unless it is the file."""
-    if model is None and graph.probabilities is not None:
-        return graph.probabilities, []
-    unused = [] if graph.probabilities is None else ["the probabilities of the file are not used"]
-    if model in (None, "weighted-cascade"):
-        said = "probabilities are one over the number of ties into a person (weighted cascade)"
-        return weighted_cascade(graph), [said, *unused]
-    if model == "constant":
-        chances = constant_probabilities(graph, real("probability", probability, 0.0, 1.0))
-        return chances, [f"probabilities are {probability:g} each", *unused]
-    drawn = trivalency(graph, stream(root(rng), Purpose.ESTIMATION, 0))
-    return drawn, ["probabilities are 0.1, 0.01 or 0.001, drawn at random (trivalency)", *unused]
+    graph, feedback = place.graph, place.play(seeds, np.random.default_rng(key))
+    active, passed = set(seeds.tolist()), []
+    # Arcs are in the order of the activation of their tails.
+    for arc in feedback.arms[feedback.outcomes == 1.0].tolist():
+        if (head := int(graph.heads[arc])) not in active:
+            active.add(head)
+            passed.append(arc)
+    reached = [*seeds.tolist(), *(int(graph.heads[arc]) for arc in passed)]
+    drawn = range(graph.n_nodes) if graph.n_nodes <= _DRAWN else reached[:_DRAWN]
+    inside = np.isin(np.arange(graph.n_nodes), drawn)
+    network: nx.Graph[Any] = nx.Graph()
+    network.add_nodes_from(graph.label(node) for node in drawn)
+    arcs = np.flatnonzero(inside[graph.tails] & inside[graph.heads])
+    network.add_edges_from((graph.label(graph.tails[a]), graph.label(graph.heads[a])) for a in arcs)
+    names = [graph.label(node) for node in seeds]
+    ties = [
+        (graph.label(graph.tails[a]), graph.label(graph.heads[a])) for a in passed if inside[graph.heads[a]]
+    ]
+    reaches = f"One cascade from {len(seeds)} seeds reaches {len(reached):,} of {graph.n_nodes:,} nodes"
+    return draw_graph(
+        network,
+        nodes={"Seed": names, "Activated": [graph.label(n) for n in reached[len(seeds) :] if inside[n]]},
+        edges={"Passed on": ties},
+        labels={name: str(name)[:21] for name in names} if len(names) <= 10 else (),
+        title=f"{title}\n{reaches}",
+    )

@@ -7,7 +7,6 @@ from oracles.influence.heuristics import DegreeHeuristic as DegreeHeuristic
 from oracles.influence.heuristics import MonteCarloGreedy as MonteCarloGreedy
 from oracles.influence.maximization import InfluenceMaximization as InfluenceMaximization
 from oracles.influence.maximization import InfluenceOracle as InfluenceOracle
-from oracles.influence.repaired import RepairedInfluence as RepairedInfluence
 from oracles.influence.search import Search as Search
 from oracles.influence.spread import IndependentTriggering as IndependentTriggering
 from oracles.influence.spread import TriggeringModel as TriggeringModel

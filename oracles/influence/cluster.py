@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.validation import shown
 from oracles.influence.certificate import upper_bound
 from oracles.influence.cover import (

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import heap_drop, heap_sink, heap_up, kernel, lean_kernel
+from cmab.compiled import call_kernel, kernel, lean_kernel
+from cmab.selection import heap_drop, heap_sink, heap_up
 from oracles.influence.certificate import concave_bound, upper_bound
 from oracles.influence.graph import group_offsets
 from oracles.influence.sets import ReverseGraph, SetCollection
@@ -397,7 +397,7 @@ def choose_some(
 
 def first_of_largest(values: FloatArray, k: int) -> IntArray:
     """Return the `k` largest entries, the largest first; ties go to the lowest number."""
-    from cmab.kernels import top_k
+    from cmab.selection import top_k
 
     best = np.empty(k, np.int64)
     top_k(values, k, best)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.kernels import GOLDEN, heap_drop, heap_rise, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.selection import heap_drop, heap_rise
 from cmab.validation import frozen, integer, per_arm, real
 from oracles.influence.graph import DirectedGraph, require_memory
 from oracles.influence.maximization import InfluenceMaximization

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import kernel
+from cmab.compiled import call_kernel, kernel
 from cmab.validation import frozen, integer, shown, vector
 from oracles._networks import network_of
 

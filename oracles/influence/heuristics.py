@@ -135,7 +135,7 @@ class MonteCarloGreedy(InfluenceOracle):
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
         probabilities = self._check_means(means, 0.0, 1.0)
-        key = int(rng.integers(0, 2**62))
+        key = int(np.random.default_rng(rng).integers(0, 2**62))
 
         def spread(seeds: list[int]) -> float:
             arms = np.array(seeds, np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.campaign.posterior import Network
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.smoothness import Smoothness
@@ -586,7 +586,7 @@ class InfluenceMaximization(InfluenceOracle):
     ) -> tuple[Found, IntArray, ReverseGraph]:
         """Return the result of the search, its seeds as node numbers, and the sampled graph."""
         started = time.perf_counter()
-        choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
+        choosing, validating = (int(key) for key in np.random.default_rng(rng).integers(0, 2**62, 2))
         reverse = self._reverse_graph(probabilities)
         lowest = reverse.representatives(self.candidates)
         allowed = lowest >= 0

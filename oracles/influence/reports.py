@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.campaign.names import missing
 from cmab.campaign.posterior import Cascade, CascadeFeedback, Network, Unexplained
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph

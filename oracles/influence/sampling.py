@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import GOLDEN, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, call_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from oracles.influence.graph import SCALE, require_memory
 from oracles.influence.spread import cascade_key, reachable
 

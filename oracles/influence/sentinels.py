@@ -21,8 +21,7 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import kernel
+from cmab.compiled import call_kernel, kernel
 from oracles.influence.graph import DirectedGraph, order_by
 from oracles.influence.sets import Model, ReverseGraph, Sampler, SetCollection
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from oracles.influence.graph import DirectedGraph, arcs_into, require_memory
 from oracles.influence.sampling import (
     early_arcs,

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
+from cmab.compiled import call_kernel, kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
 from oracles.influence.graph import DirectedGraph, arcs_into, require_memory
 
 

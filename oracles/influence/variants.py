@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
+from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.logs.offline import OfflineChoice, recommended
@@ -284,7 +284,7 @@ class BudgetedInfluence(InfluenceOracle):
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
         """Return seeds with their certified ratio, their estimated spread and the effort of the search."""
         probabilities = self._probabilities(means)
-        choosing, validating = (int(key) for key in rng.integers(0, 2**62, 2))
+        choosing, validating = (int(key) for key in np.random.default_rng(rng).integers(0, 2**62, 2))
         # Keep sets of one node. If their probability were computed exactly, greedy would have no bound for
         # budgets.
         reverse = ReverseGraph.of(self.graph, probabilities, node_weights=self.node_weights, sampler="skips")

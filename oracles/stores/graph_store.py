@@ -25,8 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled.forms import call_kernel
-from cmab.kernels import kernel
+from cmab.compiled import call_kernel, kernel
 from cmab.validation import check_flag, integer, shown
 from oracles.influence.graph import DirectedGraph, require_memory
 

@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled._kernels import kernel
-from cmab.compiled._kernels_random import keyed_word
+from cmab.compiled import kernel, keyed_word
 from cmab.environment import round_key
 from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph

@@ -1,9 +1,8 @@
-"""Broken input of every kind: a graph file, a study file or a command line is used or refused in words."""
+"""Broken input of every kind: a graph file or a command line is used or refused in words."""
 
 import contextlib
 import gzip
 import io
-import string
 import warnings
 
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cmab import cli
-from cmab.studies import _registry
-from cmab.studies.study import Study
 from instances import read_edge_list
 
 # The folder of a test is shared by its examples, each of which writes its file anew.
@@ -63,87 +60,24 @@ def test_the_fuzz_reads_good_files_too(tmp_path):
     assert read(file)
 
 
-VALUES = st.recursive(
-    st.one_of(st.integers(-3, 10**6), st.floats(), st.booleans(), st.text(string.printable, max_size=6)),
-    lambda inner: st.lists(inner, max_size=3),
-    max_leaves=4,
-)
-KEYS = ("horizon", "replications", "seed", "checkpoints", "instances", "policies", "explorers", "max_samples")
-
-
-def toml(value):
-    """Return a value as TOML writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + "".join(f"\\u{ord(c):04x}" for c in value) + '"'
-    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else repr(value)
-
-
-@pytest.mark.slow
-@FILES
-@given(
-    st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6),
-    st.dictionaries(st.sampled_from(["class", "means", "oracle", "n_arms", "k", "x"]), VALUES, max_size=4),
-    st.sampled_from(["instances.a", "policies.p", "explorers.e", "nonsense", "instances"]),
-    st.text(string.printable, max_size=12),
-)
-def test_study_files(tmp_path, top, table, name, rest):
-    file = tmp_path / "study.toml"
-    lines = [f"{key} = {toml(value)}" for key, value in top.items()]
-    lines += [f"[{name}]", *(f"{key} = {toml(value)}" for key, value in table.items()), rest]
-    file.write_text("\n".join(lines), encoding="utf-8")
-    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
-        assert cli.main(["validate", str(file)]) == 1
-    assert said.getvalue().startswith("cmab: ")
-    with pytest.raises(ValueError, match=r"\S"):
-        Study.load(file)
-
-
-def tiny(*, n: int = 2, factor: float = 0.5, name: str = "a", swap: bool = False):
-    """Yield a row or two.
-
-    Parameters
-    ----------
-    n : int
-        Rows.
-    factor : float
-        A number.
-    name : str
-        A word.
-    swap : bool
-        A switch.
-    """
-    if not 0 <= n < 5:
-        raise ValueError(f"n must be an integer in [0, 4], got {n}")
-    for i in range(n):
-        yield {"i": i * factor, "name": name, "swap": swap}
-
-
 WORDS = st.one_of(
-    st.sampled_from(
-        ["demo", "reproduce", "list", "run", "validate", "report", "tiny", "oracles", "policies"]
-    ),
-    st.sampled_from(
-        ["--n", "3", "--n=-1", "--factor", "nan", "--out", "--out=/dev/null/x", "--jobs", "--swap"]
-    ),
-    st.sampled_from(["--help", "--", "-", "", "no such file.toml", "/", "--no-swap", "--quick", "\u2603"]),
+    st.sampled_from(["demo", "reproduce", "list", "arena", "graph", "campaign", "influence", "oracles"]),
+    st.sampled_from(["--rounds", "3", "--k=-1", "--probability", "nan", "--jobs", "1", "--list", "--only"]),
+    st.sampled_from(["--help", "--", "-", "", "no such file.csv", "--no-header", "--quick", "\u2603"]),
     st.text(max_size=5),
 )
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(WORDS, max_size=6))
-@example(["demo", "tiny", "--n", "3"])
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(WORDS, max_size=5))
+@example(["demo", "influence", "--graph", "/"])
 def test_command_lines(monkeypatch, tmp_path, words):
+    """A command line is run or refused: a run of the arena or of a demo is replaced by nothing."""
     monkeypatch.chdir(tmp_path)
-    entry = _registry.metadata.EntryPoint("tiny", f"{__name__}:tiny", "cmab.demos")
-    with monkeypatch.context() as patch, contextlib.ExitStack() as quiet:
-        patch.setattr(_registry, "entries", lambda group: {"tiny": entry} if group == "demos" else {})
-        out, err = (io.StringIO() for _ in range(2))
-        quiet.enter_context(contextlib.redirect_stdout(out))
-        quiet.enter_context(contextlib.redirect_stderr(err))
+    monkeypatch.setattr("cmab.run.study.Study.run", lambda *_, **__: None)
+    monkeypatch.setattr("cmab.run.arena.run", lambda *_, **__: 1 / 0)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
         try:
             status = cli.main(words)
         except SystemExit as stopped:  # argparse: help, or arguments that do not parse

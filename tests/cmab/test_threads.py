@@ -12,7 +12,7 @@ from places import ENVIRONMENT, SUPPORT
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, simulate
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
-from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, RepairedInfluence, TopK
+from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, TopK
 
 TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 
@@ -74,7 +74,6 @@ def problems():
 
     graph = DirectedGraph.from_edges(*graph_of_cascades())
     cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, n_rr_sets=2**12)
-    yield RepairedInfluence(graph, 2, epsilon=0.3), cascade
     yield InfluenceMaximization(graph, 2, epsilon=0.3), cascade
     arms = BernoulliArms(np.linspace(0.2, 0.8, 8))
     for oracle in (

@@ -15,9 +15,10 @@ from types import ModuleType
 import cloudpickle
 import pytest
 from places import ROOT
+from public import public_classes
 
 from cmab import Study, cli
-from cmab.studies import _registry
+from instances.reproduce.experiment import experiments
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 #: A snippet, and what it prints if the page shows that below it.
@@ -135,10 +136,10 @@ def test_no_example_plays_on_falling_means():
     assert seen >= 10
 
 
-GROUPS = {f"cmab.{group}" for group in (*_registry.GROUPS, "plugins", "commands")}
-CLASSES = sorted(
-    name for group in ("oracles", "instances", "policies", "explorers") for name in _registry.entries(group)
-)
+GROUPS = {"cmab.commands"}
+CLASSES = [
+    name for group in ("oracles", "environments", "policies", "explorers") for name in public_classes(group)
+]
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -147,7 +148,7 @@ def test_every_plug_in_has_a_row_in_the_table_of_algorithms(name):
     assert any(re.search(rf"`[^`]*\b{name}\b[^`]*`", row) for row in rows)
 
 
-@pytest.mark.parametrize("name", _registry.entries("experiments"))
+@pytest.mark.parametrize("name", experiments())
 def test_every_experiment_has_a_row_in_the_page_on_reproductions(name):
     assert any(line.startswith(f"| `{name}` |") for line in page("reproducing"))
 

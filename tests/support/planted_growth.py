@@ -7,7 +7,7 @@ from planted_environments import MEANS, Links
 from planted_oracles import Fault
 
 from cmab import round_key
-from cmab.kernels import keyed_uniforms
+from cmab.compiled import keyed_uniforms
 
 _LOG = []
 

@@ -7,7 +7,7 @@ from planted_oracles import Fault
 from planted_policies import K, N
 
 from cmab import IndexPolicy
-from cmab.kernels import Kernel, index_kernel, learn_kernel
+from cmab.compiled import Kernel, index_kernel, learn_kernel
 
 
 @index_kernel

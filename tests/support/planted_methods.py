@@ -6,7 +6,7 @@ import numpy as np
 from planted_oracles import FAMILY, Best, Fault, K, N, best
 
 from cmab import Oracle
-from cmab.kernels import Kernel, solve_kernel
+from cmab.compiled import Kernel, solve_kernel
 from cmab.solver_certificate import SolverCertificate, report_ratio
 
 TAILS, HEADS = np.arange(N), np.arange(1, N + 1)

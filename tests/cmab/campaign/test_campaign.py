@@ -22,7 +22,7 @@ from cmab import (
     read_campaign,
 )
 from cmab.campaign import campaign as module
-from cmab.campaign.errors import NewerEventsError
+from cmab.errors import NewerEventsError
 from cmab.exploration.rejects import SuccessiveRejects
 from oracles import DegreeHeuristic, GraphicMatroid, Matching, MaxCoverage, ShortestPath, TopK
 

@@ -10,8 +10,7 @@ import contended_campaigns
 import postgres_server
 import pytest
 
-from cmab import CUCB, Campaign, copy_campaign, read_campaign
-from cmab.campaign import errors
+from cmab import CUCB, Campaign, copy_campaign, errors, read_campaign
 from cmab.campaign.store import Store, address_of
 from oracles import TopK
 

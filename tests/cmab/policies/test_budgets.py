@@ -19,13 +19,11 @@ from cmab import (
     GLRRestart,
     PrimalDualCUCB,
     Session,
-    Study,
     Ticket,
     compare,
     read_campaign,
     simulate,
 )
-from cmab.reports.report import write_report
 from cmab.testing import check_policy
 from cmab.theory import best_mixture
 from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
@@ -335,35 +333,7 @@ def test_of_two_roads_the_short_one_is_taken_as_often_as_its_tolls_can_be_paid()
     assert counts[0] + counts[1] > 950 and 0.3 < counts[0] / 1000 < 0.36  # 300 tolls of .9 are 333 rounds
 
 
-# Studies and reports ----------------------------------------------------------------------------------------
-
-STUDY = """
-horizon = 200
-replications = 2
-seed = 0
-
-[instances.shop]
-oracle = { class = "TopK", n_arms = 4, k = 2 }
-environment = { class = "ResourceSemiBandit", oracle = "$oracle", allowance = [0.4], uses = [
-    { class = "BernoulliArms", means = [0.9, 0.2, 0.6, 0.4] },
-], arms = { class = "BernoulliArms", means = [0.9, 0.3, 0.7, 0.5] } }
-
-[learners]
-prices = { class = "PrimalDualCUCB", budgets = [80.0], horizon = 200, radius_factor = 0.3 }
-CUCB = { class = "CUCB" }
-"""
-
-
-@pytest.mark.slow
-def test_a_study_file_says_it_and_its_report_what_was_left(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    study = Study.load(tmp_path / "study.toml")
-    study.run(tmp_path / "run")
-    results = study.results(tmp_path / "run")
-    left = results["shop", "prices"].budgets_left
-    assert [each.shape for each in left] == [(1,), (1,)] and np.min(left) >= 0.0
-    assert [each.tolist() for each in results["shop", "CUCB"].budgets_left] == [[], []]
-    assert "least budget left" in write_report(tmp_path / "run").read_text(encoding="utf-8")
+# Comparisons ------------------------------------------------------------------------------------------------
 
 
 def test_files_of_comparisons_keep_what_was_left(tmp_path):

@@ -13,7 +13,7 @@ from cmab import CUCB, ESCB, ArmStatistics, LinearOracle, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
 
-JOINT = [case for case in ORACLES if case.make().can_solve_root]
+JOINT = [case for case in ORACLES if getattr(case.make(), "can_solve_root", False)]
 
 
 def eastward(side):

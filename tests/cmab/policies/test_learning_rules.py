@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, CompiledIndexPolicy, Feedback, Session, simulate
-from cmab.kernels import index_kernel, learn_kernel
-from cmab.running import _compiled_rounds
+from cmab.compiled import index_kernel, learn_kernel
 from cmab.testing import check_policy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -72,62 +71,33 @@ def count(arms, n, outcomes, t, reals, memory):
     memory[30] = t
 
 
-class InPython(TopK):
-    def solve(self, means, rng):
-        return super().solve(means, rng)
-
-
-class AtOnce(TopK):
-    def solve(self, means, rng):
-        return super().solve(means, rng)
-
-    def solve_batch(self, means, rng):
-        return [super(AtOnce, self).solve(row, rng) for row in means]
-
-
 class NoKernel(SemiBandit):
     def kernel(self):
         return None
 
 
-def runs_of(make, k, horizon=400, loops=("compiled", "mixed", "batch", "python")):
-    """Return the same run by each loop, two replications."""
-    runs = []
-    for path in loops:
-        oracle = {"mixed": InPython, "batch": AtOnce}.get(path, TopK)(30, k)
-        environment = (NoKernel if path == "python" else SemiBandit)(BernoulliArms(MEANS), oracle)
-        runs.append(simulate(make(oracle), environment, horizon, replications=2, rng=5))
-        assert runs[-1].path == path
-    return runs
-
-
-def assert_same(runs, names=("counters", "means", "deviations", "memory", "rounds")):
-    for run in runs[1:]:
-        assert np.array_equal(run.rewards, runs[0].rewards)
-        for one, other in zip(run.states, runs[0].states, strict=True):
-            for name in names:
-                assert np.array_equal(getattr(one, name), getattr(other, name)), (run.path, name)
+def assert_same_in_both_loops(make, k, horizon=400):
+    """Play the same run by the compiled loop and in Python, compare them, and return its first state."""
+    runs = [
+        simulate(make(TopK(30, k)), kind(BernoulliArms(MEANS), TopK(30, k)), horizon, replications=2, rng=5)
+        for kind in (SemiBandit, NoKernel)
+    ]
+    assert [run.path for run in runs] == ["compiled", "python"]
+    assert np.array_equal(runs[0].rewards, runs[1].rewards)
+    for one, other in zip(runs[0].states, runs[1].states, strict=True):
+        for name in ("counters", "means", "deviations", "memory", "rounds"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    return runs[0].states[0]
 
 
 @pytest.mark.parametrize("gamma", [0.97, 1.0])
-def test_all_loops_call_the_learning_rule(gamma):
-    runs = runs_of(lambda oracle: DiscountedCUCB(oracle, gamma=gamma), 4)
-    assert_same(runs)
-    assert runs[0].states[0].memory.any()
-
-
-def test_without_discount_it_is_cucb():
-    ours, plain = (runs_of(make, 4, loops=["compiled"]) for make in (DiscountedCUCB, CUCB))
-    assert_same([*ours, *plain], ("counters", "means", "deviations"))
+def test_both_loops_call_the_learning_rule(gamma):
+    state = assert_same_in_both_loops(lambda oracle: DiscountedCUCB(oracle, gamma=gamma), 4)
+    assert state.memory.any()
 
 
 def test_the_lazy_loop_calls_it_too():
-    policy, environment = Counting(TopK(30, 2)), SemiBandit(BernoulliArms(MEANS), TopK(30, 2))
-    forms = _compiled_rounds.compiled_run(policy, environment)
-    assert _compiled_rounds._is_lazy(*forms[:2], policy.initial_state())
-    runs = runs_of(Counting, 2)
-    assert_same(runs)
-    state = runs[0].states[0]
+    state = assert_same_in_both_loops(Counting, 2)
     assert np.array_equal(state.memory, [*state.counts, 400])
 
 
@@ -145,28 +115,12 @@ def test_the_memory_is_what_its_definition_says():
     assert memory[10] == pytest.approx(weights.sum())
 
 
-def test_files_keep_the_memory(tmp_path):
-    policy, rng = DiscountedCUCB(TopK(5, 2), gamma=0.9), np.random.default_rng(1)
-    session = Session(policy, rng=0)
-    for _ in range(20):
-        session.tell(Feedback(session.ask(), rng.random(2)))
-    session.save(tmp_path / "campaign")
-    again = Session.load(tmp_path / "campaign", policy)
-    assert np.array_equal(again.state.memory, session.state.memory) and session.state.memory.any()
-    assert list(again.ask()) == list(session.ask())
-
-
 def test_sums_of_outcomes_are_refused_and_change_nothing():
     session = Session(DiscountedCUCB(TopK(3, 1)), rng=0)
     session.ask()
     with pytest.raises(ValueError, match=r"feedback\.pulls must be None for DiscountedCUCB"):
         session.tell(Feedback([0], [2.0], pulls=[3]))
     assert session.pending == (0,) and not session.state.memory.any()
-
-
-def test_states_with_another_memory_are_refused():
-    with pytest.raises(ValueError, match="the memory of another policy"):
-        DiscountedCUCB(TopK(3, 1)).select(CUCB(TopK(3, 1)).initial_state(), 0)
 
 
 @pytest.mark.slow

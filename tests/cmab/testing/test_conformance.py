@@ -2,8 +2,8 @@
 
 import pytest
 from cases import ENVIRONMENTS, EXPLORERS, GROWING, ORACLES, POLICIES
+from public import public_classes
 
-from cmab.studies import _registry
 from cmab.testing import _trials, environment_checks, explorer_checks, oracle_checks, policy_checks
 from instances import BernoulliArms, SemiBandit
 
@@ -90,4 +90,4 @@ def test_every_public_class_has_a_row(kind):
     made = [case.make(case.family(5, k=2)) if kind == "policies" else case.make() for case in ROWS[kind]]
     found = {type(part).__name__ for thing in made for part in (thing, getattr(thing, "arms", None))}
     aliases = {"Learner"} if kind == "policies" else set()
-    assert sorted(set(_registry.entries(kind)) - found - aliases) == []
+    assert sorted(set(public_classes(kind)) - found - aliases) == []

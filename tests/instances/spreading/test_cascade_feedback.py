@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, simulate
-from cmab.compiled._kernels_random import keyed_uniform
+from cmab.compiled import keyed_uniform
 from cmab.environment import round_key
 from instances import IndependentCascade, LinearThreshold
 from oracles import DirectedGraph, InfluenceMaximization

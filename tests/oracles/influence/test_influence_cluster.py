@@ -7,21 +7,9 @@ import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence import (
-    Search,
-)
-from oracles.influence import (
-    cluster as _cluster,
-)
-from oracles.influence import (
-    cluster as _remote_choice,
-)
-from oracles.influence import (
-    cluster as _remote_work,
-)
-from oracles.influence import (
-    sentinels as _sentinels,
-)
+from oracles.influence import Search, cover
+from oracles.influence import cluster as _cluster
+from oracles.influence import sentinels as _sentinels
 from oracles.influence.cluster import Call, Cluster, RemoteSets
 from oracles.influence.cover import choose_some
 from oracles.influence.sets import ReverseGraph, SetCollection
@@ -91,9 +79,9 @@ def placed_here(oracle):
 @pytest.mark.parametrize("candidates", [4, 4096])
 def test_tasks_in_one_process_give_the_local_answer(case, candidates, monkeypatch):
     """With few candidates, the bounds ask for more until the answer is exact."""
-    monkeypatch.setattr(_remote_choice, "_LEAST", candidates)
-    monkeypatch.setattr(_remote_choice, "_PER_SEED", 1 if candidates == 4 else 64)
-    monkeypatch.setattr(_remote_choice, "_GROWTH", 2)
+    monkeypatch.setattr(_cluster, "_LEAST", candidates)
+    monkeypatch.setattr(_cluster, "_PER_SEED", 1 if candidates == 4 else 64)
+    monkeypatch.setattr(_cluster, "_GROWTH", 2)
     graph, means, arguments = options(case)
     wanted = InfluenceMaximization(graph, **arguments).solve_certified(means, np.random.default_rng(case))
     oracle = placed_here(InfluenceMaximization(graph, **arguments))
@@ -119,7 +107,7 @@ def test_calls_that_switch_from_pairs_to_sentinels_give_the_local_answer(are_dro
     # This graph is small, so sentinels would not be worth their risk.
     monkeypatch.setattr(_sentinels, "_WORTH_ARCS", 4000)
     if not are_dropped:
-        monkeypatch.setattr(_sentinels, "_MOST_COST", 10.0)
+        monkeypatch.setattr(cover, "_MOST_COST", 10.0)
     for kind in (SetCollection, RemoteSets):
         monkeypatch.setattr(kind, "stop_at", noted(events, kind.stop_at))
     monkeypatch.setattr(SetCollection, "complete", noted(events, SetCollection.complete))
@@ -147,9 +135,9 @@ def noted(events, method):
 @pytest.mark.parametrize("is_last", [False, True])
 def test_choices_from_few_candidates_are_those_from_all(kind, is_last, monkeypatch):
     """Also with many ties, which small samples have."""
-    monkeypatch.setattr(_remote_choice, "_LEAST", 8)
-    monkeypatch.setattr(_remote_choice, "_PER_SEED", 1)
-    monkeypatch.setattr(_remote_choice, "_GROWTH", 2)
+    monkeypatch.setattr(_cluster, "_LEAST", 8)
+    monkeypatch.setattr(_cluster, "_PER_SEED", 1)
+    monkeypatch.setattr(_cluster, "_GROWTH", 2)
     graph = network(3)
     means, allowed = chances_of(graph, kind), np.random.default_rng(2).random(400) < 0.8
     reverse = ReverseGraph.of(graph, means)
@@ -167,7 +155,7 @@ def test_choices_from_few_candidates_are_those_from_all(kind, is_last, monkeypat
             local.is_local = True
             local.grow(n_sets)
             wanted = choose_some(local, k, allowed, 3.0, is_last)
-            found = _remote_choice.choose_remotely(sets, k, allowed, 3.0, is_last)
+            found = _cluster.choose_remotely(sets, k, allowed, 3.0, is_last)
             assert (found[0].tolist(), *found[1:]) == (wanted[0].tolist(), *wanted[1:])
             assert sets.edges_examined == local.edges_examined
     assert min(asked) < 100
@@ -212,7 +200,7 @@ def test_ten_graphs_on_workers(n_workers, expected):
 
 def slow_draw(*arguments):
     time.sleep(0.3)
-    return _remote_work.draw_shard(*arguments)
+    return _cluster.draw_shard(*arguments)
 
 
 @pytest.mark.slow

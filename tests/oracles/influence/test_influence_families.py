@@ -24,12 +24,10 @@ from oracles import (
     DeadlineInfluence,
     IndependentTriggering,
     InfluenceMaximization,
-    RepairedInfluence,
     TriggeringInfluence,
     robust_seeds,
 )
 from oracles.influence import cover as _choosing
-from oracles.influence import repaired as _reused_sets
 from oracles.influence import sampling as _threads
 from oracles.influence import search
 from oracles.influence import sets as reverse_sets
@@ -147,7 +145,6 @@ def searchers(graph, search=USUAL, **options):
     weights = (np.arange(graph.n_nodes) % 7 == 0).astype(float)
     yield BudgetedInfluence(graph, costs, budget=4.0, search=search, **options)
     yield DeadlineInfluence(graph, 3, deadline=3, search=search, **options)
-    yield RepairedInfluence(graph, 3, search=search, **options)
     yield InfluenceMaximization(graph, 3, node_weights=weights, search=search, **options)
     yield InfluenceMaximization(graph, 3, search=replace(search, sampler="pairs"), **options)
     yield InfluenceMaximization(graph, 3, search=replace(search, sampler="sentinels"), **options)
@@ -186,8 +183,7 @@ def with_room(monkeypatch, n_bytes):
         if needed > n_bytes and purpose.startswith("a sample"):
             raise MemoryError(purpose)
 
-    for module in (reverse_sets, _reused_sets):
-        monkeypatch.setattr(module, "require_memory", limited)
+    monkeypatch.setattr(reverse_sets, "require_memory", limited)
 
 
 @pytest.mark.parametrize("room", [4e3, 1e5])

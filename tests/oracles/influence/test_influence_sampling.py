@@ -18,7 +18,6 @@ from scipy.stats import binomtest
 
 from oracles import DirectedGraph
 from oracles.influence.graph import count_extremes
-from oracles.influence.repaired import FirstSets, sample_under
 from oracles.influence.sampling import alias_table, is_below, limits_of
 from oracles.influence.search import count_hits
 from oracles.influence.sets import ReverseGraph, SetCollection
@@ -172,39 +171,6 @@ def wrong(way):
 def test_a_biased_sampler_is_caught(way):
     chances, _ = exact("few", "ic", False, way.startswith("pairs"))
     assert least_p(drawn(wrong(way)), chances) < LEVEL
-
-
-def repaired_from(means, weights=None, *, forgetting=None):
-    """Bits of sets drawn for `means` and repaired for MEANS, one arc forgotten; and how many were drawn."""
-    graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
-    before, after = (
-        ReverseGraph.of(graph, m, node_weights=weights, sampler="coins", contract=False)
-        for m in (means, MEANS)
-    )
-    sample = sample_under(before.world, 17, N_SETS)
-    if forgetting is not None:
-        arc = int(np.flatnonzero(graph.in_arcs[1] == forgetting)[0])
-        sample.ceilings[arc], sample.floors[arc] = 1 << 31, 0
-    sample = sample_under(after.world, 17, N_SETS, sample)
-    return bits_of(FirstSets(after, 17, sample, N_SETS)), sample.drawn
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("change", [0.0, 0.05, 0.5])
-def test_repaired_sets_have_the_exact_distribution(change, weighted):
-    """Means of two arcs were others before: a false alarm in any of 6 comparisons has probability 6e-7."""
-    means = MEANS.copy()
-    means[[1, 7]] *= 1.0 - change
-    found, drawn_again = repaired_from(means, WEIGHTS if weighted else None)
-    assert (change > 0) == (0 < drawn_again < N_SETS)
-    assert least_p(found, exact("few", "ic", weighted, False)[0]) > LEVEL
-
-
-def test_a_repair_that_forgets_an_arc_is_caught():
-    means = MEANS.copy()
-    means[[1, 5]] *= 1.05
-    found, _ = repaired_from(means, forgetting=5)
-    assert least_p(found, exact("few", "ic", False, False)[0]) < LEVEL
 
 
 @pytest.mark.parametrize("way", ["coins", "skips", "pairs", "lt"])

@@ -11,7 +11,6 @@ from oracles import (
     BudgetedInfluence,
     DirectedGraph,
     InfluenceMaximization,
-    RepairedInfluence,
     TriggeringInfluence,
 )
 from oracles.influence.search import Search
@@ -41,11 +40,10 @@ def budgeted(graph, k, *, candidates, **options):
             lambda *sizes, **given: InfluenceMaximization(*sizes, search=Search(sampler="pairs"), **given),
             exact_spread,
         ),
-        (RepairedInfluence, exact_spread),
         (budgeted, exact_spread),
         (lambda *sizes, **given: InfluenceMaximization(*sizes, model="lt", **given), exact_threshold_spread),
     ],
-    ids=["usual", "pairs", "repaired", "budget", "threshold"],
+    ids=["usual", "pairs", "budget", "threshold"],
 )
 def test_seeds_of_one_group_reach_another(make, exact):
     """Certificates against enumeration, at an allowed failure of 0.2 a call: false alarm 1e-6 a row."""
@@ -80,7 +78,7 @@ def test_the_one_way_to_the_targets_is_found():
 def test_targets_out_of_reach():
     """All seeds are worth nothing, and so is the best."""
     graph = DirectedGraph.from_edges([0, 3], [1, 2], n_nodes=4)
-    for make in (InfluenceMaximization, RepairedInfluence, budgeted):
+    for make in (InfluenceMaximization, budgeted):
         oracle = make(graph, 1, candidates=[0, 1], node_weights=[0.0, 0.0, 1.0, 0.0], epsilon=0.2)
         answer = oracle.solve_certified(np.array([0.5, 0.5]), np.random.default_rng(0))
         assert (answer.ratio, answer.spread, len(answer.seeds)) == (1.0, 0.0, 1)

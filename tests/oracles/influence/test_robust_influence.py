@@ -7,7 +7,7 @@ import pytest
 from cases import Coins
 from scipy.stats import binom
 
-from oracles import DirectedGraph, InfluenceMaximization, RepairedInfluence, TriggeringInfluence, robust_seeds
+from oracles import DirectedGraph, InfluenceMaximization, TriggeringInfluence, robust_seeds
 from oracles.influence.search import Search
 from oracles.influence.spread import exact_spread, exact_threshold_spread
 
@@ -43,10 +43,9 @@ def least_ratio(exact, graph, lows, highs, k, seeds):
             lambda *sizes, **given: InfluenceMaximization(*sizes, search=Search(sampler="pairs"), **given),
             exact_spread,
         ),
-        (RepairedInfluence, exact_spread),
         (lambda *sizes, **given: InfluenceMaximization(*sizes, model="lt", **given), exact_threshold_spread),
     ],
-    ids=["usual", "pairs", "repaired", "threshold"],
+    ids=["usual", "pairs", "threshold"],
 )
 def test_the_ratio_holds_at_the_worst_corner(make, exact):
     """At an allowed failure of 0.2 a call: false alarm 1e-6 a row."""

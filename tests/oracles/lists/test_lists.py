@@ -11,7 +11,6 @@ from scipy import stats
 
 from cmab import CTS, CUCB, KLCUCB, PBMUCB, ArmStatistics, Campaign, Feedback, LogRadius, Session, simulate
 from instances import CascadeModel, position_based_model
-from instances.experiments import cascading
 from oracles import Matching, RankedTopK
 
 RNG = np.random.default_rng
@@ -226,30 +225,6 @@ test_what_is_no_list_is_refused = refused(
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1, 7]), "items must lie in range"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, radius_factor=-1.0), "radius_factor must"),
 )
-
-
-def test_the_table_is_judged_by_both_errors():
-    rows = [
-        {**cell, "learner": name, "regret": x, "low": x - 1, "high": x + 1, "s.e.": 0.5}
-        | {"published": x + shift, "published s.e.": 0.5}
-        for cell in cascading.cells(quick=True)
-        for name, x, shift in (
-            ("CascadeUCB1", 100.0, 1.0),
-            ("CascadeKL-UCB", 50.0, 2.0),
-            ("CTS", 1.0, math.nan),
-        )
-    ]
-    verdicts = [verdict for _, verdict in cascading.claims(rows)]
-    assert verdicts == [True, False, True] * 3
-
-
-@pytest.mark.slow
-def test_a_replication_of_the_table_is_the_same_again():
-    cell = {**cascading.cells(quick=True)[0], "horizon": 500}
-    told = cascading.play(cell, np.random.SeedSequence(5), 1)
-    assert told == cascading.play(cell, np.random.SeedSequence(5), 1)
-    (row, *_) = cascading.sum_up(cell, [told, cascading.play(cell, np.random.SeedSequence(5), 2)])
-    assert row["learner"] == "CascadeUCB1" and row["low"] < row["regret"] < row["high"]
 
 
 def test_tiny_chances_are_not_lost():

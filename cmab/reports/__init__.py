@@ -1,1 +1,0 @@
-"""The report of a study: one page with comparisons, figures and bounds."""

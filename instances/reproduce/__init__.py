@@ -1,0 +1,1 @@
+"""The published experiments that ``cmab reproduce NAME`` runs."""

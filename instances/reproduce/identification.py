@@ -1,0 +1,426 @@
+"""Published experiments on pure exploration: samples until a rule stops, and failures within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from cmab import (
+    CLUCB,
+    LUCB1,
+    PFWS,
+    BestKGLR,
+    LilCLUCB,
+    LilRandLUCB,
+    LinearOracle,
+    LUCB1Halving,
+    LUCBPlusPlus,
+    TrackAndStop,
+    UGapEc,
+    identify,
+)
+from cmab.arrays import FloatArray
+from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
+from cmab.exploration.continuous_rejects import ContinuousRejects
+from cmab.exploration.gap_based import UCBE
+from cmab.exploration.halving import Halving, UniformAllocation
+from cmab.exploration.kl_lucb import KLLUCB
+from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.ugape import UGapEb
+from cmab.explorer import AnyExplorer
+from cmab.goals import best_k
+from cmab.theory.best_k_time import best_k_time
+from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
+from cmab.theory.super_arm_time import super_arm_time
+from instances.arms import Arms, BernoulliArms, GaussianArms
+from instances.best_k import (
+    audibert_bubeck_munos,
+    lil_exponential,
+    lucb_lower_bound,
+    power_gap_means,
+    two_groups,
+)
+from instances.reproduce.experiment import Experiment, Found, Row
+from oracles import BruteForce, GraphicMatroid, Matching, ShortestPath, TopK, UniformMatroid
+
+Rng = np.random.Generator
+
+
+def race(explorers: Mapping[str, AnyExplorer], arms: Arms, seed: int, cap: int | None = None) -> Found:
+    """Return for each explorer its samples, and whether it erred or was stopped by the cap."""
+    found: Found = {}
+    for name, explorer in explorers.items():
+        run = identify(explorer, arms, rng=seed, max_samples=cap)
+        wrong = not (run.correct[0] and run.stopped[0])
+        found[name] = {"samples": float(run.samples[0]), "wrong": wrong}
+    return found
+
+
+# lil'RandLUCB, section 5: Figure 1 has k = 2 and k = half of the arms, Figure 2 has k = 1. The cap is ours.
+_LIL = ("1-sparse", "0.3-exponential", "0.3 lil-exponential", "0.6 lil-exponential")
+
+
+def lil_cells(quick: bool) -> list[Row]:
+    """Return the points of both figures."""
+    sizes = (10, 30, 100) if quick else (10, 30, 100, 300, 1000)
+    first = [(name, size) for name in _LIL[:2] for size in ("2", "half")]
+    settings = [*first, *((name, "1") for name in (_LIL[0], *_LIL[2:]))]
+    return [{"instance": name, "k": size, "arms": n} for name, size in settings for n in sizes]
+
+
+def lil_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Run the proven and the heuristic rules on Gaussian arms of variance 1/4, with delta = 0.01."""
+    n, name = cell["arms"], cell["instance"]
+    k = n // 2 if cell["k"] == "half" else int(cell["k"])
+    if name == "1-sparse":
+        means = two_groups(n, k, high=0.5, low=0.0)
+    elif name == "0.3-exponential":
+        means = power_gap_means(n, k, exponent=0.3)
+    else:
+        means = lil_exponential(n, float(name.split()[0]))
+    rules: dict[str, AnyExplorer] = {"LUCB": LUCB1(n, k, delta=0.01)}
+    for mode, mark in (("faithful", ""), ("heuristic", ", heuristic")):
+        settings: Any = {"delta": 0.01, "mode": mode}
+        rules[f"lil'LUCB{mark}"] = LilLUCB(n, k, **settings)
+        rules[f"LUCB++{mark}"] = LUCBPlusPlus(n, k, **settings)
+        rules[f"lil'RandLUCB{mark}"] = LilRandLUCB(n, k, **settings)
+        rules[f"lil'CLUCB{mark}"] = LilCLUCB(TopK(n, k), **settings)
+        if k == 1:
+            rules[f"lil'UCB{mark}"] = LilUCB(n, **settings)
+    if k <= 2:
+        rules["BestKGLR"] = BestKGLR(n, k, delta=0.01)
+    return race(rules, GaussianArms(means, 0.5), seed, 50_000_000)
+
+
+# AdaptiveTopK, section 3: 1,000 arms and epsilon = 0.01.
+_ARMS, _EPSILON = 1000, 0.01
+_POWERS = {"UNIFORM": 1.0, "SYNTHETIC-.5": 0.5, "SYNTHETIC-6": 6.0}
+
+
+def aggregate_cells(quick: bool) -> list[Row]:
+    """Return the data sets with the number k of arms to find and the budgets."""
+    names = ("TWOGROUP", "UNIFORM") if quick else ("TWOGROUP", *_POWERS)
+    budgets = (20_000, 30_000, 50_000) if quick else range(10_000, 90_000, 10_000)
+    sizes = (100,) if quick else (100, 250, 500)
+    return [{"instance": name, "k": k, "budget": b} for name in names for k in sizes for b in budgets]
+
+
+def aggregate_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return for each explorer whether its arms are worse than the best by more than epsilon on average."""
+    k, budget, name = cell["k"], cell["budget"], cell["instance"]
+    means = two_groups(_ARMS, k) if name == "TWOGROUP" else power_gap_means(_ARMS, k, exponent=_POWERS[name])
+    means = rng.permutation(means)  # ties go to the lower index
+    explorers: dict[str, AnyExplorer] = {
+        # With the literal constant, the first round costs 49 samples of each arm, so smaller budgets give
+        # uniform allocation. The scaled version has no proof.
+        "AdaptiveTopK": AdaptiveTopK(_ARMS, k, delta=0.01, budget=budget),
+        "AdaptiveTopK scaled": AdaptiveTopK(_ARMS, k, delta=0.01, budget=budget, pulls_factor=0.02),
+        "OptMAI": OptMAI(_ARMS, k, budget=budget),
+        # The tolerance of CLUCB-PAC is for the sum of the means.
+        "CLUCB-PAC": CLUCB(TopK(_ARMS, k), delta=0.01, epsilon=k * _EPSILON),
+    }
+    found: Found = {}
+    for rule, explorer in explorers.items():
+        run = identify(explorer, BernoulliArms(means), rng=seed, max_samples=budget)
+        lost = float(means[best_k(means, k)].mean() - means[run.arms[0]].mean())
+        found[rule] = {"wrong": lost > _EPSILON, "samples": float(run.samples[0])}
+    return found
+
+
+# LUCB, Theorem 8 requires k >= 6 and at least 2 k arms.
+_K, _DELTA = 6, 0.1
+
+
+def lucb_cells(quick: bool) -> list[Row]:
+    """Return the two kinds of instances of the lower bound, and two groups with means 0.7 and 0.3."""
+    sizes, tolerances = ((12, 40), (0.16, 0.08, 0.04)) if quick else ((12, 40, 120), (0.16, 0.08, 0.04, 0.02))
+    names = ("arm 0 good", "arm 0 bad", "two groups")
+    return [{"instance": name, "arms": n, "epsilon": e} for name in names for n in sizes for e in tolerances]
+
+
+def lucb_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return the samples and errors of LUCB1, of Halving, and of LUCB1 with a restart by Halving."""
+    name, n, epsilon = cell["instance"], cell["arms"], cell["epsilon"]
+    # With k - 1 other good arms, arm 0 is the k-th best; with k other good arms it is not.
+    good = np.arange(1, _K if name == "arm 0 good" else _K + 1)
+    means = two_groups(n, _K) if name == "two groups" else lucb_lower_bound(n, good, epsilon=epsilon)
+    arms, settings = BernoulliArms(rng.permutation(means)), {"delta": _DELTA, "epsilon": epsilon}
+    both: LUCB1Halving = LUCB1Halving(n, _K, epsilon=epsilon, delta=_DELTA)
+    found = race({"LUCB1": LUCB1(n, _K, **settings), "Halving": Halving(n, _K, **settings)}, arms, seed)
+    # The two parts of the hybrid rule run one after the other, in compiled code.
+    run = identify(both.first, arms, rng=seed, max_samples=n + 2 * (both.most_rounds - 1))
+    samples = float(run.samples[0])
+    if not run.stopped[0]:
+        run = identify(both.second, arms, rng=seed + 1)
+        samples += float(run.samples[0])
+    return found | {"LUCB1, then Halving": {"samples": samples, "wrong": not run.correct[0]}}
+
+
+def budget_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return for each rule whether it misses the best arm of a problem of Audibert et al. (2010).
+
+    The proof of UGapEb sets ``a = (n - N) / 4 H``, with a complexity that depends on the true gaps. The
+    variants with ``c`` of UGapEb and UCB-E use ``a = c n / H`` with ``H = sum of gap^-2``.
+    """
+    means, budget = audibert_bubeck_munos(cell["problem"])
+    n, gaps = len(means), best_k_gaps(means, 1)
+    share = budget / hardness(gaps)
+    rules: dict[str, AnyExplorer] = {
+        "UGapEb": UGapEb(n, 1, budget=budget, a=(budget - n) / (4 * ugape_hardness(gaps))),
+        "UGapEb c=1": UGapEb(n, 1, budget=budget, a=share),
+        "UGapEb adaptive": UGapEb(n, 1, budget=budget),
+        "UCB-E c=1": UCBE(n, budget=budget, a=share),
+        "UCB-E c=2": UCBE(n, budget=budget, a=2 * share),
+        "UCB-E adaptive": UCBE(n, budget=budget),
+        "CR-A": ContinuousRejects(n, budget=budget),
+        "CR-C": ContinuousRejects(n, budget=budget, variant="C"),
+        "SuccessiveRejects": SuccessiveRejects(n, budget=budget),
+        "uniform": UniformAllocation(n, 1, budget=budget),
+    }
+    return race(rules, BernoulliArms(rng.permutation(means)), seed)
+
+
+# Garivier and Kaufmann (2016), Table 1: the mean samples of 3,000 runs are from memory.
+_TABLE_1 = {"0.5 to 0.4": (0.5, 0.45, 0.43, 0.4), "0.3 to 0.18": (0.3, 0.21, 0.2, 0.19, 0.18)}
+_PUBLISHED = {"Track-and-Stop": (4052, 1406), "KL-LUCB": (8437, 2716)}
+
+
+def track_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return the samples and errors of Track-and-Stop and KL-LUCB on Bernoulli arms, with delta = 0.1."""
+    means = rng.permutation(_TABLE_1[cell["means"]])
+    settings: Any = {"delta": 0.1, "family": "bernoulli"}
+    rules: dict[str, AnyExplorer] = {
+        "Track-and-Stop": TrackAndStop(len(means), mode="heuristic", growth=cell["growth"], **settings),
+        "KL-LUCB": KLLUCB(len(means), 1, delta=0.1, mode="heuristic"),
+        "Track-and-Stop, lazy": TrackAndStop(len(means), mode="heuristic", **settings),
+        "Track-and-Stop, lazy, proven": TrackAndStop(len(means), **settings),
+    }
+    return race(rules, BernoulliArms(means), seed)
+
+
+# Twenty instances: k and the means of the best-k instances, and families of super arms. Gaussian arms with
+# standard deviation 1/2, delta = 0.1. Rules for super arms call their oracle after batches that grow.
+_SIGMA, _GROWTH, _CAP = 0.5, 0.1, 5_000_000
+_BEST_K: dict[str, tuple[int, Callable[[], FloatArray]]] = {
+    "1-sparse, 10 arms, k = 1": (1, lambda: two_groups(10, 1, high=0.5, low=0.0)),
+    "1-sparse, 10 arms, k = 2": (2, lambda: two_groups(10, 2, high=0.5, low=0.0)),
+    "1-sparse, 10 arms, k = 5": (5, lambda: two_groups(10, 5, high=0.5, low=0.0)),
+    "1-sparse, 30 arms, k = 2": (2, lambda: two_groups(30, 2, high=0.5, low=0.0)),
+    "0.3-exponential, 10 arms, k = 2": (2, lambda: power_gap_means(10, 2, exponent=0.3)),
+    "0.3-exponential, 30 arms, k = 2": (2, lambda: power_gap_means(30, 2, exponent=0.3)),
+    "0.3 lil-exponential, 10 arms": (1, lambda: lil_exponential(10, 0.3)),
+    "0.6 lil-exponential, 10 arms": (1, lambda: lil_exponential(10, 0.6)),
+    "0.5 to 0.4": (1, lambda: np.array(_TABLE_1["0.5 to 0.4"])),
+    "0.3 to 0.18": (1, lambda: np.array(_TABLE_1["0.3 to 0.18"])),
+    "Audibert et al., problem 1": (1, lambda: audibert_bubeck_munos(1)[0]),
+    "Audibert et al., problem 4": (1, lambda: audibert_bubeck_munos(4)[0]),
+}
+_SUPER_ARMS = (
+    *(f"{family}, {kind}" for family in ("paths", "matchings", "trees") for kind in ("two levels", "ramp")),
+    "two sets",
+    "four sets",
+)
+
+
+def family_of(name: str) -> BruteForce:
+    """Return paths through 4 x 4 crossings, matchings of K_4,4, spanning trees of K_5, or disjoint sets."""
+    import networkx as nx
+
+    if name.endswith("sets"):
+        return BruteForce(12, np.arange(12).reshape({"two sets": 2, "four sets": 4}[name], -1).tolist())
+    if name == "matchings":
+        return BruteForce(16, [[4 * i + j for i, j in enumerate(order)] for order in permutations(range(4))])
+    if name == "trees":
+        edges = list(nx.complete_graph(5).edges)
+        parts: list[Any] = [
+            (arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4)
+        ]
+        return BruteForce(10, [arms for arms, part in parts if len(part) == 5 and nx.is_connected(part)])
+    streets = one_way_streets(4)
+    number = {edge: arm for arm, edge in enumerate(streets.edges)}
+    ways = nx.all_simple_edge_paths(streets, (0, 0), (3, 3))
+    return BruteForce(len(number), [[number[edge] for edge in way] for way in ways])
+
+
+def one_way_streets(side: int) -> Any:
+    """Return a grid of streets from the first to the last corner."""
+    import networkx as nx
+
+    streets: Any = nx.DiGraph()
+    for i, j in nx.grid_2d_graph(side, side):
+        streets.add_edges_from(((i, j), end) for end in ((i + 1, j), (i, j + 1)) if max(end) < side)
+    return streets
+
+
+@cache
+def twenty_problem(name: str) -> tuple[FloatArray, float, dict[str, AnyExplorer]]:
+    """Return the means of an instance, its characteristic time and the rules."""
+    if name in _BEST_K:
+        k, make = _BEST_K[name]
+        means = make()
+        n = len(means)
+        time = best_k_time(means, k, divergence=lambda p, q: (p - q) ** 2 / (2.0 * _SIGMA**2))[1]
+        rules: dict[str, AnyExplorer] = {
+            "BestKGLR": BestKGLR(n, k, delta=0.1),
+            "Track-and-Stop": TrackAndStop(n, k=k, delta=0.1),
+            "P-FWS": PFWS(UniformMatroid(n, k), delta=0.1, growth=_GROWTH),
+            "lil'RandLUCB": LilRandLUCB(n, k, delta=0.1),
+            "LUCB++": LUCBPlusPlus(n, k, delta=0.1),
+            "lil'LUCB": LilLUCB(n, k, delta=0.1),
+            "UGapEc": UGapEc(n, k, delta=0.1, epsilon=0.0),
+            "LUCB1": LUCB1(n, k, delta=0.1),
+        }
+        return means, time, rules
+    family = family_of(name.split(", ")[0])
+    if name.endswith("ramp"):
+        means = np.random.default_rng(family.n_arms).permutation(np.linspace(0.1, 0.9, family.n_arms))
+    else:
+        means = np.full(family.n_arms, 0.5)
+        means[family.super_arms[0]] = 0.7
+    listed = tuple(tuple(int(arm) for arm in arms) for arms in family.super_arms)
+    time = super_arm_time(means, family.super_arms, sigma=_SIGMA)[1]
+    return means, time, super_arm_rules(family, _GROWTH, super_arms=listed)
+
+
+def super_arm_rules(oracle: LinearOracle, growth: float, **family: Any) -> dict[str, AnyExplorer]:
+    """Return the rules for the best super arm."""
+    return {
+        "P-FWS": PFWS(oracle, delta=0.1, growth=growth, **family),
+        "P-FWS, super arms": PFWS(oracle, plays="super arms", delta=0.1, growth=growth, **family),
+        "lil'CLUCB": LilCLUCB(oracle, delta=0.1, growth=growth),
+        "CLUCB": CLUCB(oracle, delta=0.1, growth=growth),
+    }
+
+
+def twenty_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return the samples over ``T* ln(1 / delta)`` of each rule, and its errors."""
+    means, time, rules = twenty_problem(cell["instance"])
+    found = race(rules, GaussianArms(means, _SIGMA), seed, _CAP)
+    return {
+        name: {"ratio": own["samples"] / (time * math.log(10.0)), "wrong": own["wrong"]}
+        for name, own in found.items()
+    }
+
+
+#: Families that are too large to list, with their numbers of super arms.
+_LARGE = {"paths": math.comb(24, 12), "matchings": math.factorial(10), "trees": 9**7}
+
+
+def large_play(cell: Row, rng: Rng, seed: int) -> Found:
+    """Return the samples of each rule until the best of millions of super arms is certain."""
+    import networkx as nx
+
+    name, oracle = cell["family"], Matching(nx.complete_bipartite_graph(10, 10), perfect=True)
+    if name == "paths":
+        oracle = ShortestPath(one_way_streets(13), (0, 0), (12, 12), sense="max")
+    elif name == "trees":
+        oracle = GraphicMatroid(nx.complete_graph(9), sense="max")
+    means = np.full(oracle.n_arms, 0.2)
+    means[oracle.solve(rng.random(oracle.n_arms), rng)] = 0.8
+    rules = super_arm_rules(oracle, 0.5)
+    for rule in ("P-FWS", "P-FWS, super arms"):
+        plays: Any = "super arms" if "super" in rule else "arms"
+        rules[rule] = PFWS(oracle, plays=plays, n_super_arms=cell["super arms"], delta=0.1, growth=0.5)
+    return race(rules, GaussianArms(means, _SIGMA), seed, _CAP)
+
+
+IDENTIFICATION = {
+    "lil-rand-lucb": Experiment(
+        "lil'RandLUCB (Jun et al.), Figures 1 and 2: samples against the number of arms",
+        "samples",
+        lil_cells,
+        lil_play,
+        (50, 100),
+        (1, 20),
+        [
+            ("lil'RandLUCB", "LUCB"),
+            ("lil'RandLUCB", "lil'LUCB"),
+            ("lil'RandLUCB", "LUCB++"),
+            ("lil'RandLUCB", "lil'CLUCB"),
+            ("lil'RandLUCB, heuristic", "LUCB++, heuristic"),
+            ("lil'RandLUCB", "lil'UCB"),
+        ],
+        x="arms",
+    ),
+    "aggregate-regret": Experiment(
+        "AdaptiveTopK (Zhou et al.), Figures 1 to 4: failures with 1,000 arms within a budget",
+        "wrong",
+        aggregate_cells,
+        aggregate_play,
+        (50, 200),
+        (2, 40),
+        [("AdaptiveTopK", "OptMAI"), ("AdaptiveTopK", "CLUCB-PAC")],
+        x="budget",
+    ),
+    "lucb-halving": Experiment(
+        "LUCB1, Halving and both on the instances of LUCB's lower bound (Kalyanakrishnan et al., 2012)",
+        "samples",
+        lucb_cells,
+        lucb_play,
+        (20, 50),
+        (1, 4),
+        [("LUCB1", "Halving"), ("LUCB1", "LUCB1, then Halving")],
+        x="epsilon",
+    ),
+    "fixed-budget": Experiment(
+        "UGapEb and others within a budget, on the seven problems of Audibert et al. (2010)",
+        "wrong",
+        lambda quick: [{"problem": problem} for problem in ((5,) if quick else range(1, 8))],
+        budget_play,
+        (400, 1000),
+        (0.3, 3),
+        [
+            ("UGapEb", "uniform"),
+            ("UGapEb c=1", "uniform"),
+            ("UCB-E c=1", "uniform"),
+            ("SuccessiveRejects", "uniform"),
+            ("CR-A", "SuccessiveRejects"),
+        ],
+    ),
+    "track-and-stop": Experiment(
+        "Garivier and Kaufmann (2016), Table 1: samples of Track-and-Stop and KL-LUCB",
+        "samples",
+        lambda quick: [{"means": name, "growth": 0.05 if quick else 0.01} for name in _TABLE_1],
+        track_play,
+        (200, 1000),
+        (1, 4),
+        [("Track-and-Stop", "KL-LUCB")],
+        lambda cell, rule: dict(zip(_TABLE_1, _PUBLISHED.get(rule, (None, None)), strict=True))[
+            cell["means"]
+        ],
+    ),
+    "twenty-instances": Experiment(
+        "samples of each rule over the asymptotic least T* ln(1 / delta): k best arms and super arms",
+        "ratio",
+        lambda quick: [{"instance": name} for name in (*_BEST_K, *_SUPER_ARMS)[:: 2 if quick else 1]],
+        twenty_play,
+        (10, 40),
+        (2, 30),
+        [
+            ("BestKGLR", "lil'RandLUCB"),
+            ("P-FWS", "BestKGLR"),
+            ("lil'RandLUCB", "lil'LUCB"),
+            ("lil'LUCB", "LUCB1"),
+            ("P-FWS", "lil'CLUCB"),
+            ("lil'CLUCB", "CLUCB"),
+        ],
+    ),
+    "best-super-arm": Experiment(
+        "samples until the best of millions of paths, matchings or trees is certain",
+        "samples",
+        lambda quick: [
+            {"family": name, "super arms": size} for name, size in [*_LARGE.items()][2 if quick else 0 :]
+        ],
+        large_play,
+        (2, 5),
+        (1, 15),
+        [("P-FWS", "lil'CLUCB"), ("lil'CLUCB", "CLUCB")],
+    ),
+}
