@@ -231,8 +231,8 @@ class Campaign:
         limit, declared = _checked_age("expires", expires), interval_of(support)
         if hasattr(learner, "nodes") and hasattr(learner, "edges"):
             raise TypeError(
-                "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the graph"
-                " itself"
+                "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the"
+                " graph itself"
             )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
@@ -938,8 +938,8 @@ class Campaign:
             if target is None or target.number > shared.replay.number:
                 if shared.catch_up():
                     raise NewerEventsError(
-                        "undo must take back an event that this campaign has read, got newer events of another"
-                        " process; look at the last event of history(), and call undo() again"
+                        "undo must take back an event that this campaign has read, got newer events of"
+                        " another process; look at the last event of history(), and call undo() again"
                     )
                 raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
             event = shared.event("undo", target.ticket, {"line": target.number}, self._author)

@@ -347,6 +347,8 @@ class BarrierFTRL(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...]] = ("horizon", "step", "support")
+    #: The indices mark the drawn arms, so that values and costs would have no effect or a wrong one.
+    understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def rule(self) -> Any:
         return barrier_indices

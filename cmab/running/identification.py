@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.certificates.certificate import Certificate
+from cmab.certificates.certificate import Certificate, certificate
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Ticket
 from cmab.goals import BestSuperArm
