@@ -12,7 +12,7 @@ from cmab.arrays import ArrayLike, FloatArray
 <<<<<<< HEAD
 from cmab.campaign.posterior import BetaPrior
 =======
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 >>>>>>> main
 from cmab.declared import interval

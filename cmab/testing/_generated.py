@@ -21,13 +21,13 @@ import numpy as np
 from cmab.campaign.campaign import Campaign
 from cmab.explorer import Explorer
 from cmab.session import Session
-from cmab.statistics import ArmStatistics
+from cmab.statistics import ArmStatistics, alike
 from cmab.testing._checks import Finding
-from cmab.testing._comparisons import Stopwatch, require
+from cmab.testing._comparisons import Stopwatch
 from cmab.testing._oracle_subject import TOLERANCE, key
 from cmab.testing._policy_resuming import resumed
 from cmab.testing._process_copies import THOROUGH
-from cmab.testing._trials import alike
+from cmab.testing.common import require
 
 _CALLS = (
     "ask",

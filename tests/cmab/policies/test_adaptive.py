@@ -9,8 +9,8 @@ from scipy.special import betaln, polygamma
 
 import cmab
 from cmab import CTS, AdaptiveCTS, Campaign, Context, Feedback, Session, simulate
-from cmab.policies.adaptive import WEIGHTS, bounded_draw, pooled_dispersion, weight_of
-from cmab.policies.hierarchical import MEANS
+from cmab.policies.adaptive import bounded_draw, pooled_dispersion, weight_of
+from cmab.policies.hierarchical import MEANS, WEIGHTS
 from instances import BernoulliArms, SemiBandit
 from instances.arms import BetaArms, EmpiricalArms
 from oracles import BruteForce, TopK
