@@ -9,12 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-<<<<<<< HEAD
-from cmab.campaign.posterior import BetaPrior
-=======
 from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
->>>>>>> main
 from cmab.declared import interval
 from cmab.oracle import Oracle
 from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
