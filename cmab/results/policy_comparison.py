@@ -13,8 +13,8 @@ from cmab.results.comparison import Rows
 from cmab.intervals import Band
 from cmab.results._pairs import corrected, pairs_of_learners
 from cmab.results._rankings import INFORMED, learner_rows, with_verdicts
-from cmab.results.simulation import Simulation
 from cmab.run.compare import Comparison
+from cmab.run.results import Simulation
 
 if TYPE_CHECKING:
     from cmab.plotting.style import Legend
