@@ -1,5 +1,4 @@
 from cmab import campaigns as campaigns
-from cmab import errors as errors
 from cmab import exploration as exploration
 from cmab import logs as logs
 from cmab import plotting as plotting
@@ -11,14 +10,13 @@ from cmab.certificates.bound import regret_bound as regret_bound
 from cmab.certificates.certificate import Certificate as Certificate
 from cmab.certificates.certify import Certify as Certify
 from cmab.certificates.regret_certificate import RegretCertificate as RegretCertificate
-from cmab.context import Context as Context
 from cmab.environment import Environment as Environment
 from cmab.environment import round_key as round_key
-from cmab.errors import *
 from cmab.exploration import *
 from cmab.explorer import Explorer as Explorer
+from cmab.feedback import Context as Context
 from cmab.feedback import Feedback as Feedback
-from cmab.linear.statistics import LinearStatistics as LinearStatistics
+from cmab.linear import LinearStatistics as LinearStatistics
 from cmab.logs import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
@@ -30,14 +28,17 @@ from cmab.policies.wrappers import SafeguardState as SafeguardState
 from cmab.policy import IndexPolicy as IndexPolicy
 from cmab.policy import Policy as Policy
 from cmab.run.compare import Comparison as Comparison
+from cmab.run.compare import ComparisonInterrupted as ComparisonInterrupted
 from cmab.run.compare import compare as compare
 from cmab.run.identify import identify as identify
 from cmab.run.plan import SamplePlan as SamplePlan
 from cmab.run.plan import plan as plan
 from cmab.run.results import Identification as Identification
 from cmab.run.results import Simulation as Simulation
+from cmab.run.simulate import SimulationInterrupted as SimulationInterrupted
 from cmab.run.simulate import simulate as simulate
 from cmab.run.study import Study as Study
+from cmab.run.study import StudyFailed as StudyFailed
 from cmab.session import Session as Session
 from cmab.statistics import ArmStatistics as ArmStatistics
 

@@ -10,12 +10,10 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.cascades.prior import BetaPrior
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import LARGEST, MOST_ARMS, Feedback, are_plain, check_outcomes, check_told
+from cmab.feedback import LARGEST, MOST_ARMS, Context, Feedback, Ticket, are_plain, check_outcomes, check_told
 from cmab.oracle import Oracle
 from cmab.policy import Policy, State, refuse_parts
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
 # The share of all base arms up to which a report is checked by itself.

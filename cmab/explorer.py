@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import ExplorerKernel
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.goals import Goal
 from cmab.policy import Policy, State
 

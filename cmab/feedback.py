@@ -1,16 +1,167 @@
-"""Feedback: the only input from which learners update their states."""
+"""A round: its context before the choice, its ticket, and its feedback, from which learners update."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.validation import arm_indices, as_array, check_vector, real_array, shown
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Information on a round that is known before the choice. Every part is optional.
+
+    Arrays are copied, and the copies are read-only, because the environment, the ticket and all learners
+    share one context.
+
+    Attributes
+    ----------
+    available : BoolArray or None, shape (n_choices,)
+        Whether each entry may be part of a super arm in this round; None if all may.
+    features : FloatArray or None, shape (n_arms, d)
+        Features of each base arm. Arrays of ``float32`` are kept in this type, which halves the time of a
+        round of the linear policies with many arms.
+    values : FloatArray or None, shape (n_arms,)
+        Value of one unit of outcome of each base arm in this round, such as a price or a length; None for 1.
+    costs : FloatArray or None, shape (n_arms,)
+        Cost of each base arm in this round, independent of its outcome; None for 0.
+
+    Raises
+    ------
+    ValueError
+        If an array has a wrong number of dimensions, `available` is not an array of booleans, or a number is
+        not finite.
+
+    Examples
+    --------
+    >>> from cmab import Context
+    >>> Context(available=[True, False, True]).parts
+    ('available',)
+    """
+
+    available: BoolArray | None = None
+    features: FloatArray | None = None
+    _: KW_ONLY
+    values: FloatArray | None = None
+    costs: FloatArray | None = None
+
+    if TYPE_CHECKING:  # the arguments may be array_like
+
+        def __init__(
+            self,
+            available: ArrayLike | None = None,
+            features: ArrayLike | None = None,
+            *,
+            values: ArrayLike | None = None,
+            costs: ArrayLike | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "available", _flags(self.available))
+        features = _numbers("features", self.features, 2)
+        object.__setattr__(self, "features", features)
+        # Policies compare it with their bound in every round.
+        object.__setattr__(self, "_longest", 0.0 if features is None else _longest(features))
+        object.__setattr__(self, "values", _numbers("values", self.values, 1))
+        object.__setattr__(self, "costs", _numbers("costs", self.costs, 1))
+
+    def __repr__(self) -> str:
+        parts = (f"{name} of shape {getattr(self, name).shape}" for name in self.parts)
+        return f"Context({', '.join(parts)})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickled and copied arrays are writeable again.
+        self.__dict__.update(state)
+        for name in self.parts:
+            getattr(self, name).setflags(write=False)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the parts that are given."""
+        return tuple(name for name in _PARTS if getattr(self, name) is not None)
+
+    def check(self, n_arms: int, n_choices: int) -> None:
+        """Raise ``ValueError`` unless the arrays have `n_choices` or `n_arms` rows."""
+        for name in self.parts:
+            part, length = getattr(self, name), n_choices if name == "available" else n_arms
+            if len(part) != length:
+                raise ValueError(f"context.{name} must have {length} rows, got shape {part.shape}")
+
+    def worth(self, means: FloatArray, sense: Literal["max", "min"] = "max") -> FloatArray:
+        """Return ``mean x value - cost`` of each arm in this round.
+
+        Parameters
+        ----------
+        means : FloatArray, shape (n_arms,)
+            Means of the arms, or indices.
+        sense : {"max", "min"}
+            The sense of the oracle. For ``"min"``, means are costs themselves, so `costs` are added.
+
+        Returns
+        -------
+        FloatArray, shape (n_arms,)
+            `means` itself if the context has neither values nor costs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cmab import Context
+        >>> Context(values=[10.0, 2.0], costs=[1.0, 0.0]).worth(np.array([0.5, 0.5]))
+        array([4., 1.])
+        """
+        worth = means if self.values is None else means * self.values
+        if self.costs is None:
+            return worth
+        return worth - self.costs if sense == "max" else worth + self.costs
+
+
+# The order of the parts in messages.
+_PARTS = ("available", "features", "values", "costs")
+
+
+def _flags(values: ArrayLike | None) -> BoolArray | None:
+    if values is None:
+        return None
+    array = as_array("available", values)
+    masked = isinstance(values, np.ma.MaskedArray)
+    if masked or array.ndim != 1 or array.dtype != np.bool_:
+        raise ValueError(f"available must be a 1-D array of booleans, got {shown(values)}")
+    return _frozen(np.array(array))
+
+
+def _numbers(name: str, values: ArrayLike | None, ndim: int) -> FloatArray | None:
+    if values is None:
+        return None
+    is_single = ndim == 2 and type(values) is np.ndarray and values.dtype == np.float32
+    array: AnyArray = np.array(values if is_single else real_array(name, values), order="C")
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must be a {ndim}-D array, got shape {array.shape}")
+    # The sum is not finite if an entry is not, and takes less time than a test of each entry.
+    if not math.isfinite(float(array.sum())) and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {shown(array[~np.isfinite(array)][0])}")
+    return _frozen(array)
+
+
+def _longest(features: AnyArray) -> float:
+    """Return the largest Euclidean norm of a row."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", features, features)
+        if not math.isfinite(float(squares.max(initial=0.0))):  # overflow in single precision
+            squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+    return math.sqrt(squares.max(initial=0.0))
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.setflags(write=False)
+    return array
+
 
 #: Largest absolute value of an outcome. Sums of its squares stay finite over any number of rounds.
 LARGEST = 1e100
@@ -105,10 +256,10 @@ class Feedback:
             raise ValueError(f"pulls must be positive integers, one for each arm, got {shown(pulls)}")
         self.__dict__.update(
             arms=checked,
-            outcomes=_numbers("outcomes", outcomes, n, LARGEST),
+            outcomes=_outcome_numbers("outcomes", outcomes, n, LARGEST),
             reward=_reward(reward),
             pulls=each,
-            squares=None if squares is None else _numbers("squares", squares, n, LARGEST**2),
+            squares=None if squares is None else _outcome_numbers("squares", squares, n, LARGEST**2),
         )
         if self.squares is not None:
             _check_squares(self.outcomes, self.squares, 1 if each is None else each)
@@ -170,7 +321,7 @@ def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
     return np.array(array, np.int64)
 
 
-def _numbers(name: str, values: ArrayLike, length: int, largest: float) -> FloatArray:
+def _outcome_numbers(name: str, values: ArrayLike, length: int, largest: float) -> FloatArray:
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
     try:
@@ -294,3 +445,51 @@ def check_outcomes(
                 f"outcomes must lie in [{low:g}, {high:g}], {whose}, got a batch of mean {means[~good][0]:g}"
                 f" and mean square {squares[~good][0]:g}"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """The answer of `Session.ask`: play `super_arm`, then report the feedback under this `number`.
+
+    Functions that take an array of the super arm also accept the ticket.
+
+    Attributes
+    ----------
+    number : int
+        The number of the call of `ask`, counted from 0.
+    super_arm : IntArray, shape (size,)
+        The super arm to play. From an `Explorer`: the base arms to sample.
+    pulls : int
+        The number of outcomes to observe of each arm; different from 1 only for explorers.
+    session : str
+        The session that issued the ticket. A session rejects tickets of other sessions, and tickets of a copy
+        of itself that chose another super arm under the same number.
+    context : Context or None
+        The context of the round.
+    gone : int
+        The number of further entries of the super arm that no longer exist (`Campaign` only).
+
+    Examples
+    --------
+    >>> from cmab import CUCB, Session
+    >>> from oracles import TopK
+    >>> ticket = Session(CUCB(TopK(n_arms=5, k=2)), rng=0).ask()
+    >>> ticket.number, list(ticket)
+    (0, [0, 1])
+    """
+
+    number: int
+    super_arm: IntArray
+    pulls: int = 1
+    session: str = field(default="", repr=False)
+    context: Context | None = field(default=None, repr=False)
+    gone: int = field(default=0, repr=False)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        return np.array(self.super_arm, dtype=dtype, copy=copy)
+
+    def __iter__(self) -> Iterator[int]:
+        return (int(entry) for entry in self.super_arm)
+
+    def __len__(self) -> int:
+        return len(self.super_arm)

@@ -10,13 +10,11 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import Kernel
-from cmab.context import Context
 from cmab.declared import Declared
 from cmab.description import described
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, require_oracle
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import check_vector, real_array, shown
 
 State = TypeVar("State")

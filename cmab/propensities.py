@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.saving._generators import position_of

@@ -32,14 +32,12 @@ from cmab.cascades.estimates import Estimate, posterior
 from cmab.cascades.kept import KeptCascades, WithCascades, kept
 from cmab.cascades.told import Cascades
 from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate
+from cmab.certificates.certificate import Certificate, certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.context import Context
-from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
-from cmab.feedback import MOST_PULLS, Feedback
+from cmab.feedback import MOST_PULLS, Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.compiled_policy import restorer
@@ -49,9 +47,7 @@ from cmab.saving._generators import generator_from, generator_state, moved, posi
 from cmab.saving._learned import check_learned, is_learned
 from cmab.saving._sessions import check_header, checked_entry, header_of, listed
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, real, shown
 
 
@@ -98,7 +94,6 @@ class Session(Generic[State]):
     (0,)
     """
 
-    @names_arguments
     def __init__(
         self, policy: Policy[State] | Oracle, rng: Seed = None, *, support: tuple[float, float] | None = None
     ) -> None:

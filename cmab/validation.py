@@ -37,10 +37,10 @@ def meant(name: object, known: Collection[Hashable]) -> str:
     from difflib import get_close_matches
 
     if isinstance(name, tuple) and name[::-1] in known:
-        return f": is {name[::-1]!r} meant?"
+        return f" (did you mean {name[::-1]!r}?)"
     texts = {str(other)[:100]: other for other in islice(known, 10_000)}
     near = get_close_matches(str(name)[:100], texts, 1)
-    return f": is {texts[near[0]]!r} meant?" if near else ""
+    return f" (did you mean {texts[near[0]]!r}?)" if near else ""
 
 
 def integer(

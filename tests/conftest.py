@@ -49,18 +49,6 @@ def pytest_runtest_setup():
         pytest.skip("the time of this run is over")
 
 
-@pytest.fixture
-def counted_seconds(monkeypatch):
-    """Let each look of a check at its stopwatch count as 20 microseconds, however busy the machine is."""
-    from cmab.testing._comparisons import Stopwatch
-
-    def seconds(watch):
-        watch.looks = getattr(watch, "looks", 0) + 1
-        return 2e-5 * watch.looks
-
-    monkeypatch.setattr(Stopwatch, "seconds", seconds)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     """Modules that a test wrote into its folder leave with it: later tests would hash their changed files."""

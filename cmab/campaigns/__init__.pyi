@@ -5,4 +5,4 @@ from cmab.campaigns.log import LoggedRound as LoggedRound
 from cmab.campaigns.reading import read_journal as read_journal
 from cmab.campaigns.request import Request as Request
 from cmab.campaigns.summary import Summary as Summary
-from cmab.ticket import Ticket as Ticket
+from cmab.feedback import Ticket as Ticket

@@ -19,16 +19,14 @@ from cmab.campaigns._networks import Networks
 from cmab.campaigns._schema import Event
 from cmab.campaigns.names import Names, nouns
 from cmab.cascades.cascade import CascadeFeedback
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback, check_outcomes
+from cmab.feedback import Context, Feedback, Ticket, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policy import Policy, State
 from cmab.propensities import estimate_propensity
 from cmab.saving._fingerprint import fingerprint
 from cmab.saving._generators import generator_from, moved, position_of
 from cmab.session import Session
-from cmab.ticket import Ticket
 from cmab.validation import real, shown
 
 _PLAIN = {"event", "at", "line", "ticket", "arms", "outcomes", "reward"}

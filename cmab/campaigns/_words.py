@@ -10,10 +10,8 @@ import numpy as np
 from cmab._ask_tell import StrangeArms
 from cmab.campaigns._fold import Fold
 from cmab.campaigns.request import Request
-from cmab.context import Context
 from cmab.explorer import Explorer
-from cmab.feedback import Feedback
-from cmab.ticket import Ticket
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.validation import integer, shown
 
 

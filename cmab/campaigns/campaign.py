@@ -32,16 +32,13 @@ from cmab.campaigns.stores.addresses import store_of
 from cmab.campaigns.summary import Summary, draw, summary_of
 from cmab.cascades.estimates import Estimate
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import Policy
 from cmab.saving._generators import position_of
 from cmab.saving._state import copied
 from cmab.seeding import Seed, root
 from cmab.session import Session
-from cmab.spelling import names_arguments
-from cmab.ticket import Ticket
 from cmab.validation import check_flag, integer, real, shown
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
@@ -122,7 +119,6 @@ class Campaign:
     ((), {('ann', 'bob'): 1.0, ('ann', 'cy'): 0.0, ('bob', 'dan'): 0.0})
     """
 
-    @names_arguments
     def __init__(
         self,
         learner: Policy[Any] | Oracle,

@@ -11,8 +11,7 @@ from typing import Any, overload
 
 from cmab.campaigns._table import rows_of
 from cmab.campaigns.names import Names
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.oracle import Oracle
 from cmab.run.tables import frame_of, write_csv
 from cmab.statistics import ArmStatistics

@@ -15,7 +15,7 @@ from cmab.campaigns._schema import Event
 from cmab.campaigns.journal import events
 from cmab.campaigns.log import Log, LoggedRound
 from cmab.campaigns.names import read_all
-from cmab.context import Context
+from cmab.feedback import Context
 
 
 def read_journal(where: str | os.PathLike[str]) -> Log:

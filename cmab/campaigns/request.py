@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from cmab.ticket import Ticket
+from cmab.feedback import Ticket
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ import math
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cmab.feedback import Feedback
-from cmab.ticket import Ticket
+from cmab.feedback import Feedback, Ticket
 from cmab.validation import shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab.context import Context
+from cmab.feedback import Context
 from cmab.logs._columns import Columns, rows_in_words
 from cmab.validation import shown
 

@@ -12,8 +12,7 @@ from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray
 from cmab.campaigns.log import Log, LoggedRound, outcomes_of
 from cmab.campaigns.names import Names
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback
 from cmab.logs._choices import Choices, Target, choices_of
 from cmab.logs._rewards import in_words, told_rounds, whole_rewards
 from cmab.logs.off_policy import OffPolicyEstimate, estimate

@@ -10,14 +10,12 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
-from cmab.context import Context
 from cmab.declared import integer, interval, real
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policy import IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 # FTPL ---------------------------------------------------------------------------------------------------
@@ -349,6 +347,8 @@ class BarrierFTRL(CompiledIndexPolicy):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...]] = ("horizon", "step", "support")
+    #: The indices mark the drawn arms, so that values and costs would have no effect or a wrong one.
+    understood: ClassVar[tuple[str, ...]] = ("available",)
 
     def rule(self) -> Any:
         return barrier_indices

@@ -11,15 +11,13 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel, learn_kernel
 from cmab.confidence.change_points import change_threshold, largest_ratio
-from cmab.context import Context
 from cmab.declared import flag, integer, interval, real
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policies.ucb import ESCB
 from cmab.policies.wrappers import WrappedPolicy
 from cmab.policy import IndexPolicy
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 
 # Discounted outcomes ------------------------------------------------------------------------------------
 

@@ -10,13 +10,11 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.declared import real
-from cmab.feedback import Feedback
-from cmab.linear.logistic import expected
-from cmab.linear.statistics import LinearStatistics
+from cmab.feedback import Feedback, Ticket
+from cmab.linear import LinearStatistics, expected
 from cmab.oracle import Oracle
 from cmab.policies.linear import LinearPolicy
 from cmab.policies.switching import InPlay, InPlayStatistics
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 

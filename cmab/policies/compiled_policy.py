@@ -13,11 +13,10 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.cascades.prior import BetaPrior
 from cmab.compiled import GOLDEN, Kernel, lean_kernel, mix, to_unit
-from cmab.feedback import Feedback
+from cmab.feedback import Feedback, Ticket
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.saving._state import copied
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 #: The largest change of an index, as a fraction of the support. A running mean of 10^4 outcomes has a

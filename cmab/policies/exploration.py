@@ -11,8 +11,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
-from cmab.context import Context
 from cmab.declared import flag, interval, one_of, real
+from cmab.feedback import Context
 from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
 from cmab.policies.ucb import OptimisticPolicy, optimistic_reals, write_bounds
 from cmab.policies.wrappers import WrappedPolicy

@@ -10,12 +10,10 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
-from cmab.context import Context
 from cmab.declared import integer, real
-from cmab.feedback import LARGEST, Feedback
+from cmab.feedback import LARGEST, Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import Policy, refuse_parts
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
 #: The value of a set of entries, and an algorithm that asks for such values and returns a set.

@@ -12,15 +12,11 @@ import numpy as np
 from cmab import declared, validation
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
-from cmab.context import Context
 from cmab.declared import interval, one_of, real
-from cmab.feedback import Feedback
-from cmab.linear.features import checked_features, checked_groups
-from cmab.linear.logistic import expected
-from cmab.linear.statistics import LinearStatistics, check_size
+from cmab.feedback import Context, Feedback, Ticket
+from cmab.linear import LinearStatistics, check_size, checked_features, checked_groups, expected
 from cmab.oracle import Oracle
 from cmab.policy import Policy, best_within, refuse_parts
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, frozen, per_arm
 
 #: Squares of longer features, and their sums over all rounds, would overflow.

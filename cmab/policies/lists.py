@@ -11,12 +11,10 @@ import numpy as np
 from cmab import declared
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policy import Policy, refuse_parts
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, integer, per_arm, shown
 
 # TopRank ------------------------------------------------------------------------------------------------

@@ -11,15 +11,13 @@ import numpy as np
 
 from cmab import declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.context import Context
-from cmab.feedback import Feedback
-from cmab.linear.features import checked_features
+from cmab.feedback import Context, Feedback, Ticket
+from cmab.linear import checked_features
 from cmab.oracle import Oracle
 from cmab.policies import estimators
 from cmab.policies.estimators import ModelError, Task
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, shown
 
 _KNOWN = ("available", "features", "values", "costs")

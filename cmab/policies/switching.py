@@ -10,14 +10,12 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.confidence.radii import LogRadius
-from cmab.context import Context
 from cmab.declared import interval, real
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.ucb import CUCB
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 
 #: The key is drawn once per run and is stored in files as a JSON number.
 _KEYS = 2**53

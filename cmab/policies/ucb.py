@@ -13,14 +13,12 @@ from cmab.compiled import Kernel, index_kernel, lean_kernel
 from cmab.confidence._kernels_kl import kl_lower, kl_upper
 from cmab.confidence._kernels_radii import log_term
 from cmab.confidence.radii import LogRadius
-from cmab.context import Context
 from cmab.declared import integer, interval, real
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle, Oracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import per_arm, shown
 
 # CUCB and Greedy ----------------------------------------------------------------------------------------

@@ -11,13 +11,11 @@ import numpy as np
 
 from cmab import declared
 from cmab.arrays import FloatArray, IntArray
-from cmab.context import Context
-from cmab.feedback import Feedback
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.ucb import CUCB, optimistic_means
 from cmab.policy import AnyPolicy, Policy, State, best_within, check_policy_instance, refuse_parts
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import shown
 
 

@@ -8,8 +8,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from cmab.feedback import Feedback
-from cmab.ticket import Ticket
+from cmab.feedback import Feedback, Ticket
 from cmab.validation import integer, shown
 
 Delay = int | Callable[[int, np.random.Generator], int] | None

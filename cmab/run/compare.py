@@ -26,7 +26,6 @@ from cmab.run.results import Identification, Simulation, archived, from_archive
 from cmab.run.tables import Form, Row, Rows, Table, frame_of, is_missing, number, text
 from cmab.saving._atomic import write_bytes
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ class ComparisonInterrupted(KeyboardInterrupt):
         return "interrupted; the finished learners are in .partial"
 
 
-@names_arguments
 def compare(
     learners: Mapping[str, Any],
     environment: Environment,

@@ -11,19 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.certificates.certificate import certificate
 from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import Feedback, check_outcomes
+from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.goals import BestSuperArm
 from cmab.run.results import Identification, joined
 from cmab.run.simulate import check_declared
 from cmab.run.workers import ended_by_signals, in_workers, progress_bar, signals_wait
 from cmab.seeding import Purpose, Seed, root, stream
-from cmab.spelling import names_arguments
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
 #: The limit of samples for explorers without a bound of their own.
@@ -36,7 +34,6 @@ _STEPS = 2_000_000
 _LONG_IN_PYTHON, _LONG_COMPILED = 10**7, 10**8
 
 
-@names_arguments
 def identify(
     explorer: AnyExplorer,
     environment: Environment,

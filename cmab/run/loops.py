@@ -14,7 +14,7 @@ from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
 from cmab.compiled import Kernel, compiled_form
 from cmab.environment import Environment, changes
-from cmab.feedback import Feedback, check_outcomes
+from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
@@ -22,7 +22,6 @@ from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.solver_certificate import metered
 from cmab.statistics import ArmStatistics
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, real, shown
 
 TICK_SECONDS = 0.2

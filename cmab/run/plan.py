@@ -18,7 +18,6 @@ from cmab.run.identify import check_fit, identify
 from cmab.run.results import Identification
 from cmab.run.tables import Row, Rows, text
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from cmab.theory.lower_bounds import least_best_k_samples
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 _MOST_PAIRS = 500
 
 
-@names_arguments
 def plan(
     explorers: Mapping[str, AnyExplorer] | AnyExplorer,
     environment: Environment,

@@ -14,9 +14,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates.certify import Certify
-from cmab.context import Context
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
+from cmab.feedback import Context
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policy import AnyPolicy, check_policy_instance
@@ -25,7 +25,6 @@ from cmab.run.loops import Tick, compiled_run, finite_or_nan, play_compiled, pla
 from cmab.run.results import Simulation, benchmark, joined
 from cmab.run.workers import ended_by_signals, in_workers, progress_bar
 from cmab.seeding import Purpose, Seed, root, stream
-from cmab.spelling import names_arguments
 from cmab.validation import as_array, check_jobs, check_vector, integer, real, real_array, shown
 
 #: The largest number of rounds of a run. Up to this number, all integers are exact as floats.
@@ -58,7 +57,6 @@ class SimulationInterrupted(KeyboardInterrupt):
         return "interrupted; the finished rounds are in .partial"
 
 
-@names_arguments
 def simulate(
     policy: AnyPolicy | Oracle,
     environment: Environment,

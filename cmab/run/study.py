@@ -29,7 +29,6 @@ from cmab.run.results import archived, from_archive, joined
 from cmab.run.tables import Rows
 from cmab.run.workers import Packed, ended_by_signals, in_workers, progress_bar
 from cmab.seeding import root
-from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
 
 Pair = tuple[str, str]
@@ -145,7 +144,6 @@ class Study:
     ([], 'CUCB')
     """
 
-    @names_arguments
     def __init__(
         self,
         path: str | os.PathLike[str],

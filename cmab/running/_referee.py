@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.context import Context
 from cmab.environment import Environment, changes
-from cmab.feedback import Feedback, check_arrays, check_outcomes
+from cmab.feedback import Context, Feedback, check_arrays, check_outcomes
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy
 from cmab.solver_certificate import metered

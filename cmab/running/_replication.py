@@ -15,6 +15,7 @@ from cmab.certificates.certify import Certify
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.environment import Environment
+from cmab.feedback import Ticket
 from cmab.policy import AnyPolicy
 from cmab.running._arrivals import AT_ONCE, Arrival, Mail
 from cmab.running._compiled_rounds import CompiledReplication, CompiledRun, compiled_run
@@ -22,7 +23,6 @@ from cmab.running._referee import Referee, check_answer
 from cmab.seeding import Purpose, stream
 from cmab.session import Session
 from cmab.solver_certificate import metered
-from cmab.ticket import Ticket
 
 TICK_SECONDS = 0.2
 

@@ -19,7 +19,6 @@ from cmab.results.explorer_comparison import ExplorerComparison
 from cmab.results.policy_comparison import PolicyComparison
 from cmab.running import identification, simulation
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.validation import check_jobs, integer, shown
 
 
@@ -68,7 +67,6 @@ def compare(
     max_samples: int | None = ...,
     progress: bool | None = ...,
 ) -> ExplorerComparison: ...
-@names_arguments
 def compare(
     learners: Mapping[str, Any],
     environment: Environment,

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.certificates.certificate import Certificate
+from cmab.certificates.certificate import Certificate, certificate
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
 from cmab.explorer import AnyExplorer, Explorer
+from cmab.feedback import Ticket
 from cmab.goals import BestSuperArm
 from cmab.results._columns import IDENTIFIED, gathered
 from cmab.results.identification import Identification
@@ -22,8 +22,6 @@ from cmab.running._parallel import Prefer, in_workers
 from cmab.running._referee import check_answer, check_declared
 from cmab.running.compiled_exploration import Watch, compiled_exploration, explore_compiled
 from cmab.seeding import Purpose, Seed, root, stream
-from cmab.spelling import names_arguments
-from cmab.ticket import Ticket
 from cmab.validation import arm_indices, check_jobs, integer, shown
 
 #: The limit of samples for explorers without a bound of their own.
@@ -46,7 +44,6 @@ class Run(NamedTuple):
     certificate: Certificate | None = None
 
 
-@names_arguments
 def identify(
     explorer: AnyExplorer,
     environment: Environment,

@@ -13,7 +13,6 @@ from cmab.results.identification import Identification
 from cmab.results.sample_plan import SamplePlan
 from cmab.running.identification import check_fit, identify
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from cmab.theory.lower_bounds import least_best_k_samples
@@ -23,7 +22,6 @@ from cmab.validation import listed, real, shown
 _MOST_PAIRS = 500
 
 
-@names_arguments
 def plan(
     explorers: Mapping[str, AnyExplorer] | AnyExplorer,
     environment: Environment,

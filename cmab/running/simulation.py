@@ -25,7 +25,6 @@ from cmab.running._parallel import Prefer, in_workers
 from cmab.running._referee import check_context, check_declared, check_support, finite_or_nan
 from cmab.running._replication import Record
 from cmab.seeding import Seed, root
-from cmab.spelling import names_arguments
 from cmab.validation import as_array, check_jobs, integer, shown
 
 #: The largest number of rounds of a run. Up to this number, all integers are exact as floats.
@@ -55,7 +54,6 @@ class SimulationInterrupted(KeyboardInterrupt):
         self.partial = partial_result
 
 
-@names_arguments
 def simulate(
     policy: AnyPolicy | Oracle,
     environment: Environment,

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cmab.feedback import MOST_ARMS
+from cmab.feedback import MOST_ARMS, Ticket
 from cmab.saving._fingerprint import differences, fingerprint
-from cmab.ticket import Ticket
 from cmab.validation import integer, shown
 
 _FORMAT = 5

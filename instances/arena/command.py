@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cmab.spelling import nearest
+from cmab.validation import meant
 
 _ABOUT = """With --policy or --problem, only matches of your policies and problems are played; the results of
 the others were recorded at the quick level. With neither, --fresh or --full, all matches are played."""
@@ -28,6 +28,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
         metavar="NAME",
         help="play this problem, this kind of problems or this entry only; may be repeated",
     )
+    parser.add_argument("--unusual", action="store_true", help="the unusual problems in place of the others")
     parser.add_argument("--full", action="store_true", help="five times as many replications and rounds")
     parser.add_argument("--replications", type=int, metavar="N", help="replications of every problem")
     parser.add_argument("--fresh", action="store_true", help="play recorded matches again")
@@ -42,7 +43,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
 def _run(options: argparse.Namespace) -> Iterator[str]:
     from cmab.run.arena import Entry, Problem, read_matches, run, write_matches
     from cmab.run.tables import write_csv
-    from instances.arena import ENTRIES, PROBLEMS, RECORDED
+    from instances.arena import ENTRIES, PROBLEMS, RECORDED, UNUSUAL
 
     mine = [_named(text, "--policy") for text in options.policy]
     mine = [found if isinstance(found, Entry) else Entry.of(found) for found in mine]
@@ -51,13 +52,14 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         raise ValueError(f"--problem must name a cmab.run.arena.Problem, got {wrong[0]!r}")
     taken = {thing.name for thing in (*mine, *own)}
     entries = [*mine, *(entry for entry in ENTRIES if entry.name not in taken)]
-    problems = [*(problem for problem in PROBLEMS.values() if problem.name not in taken), *own]
+    table = UNUSUAL if options.unusual else PROBLEMS
+    problems = [*(problem for problem in table.values() if problem.name not in taken), *own]
     if options.only:
         names = {*(p.name for p in problems), *(p.kind for p in problems), *(e.name for e in entries)}
         if unknown := [name for name in options.only if name not in names]:
             raise ValueError(
                 "--only must name a problem, a kind of problems or an entry, got"
-                f" {unknown[0]!r}{nearest(unknown[0], names)}; `cmab arena --list` shows all names"
+                f" {unknown[0]!r}{meant(unknown[0], names)}; `cmab arena --list` shows all names"
             )
         problems = [p for p in problems if {p.name, p.kind} & {*options.only}] or problems
         if any(entry.name in options.only for entry in entries):
@@ -72,7 +74,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             kinds = "" if entry.kinds is None else f" ({', '.join(sorted(entry.kinds))})"
             yield f"  {entry.name}{kinds}"
         return
-    is_recorded = bool(mine or own) and not (options.full or options.fresh or options.seed)
+    is_new = options.full or options.fresh or options.seed or options.unusual
+    is_recorded = bool(mine or own) and not is_new
     recorded = read_matches(RECORDED) if is_recorded else {}
     standings = run(
         problems,

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab import AdaptiveCTS, Session
 from cmab.arrays import FloatArray, IntArray
-from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels
+from cmab.policies.hierarchical import group_labels
 
 #: The level of all intervals.
 LEVEL = 0.9
@@ -135,8 +135,7 @@ def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, la
     counts, shares = state.counts.astype(np.float64), np.clip(state.means / largest, 0.0, 1.0)
     if isinstance(policy, AdaptiveCTS):
         groups = group_labels(policy.oracle, policy.groups)
-        means, weights = np.array(MEANS), np.array(WEIGHTS)
-        wins, losses = np.outer(means, weights).ravel(), np.outer(1.0 - means, weights).ravel()
+        wins, losses = policy.grid()
         n_groups = int(groups.max(initial=-1)) + 1
         chances = np.array(state.memory[: n_groups * len(wins)]).reshape(n_groups, len(wins))
         chances /= chances.sum(axis=1, keepdims=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Hashable, Iterable
 
-from cmab.spelling import nearest
-from cmab.validation import shown
+from cmab.validation import meant, shown
 
 #: The number of characters of a name in a message.
 _LONGEST = 60
@@ -82,9 +81,7 @@ class Names:
         if found is None:
             if not text.strip():
                 raise ValueError("a name must not be empty")
-            raise ValueError(
-                f"{shown(short(text))} is not a name of this campaign{nearest(text, self._exact)}"
-            )
+            raise ValueError(f"{shown(short(text))} is not a name of this campaign{meant(text, self._exact)}")
         return found
 
     def find_all(self, texts: Iterable[str]) -> list[Hashable]:

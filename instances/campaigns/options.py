@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from cmab.spelling import nearest
-from cmab.validation import integer, real, shown
+from cmab.validation import integer, meant, real, shown
 
 #: The file of the options in the folder of a campaign.
 FILE = "campaign.toml"
@@ -143,7 +142,7 @@ def read_options(folder: Path) -> Options:
     known = [field.name for field in fields(Options)]
     for name in table:
         if name not in known:
-            raise ValueError(f"{file}: {name} is not an option{nearest(name, known)}")
+            raise ValueError(f"{file}: {name} is not an option{meant(name, known)}")
     if isinstance(table.get("never"), list):
         table["never"] = tuple(table["never"])
     try:

@@ -26,13 +26,9 @@ from cmab import (
     identify,
 )
 from cmab.arrays import FloatArray
-from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
-from cmab.exploration.continuous_rejects import ContinuousRejects
-from cmab.exploration.gap_based import UCBE
-from cmab.exploration.halving import Halving, UniformAllocation
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.budget import UCBE, ContinuousRejects
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from cmab.spelling import nearest
+from cmab.validation import meant
 
 Role = Literal["read", "report", "decide"]
 #: The roles from the least to the most powerful.
@@ -132,7 +132,7 @@ def read_users(path: Path) -> dict[str, User]:
         if not isinstance(row, dict) or set(row) != {"password", "role"}:
             raise ValueError(f"{path}: the user {name} must have a password and a role, and nothing else")
         if row["role"] not in ROLES:
-            hint = nearest(str(row["role"]), ROLES)
+            hint = meant(str(row["role"]), ROLES)
             raise ValueError(f"{path}: the role of {name} must be one of {', '.join(ROLES)}{hint}")
         if not isinstance(row["password"], str) or not row["password"].startswith("$argon2id$"):
             raise ValueError(

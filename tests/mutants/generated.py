@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATHS = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 SECONDS, ROWS = 120, 3
 # These checks start processes, which load the original.
-ELSEWHERE = {"worker", "hashing", "threads"}
+ELSEWHERE = {"copies"}
 
 
 def in_a_fork(work):
@@ -72,24 +72,21 @@ def rows():
     """Yield the name of each row of `cases.py` and a function that returns its checks and its subject."""
     from cases import ENVIRONMENTS, EXPLORERS, GROWING, ORACLES, POLICIES
 
-    from cmab.testing import kinds
+    from cmab.testing import checks
     from instances import BernoulliArms, SemiBandit
 
     arms = BernoulliArms([0.9, 0.1, 0.85, 0.1])
 
     def listed(make, *arguments, **settings):
-        return lambda: kinds._kind_of(thing := make()).list(thing, *arguments, seconds=0.3, **settings)
+        return lambda: checks(make(), *arguments, **settings)
 
     def policy(case):
         oracle = case.family(5, k=2, sense=case.senses[0])
         return lambda: case.make(oracle), SemiBandit(BernoulliArms([0.9, 0.75, 0.6, 0.3, 0.1]), oracle)
 
     for case in ORACLES:
-        family = None if case.super_arms is None else case.super_arms()
-        yield (
-            f"oracle {case.name}",
-            listed(case.make, family, low=case.low, high=case.high, trials=case.trials),
-        )
+        family = None if case.super_arms is None else [*case.super_arms()]
+        yield f"oracle {case.name}", listed(case.make, family, low=case.low, high=case.high)
     for case in (*POLICIES, *GROWING):
         yield f"policy {case.name}", listed(*policy(case))
     for case in EXPLORERS:
@@ -106,8 +103,9 @@ def executed(make):
         files.add(frame.f_code.co_filename)
 
     sys.setprofile(visit)
-    with contextlib.suppress(Exception):
-        make()[0].trial.run()
+    for check in make()[:6]:
+        with contextlib.suppress(Exception):
+            check.run()
     sys.setprofile(None)
     return files
 

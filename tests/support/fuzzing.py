@@ -21,7 +21,7 @@ import cases
 import numpy as np
 
 from cmab import ArmStatistics, Feedback
-from cmab.ticket import Ticket
+from cmab.feedback import Ticket
 from oracles.influence.certificate import Certificate
 
 SECONDS = 300

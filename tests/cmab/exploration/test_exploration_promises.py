@@ -11,7 +11,7 @@ from cases import EXPLORERS, ORACLES
 
 import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
-from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
 from cmab.results._rankings import explorer_rows
 from cmab.running import identification

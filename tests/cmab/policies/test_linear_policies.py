@@ -18,8 +18,8 @@ from cmab import (
     simulate,
 )
 from cmab.cli import main
-from cmab.linear.factors import cholesky, inverses, solve_definite
-from cmab.ticket import Ticket
+from cmab.feedback import Ticket
+from cmab.linear import cholesky, inverses, solve_definite
 from instances import BernoulliArms, LinearSemiBandit, SemiBandit
 from oracles import InfluenceMaximization, TopK
 

@@ -17,7 +17,7 @@ from cmab import (
     SlidingWindow,
     simulate,
 )
-from cmab.ticket import Ticket
+from cmab.feedback import Ticket
 from instances import BernoulliArms, SemiBandit
 from oracles import ShortestPath, TopK
 

@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
+from correct_classes import Totals, Tuples
 from isolated import isolated
-from odd_styles import Totals, Tuples
 
 from cmab import CTS, CUCB, Feedback, RandomPolicy, Session
 from cmab.explorer import Explorer

@@ -1,1 +1,0 @@
-"""Statistics of models with means that are functions of known features of the arms."""

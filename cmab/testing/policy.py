@@ -1,0 +1,1157 @@
+"""Checks of policies: choices, states, feedback, learning, contexts, propensities and saved sessions."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.environment import Environment
+from cmab.feedback import Context, Feedback, Ticket
+from cmab.oracle import Oracle
+from cmab.policy import AnyPolicy, IndexPolicy, Policy
+from cmab.session import Session
+from cmab.statistics import ArmStatistics
+from cmab.testing.common import (
+    ROUNDING,
+    Check,
+    Level,
+    NotTried,
+    Report,
+    Subject,
+    deep,
+    difference,
+    dirty,
+    entries,
+    exceeds,
+    leaves,
+    named_checks,
+    require,
+    run_checks,
+    twice,
+)
+from cmab.validation import shown
+
+#: Rounds of the runs that compare two runs, and of the longest attempt to learn.
+_ROUNDS, _LEARNED = 60, 3000
+#: Exceptions with which a policy or an oracle rejects a context.
+_REFUSALS = (ValueError, TypeError, NotImplementedError)
+
+
+class Round(NamedTuple):
+    """One round of a run: the truth, the super arm, the feedback and the ticket."""
+
+    place: Environment
+    super_arm: IntArray
+    feedback: Feedback
+    ticket: Ticket
+
+
+class World(Environment):
+    """Independent outcomes at the two ends of an interval, for an oracle whose rewards are sums."""
+
+    def __init__(
+        self, oracle: Oracle, fractions: FloatArray, support: tuple[float, float], full: bool
+    ) -> None:
+        low, high = support
+        self.oracle, self.support, self.fractions, self.full = oracle, support, fractions, full
+        self.n_arms, self.n_choices = oracle.n_arms, oracle.n_choices
+        self.means = low + (high - low) * fractions
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        low, high = self.support
+        outcomes = np.where(rng.random(self.n_arms) < self.fractions, high, low)[super_arm]
+        if self.full:
+            return Feedback([], [], reward=float(outcomes.sum()))
+        return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        return np.where(rng.random(len(arms)) < self.fractions[arms], self.support[1], self.support[0])
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        return float(self.means[super_arm].sum())
+
+    def best(self) -> IntArray:
+        """Return the best super arm."""
+        answer = self.oracle.solve(self.means.copy(), np.random.default_rng(7))
+        return entries(answer, self.oracle.n_choices)
+
+    def worth(self, super_arm: IntArray) -> float:
+        """Return the expected reward; for costs, its negative."""
+        return self.oracle.sign * self.expected_reward(super_arm)
+
+
+class PolicySubject(Subject):
+    """A policy with the environment in which it is played."""
+
+    def __init__(self, policy: AnyPolicy, environment: Environment, level: Level, rng: int) -> None:
+        super().__init__(policy, level, rng)
+        self.policy, self.environment = policy, environment
+        self.oracle = policy.oracle
+
+    @cached_property
+    def support(self) -> tuple[float, float]:
+        """The interval of the outcomes of artificial feedback."""
+        low, high = self.policy.support or self.environment.support
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else (0.0, 1.0)
+
+    @cached_property
+    def sample(self) -> list[Round]:
+        """The first rounds of a run."""
+        return [*self.timed(self.run(rounds=_ROUNDS))]
+
+    def run(
+        self,
+        environment: Environment | None = None,
+        *,
+        policy: AnyPolicy | None = None,
+        state: Any = None,
+        seed: int = 0,
+        rounds: int = _ROUNDS,
+        contexts: Callable[[int], Context | None] | None = None,
+        learn: bool = True,
+    ) -> Iterator[Round]:
+        """Play the policy and yield the rounds after their feedback was learned.
+
+        Parameters
+        ----------
+        environment : Environment, optional
+            Another environment than that of the subject.
+        policy : Policy, optional
+            Another policy.
+        state : object, optional
+            The state to begin with and to update; a new one if omitted.
+        seed : int
+            Seed of the policy, the environment and its rounds.
+        rounds : int
+            Number of rounds.
+        contexts : callable, optional
+            Function of the number of the round that returns a context, in place of that of the environment.
+        learn : bool
+            Whether the policy learns.
+        """
+        world = self.environment if environment is None else environment
+        player = self.policy if policy is None else policy
+        rng, chance, changes = (self.rng(seed, stream) for stream in range(3))
+        if state is None:
+            state = player.initial_state(rng)
+        for t in range(1, rounds + 1):
+            place = world.in_round(t, changes)
+            context = place.context if contexts is None else contexts(t)
+            super_arm = self.select(state, rng, context, player)
+            feedback = place.play(super_arm, chance)
+            ticket = Ticket(t - 1, super_arm, context=context)
+            if learn:
+                player.update(state, feedback, ticket, rng)
+            yield Round(place, super_arm, feedback, ticket)
+
+    def select(
+        self,
+        state: Any,
+        rng: np.random.Generator,
+        context: Context | None = None,
+        policy: AnyPolicy | None = None,
+    ) -> IntArray:
+        """Return the super arm that the policy selects, as a new array of distinct entries."""
+        player = self.policy if policy is None else policy
+        answer = player.select(state, rng) if context is None else player.select(state, rng, context)
+        return entries(answer, self.oracle.n_choices, "the answer of select")
+
+    def state_after(self, rounds: int, seed: int = 0) -> Any:
+        """Return the state after so many rounds."""
+        state = self.policy.initial_state(self.rng(seed, 0))
+        for _ in self.timed(self.run(state=state, rounds=rounds, seed=seed)):
+            pass
+        return state
+
+    @cached_property
+    def shows_arms(self) -> bool:
+        """Whether the environment shows the outcome of every arm of a super arm, and of no other arm."""
+        return all(
+            np.array_equal(np.sort(each.feedback.arms), np.sort(each.super_arm)) for each in self.sample
+        )
+
+    @cached_property
+    def shows_reward_only(self) -> bool:
+        """Whether the environment shows rewards and no outcomes."""
+        return all(
+            not len(each.feedback.arms) and each.feedback.reward == each.feedback.reward
+            for each in self.sample
+        )
+
+    def world(self, fractions: FloatArray) -> World:
+        """Return an artificial world, or raise `NotTried` if the policy cannot play there."""
+        policy, oracle = self.policy, self.oracle
+        if not policy.learns:
+            raise NotTried("the policy declares learns=False")
+        if not oracle.is_linear or oracle.n_choices != oracle.n_arms:
+            raise NotTried("rewards are not sums of outcomes")
+        if not (self.shows_arms or self.shows_reward_only):
+            raise NotTried("the environment shows neither all outcomes nor only rewards")
+        if self.sample[0].ticket.context is not None:
+            try:
+                self.select(policy.initial_state(), self.rng(1))
+            except _REFUSALS as error:
+                raise NotTried("the policy needs a context") from error
+        return World(oracle, fractions, self.support, self.shows_reward_only)
+
+    @cached_property
+    def worlds(self) -> tuple[World, World]:
+        """Two worlds with different best super arms. In each of them, its arms are clearly better."""
+        rng, oracle, best = self.rng(20), self.oracle, 0.0
+        good, bad = (0.9, 0.1) if oracle.sense == "max" else (0.1, 0.9)
+        pair = None
+        self.world(np.full(oracle.n_arms, 0.5))
+        arms: list[IntArray] = []
+        for _ in range(20):
+            fractions = rng.random(oracle.n_arms)
+            arms.append(self.world(fractions).best())
+        made = [self.world(np.where(np.isin(np.arange(oracle.n_arms), arm), good, bad)) for arm in arms]
+        for first in made[:5]:
+            for second in made:
+                lost = min(
+                    first.worth(first.best()) - first.worth(second.best()),
+                    second.worth(second.best()) - second.worth(first.best()),
+                )
+                if lost > best + ROUNDING:
+                    pair, best = (first, second), lost
+        if pair is None:
+            raise NotTried("one super arm is the best in all worlds")
+        return pair
+
+    @cached_property
+    def rivals(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Arms of the best super arm of one world only, those of the other only, and those of both."""
+        first, second = (world.best() for world in self.worlds)
+        return np.setdiff1d(first, second), np.setdiff1d(second, first), np.intersect1d(first, second)
+
+    def teach(self, state: Any, arms: IntArray, fractions: FloatArray, rounds: int) -> None:
+        """Report outcomes of `arms` with these averages: sets of arms that need not be super arms."""
+        low, high = self.support
+        before = (np.arange(rounds)[:, None] * fractions[arms] + 0.5).astype(int)
+        after = ((np.arange(rounds) + 1)[:, None] * fractions[arms] + 0.5).astype(int)
+        rng = self.rng(21)
+        for number, hits in enumerate(after - before):
+            outcomes = np.where(hits > 0, high, low).astype(float)
+            feedback = Feedback(arms, outcomes, reward=float(outcomes.sum()))
+            self.policy.update(state, feedback, Ticket(number, arms), rng)
+
+
+def check_declaration(subject: PolicySubject) -> None:
+    """The policy has an oracle, and `support` is an interval."""
+    policy = subject.policy
+    require(isinstance(policy.oracle, Oracle), "oracle must be an Oracle, got {}", repr(policy.oracle))
+    if policy.support is not None:
+        low, high = policy.support
+        require(low < high, "support must be an interval, got {}", policy.support)
+    require(isinstance(repr(policy), str), "repr must return a string")
+    done = policy.is_done(policy.initial_state(subject.rng(1)))
+    require(isinstance(done, bool | np.bool_), "is_done must return a bool, got {}", repr(done))
+
+
+def check_feasibility(subject: PolicySubject) -> str:
+    """Every super arm is a list of distinct entries that belongs to the family of the oracle."""
+    for each in subject.sample:
+        arm = each.super_arm
+        is_member = subject.oracle.is_feasible(arm) or (subject.policy.may_rest and not len(arm))
+        require(is_member, "select returned {}, which is not a super arm", arm)
+    return f"{len(subject.sample)} rounds"
+
+
+def check_determinism(subject: PolicySubject) -> str:
+    """The same seed gives the same run, whatever the global generators are."""
+    held = np.random.get_state(), random.getstate()  # noqa: NPY002
+    runs = []
+    try:
+        for seed in range(3):
+            np.random.seed(seed)  # noqa: NPY002
+            random.seed(seed)
+            runs.append([each.super_arm for each in subject.timed(subject.run())])
+    finally:
+        np.random.set_state(held[0])  # noqa: NPY002
+        random.setstate(held[1])
+    for other in runs[1:]:
+        for t, (one, two) in enumerate(zip(runs[0], other, strict=False)):
+            text = "in round {}, select returned {} and {} in runs with the same seed; draw from rng only"
+            require(np.array_equal(one, two), text, t + 1, one, two)
+    return f"{len(runs)} runs of {len(runs[0])} rounds"
+
+
+def check_state(subject: PolicySubject) -> str:
+    """`select`, `is_done` and `propensity` leave the state unchanged."""
+    policy, rng = subject.policy, subject.rng(0, 0)
+    state = policy.initial_state(rng)
+    for each in subject.timed(subject.run(state=state)):
+        before, context = deep(state), each.ticket.context
+        chosen = subject.select(state, subject.rng(1), context)
+        text = "{} changed the state; only update may change it: {}"
+        found = difference(before, state)
+        require(not found, text, "select", found)
+        policy.is_done(state)
+        policy.propensity(state, chosen, context)
+        found = difference(before, state)
+        require(not found, text, "is_done or propensity", found)
+    return f"{_ROUNDS} rounds"
+
+
+def check_new_states(subject: PolicySubject) -> str:
+    """Every call of `initial_state` returns a new state, whatever was learned before."""
+    policy = subject.policy
+    first = policy.initial_state(subject.rng(1))
+    before = deep(first)
+    second = policy.initial_state(subject.rng(1))
+    for _ in subject.timed(subject.run(state=second)):
+        pass
+    found = difference(before, first)
+    require(not found, "learning in one state changed another one: {}", found)
+    found = difference(before, policy.initial_state(subject.rng(1)))
+    require(not found, "initial_state returned another state after a run: {}", found)
+    return "3 states"
+
+
+def check_memory(subject: PolicySubject) -> str:
+    """Two runs that take turns are the same as each of them alone: all that was learned is in the state."""
+    alone = [[e.super_arm for e in subject.timed(subject.run(seed=seed))] for seed in (0, 5)]
+    games = [subject.run(seed=seed) for seed in (0, 5)]
+    for t in range(min(map(len, alone))):
+        for game, arms in zip(games, alone, strict=True):
+            chosen = next(game).super_arm
+            text = "in round {}, select returned {} instead of {} if another run takes turns; keep what is"
+            text += " learned in the state"
+            require(np.array_equal(chosen, arms[t]), text, t + 1, chosen, arms[t])
+    return f"{min(map(len, alone))} rounds"
+
+
+def check_feedback(subject: PolicySubject) -> str:
+    """`update` does not change the feedback or the ticket, and the state does not refer to their arrays."""
+    policy, rng = subject.policy, subject.rng(30)
+    state = policy.initial_state(rng)
+    for each in subject.sample[:20]:
+        feedback = Feedback(
+            each.feedback.arms,
+            each.feedback.outcomes,
+            reward=each.feedback.reward,
+            costs=each.feedback.costs,
+            used=each.feedback.used,
+        )
+        held, ticket = deep(feedback), deep(each.ticket)
+        policy.update(state, feedback, ticket, rng)
+        found = difference(held, feedback) or difference(each.ticket.super_arm, ticket.super_arm)
+        require(not found, "update changed the feedback or the ticket: {}", found)
+        before = deep(state)
+        for array in (feedback.arms, feedback.outcomes, feedback.costs, ticket.super_arm):
+            dirty(array)
+        found = difference(before, state)
+        require(not found, "the state refers to arrays of the feedback or the ticket; copy them: {}", found)
+    return "20 reports"
+
+
+def check_aliasing(subject: PolicySubject) -> str:
+    """Overwriting a selected super arm changes neither the state nor later answers."""
+    policy = subject.policy
+    state = policy.initial_state(subject.rng(0, 0))
+    for each in subject.timed(subject.run(state=state, rounds=20)):
+        before, context = deep(state), each.ticket.context
+        rest = () if context is None else (context,)
+        answer = policy.select(state, subject.rng(1), *rest)
+        expected = entries(answer, subject.oracle.n_choices)
+        dirty(answer)
+        found = difference(before, state)
+        require(not found, "the answer of select is a part of the state; return a copy: {}", found)
+        again = subject.select(state, subject.rng(1), context)
+        require(np.array_equal(again, expected), "overwriting an answer changed it to {}", again)
+    return "20 rounds"
+
+
+def _session_run(session: Session[Any], subject: PolicySubject, seed: int, rounds: int) -> list[IntArray]:
+    """Return the super arms of further rounds of a session."""
+    chance, changes, arms = subject.rng(seed, 1), subject.rng(seed, 2), []
+    for t in range(1, rounds + 1):
+        place = subject.environment.in_round(t, changes)
+        ticket = session.ask(place.context)
+        arms.append(np.array(ticket.super_arm))
+        session.tell(place.play(np.array(ticket.super_arm), chance), ticket)
+    return arms
+
+
+def check_saving(subject: PolicySubject) -> str:
+    """A session that is saved and loaded continues as the session itself."""
+    session = Session(subject.policy, rng=subject.seed)
+    _session_run(session, subject, 31, 30)
+    ticket = session.ask(subject.sample[0].ticket.context)
+    file = io.BytesIO()
+    session.save(file)
+    other = Session.load(file.getvalue(), subject.policy)
+    found = difference(session.state, other.state)
+    require(not found, "the loaded state differs; all parts of a state must be fields: {}", found)
+    for each in (session, other):
+        each.cancel(ticket)
+    here, there = (_session_run(each, subject, 32, 30) for each in (session, other))
+    for t, (one, two) in enumerate(zip(here, there, strict=True)):
+        text = "{} rounds after loading, select returned {} instead of {}"
+        require(np.array_equal(one, two), text, t + 1, two, one)
+    return "30 rounds before and after"
+
+
+def check_copies(subject: PolicySubject) -> str:
+    """A pickled copy of the policy, which worker processes receive, selects the same super arms."""
+    other = twice(subject.policy)
+    rounds = subject.run(policy=other)
+    for t, (one, two) in enumerate(zip(subject.sample, rounds, strict=False)):
+        text = "in round {}, a copy selected {} instead of {}"
+        require(np.array_equal(one.super_arm, two.super_arm), text, t + 1, two.super_arm, one.super_arm)
+    return f"{len(subject.sample)} rounds"
+
+
+def check_counts(subject: PolicySubject) -> str:
+    """The statistics contain every observed outcome once, and no other outcome."""
+    state = subject.policy.initial_state(subject.rng(0, 0))
+    if not isinstance(state, ArmStatistics):
+        raise NotTried("the state is not an ArmStatistics")
+    counts, sums = np.zeros(subject.oracle.n_arms), np.zeros(subject.oracle.n_arms)
+    first = deep(state)
+    if not np.array_equal(first.counts, counts):
+        raise NotTried("the statistics begin with outcomes")
+    stopped = False
+    for t, each in enumerate(subject.timed(subject.run(state=state))):
+        if len(each.feedback.arms) and np.array_equal(state.counts, counts):
+            stopped = True  # a policy may stop learning for good
+            continue
+        require(not stopped, "a report before round {} was ignored, but not that of this round", t + 1)
+        counts[each.feedback.arms] += 1
+        sums[each.feedback.arms] += each.feedback.outcomes
+        if state.counts.sum() < counts.sum() - 0.5 and not state.counts[each.feedback.arms].any():
+            raise NotTried("the policy discards statistics")
+        text = "after round {} with arms {}, the counts are {} instead of {}"
+        good = np.array_equal(state.counts, counts)
+        require(good, text, t + 1, each.feedback.arms, state.counts, counts.astype(int))
+        means = sums / np.maximum(counts, 1)
+        text = "after round {}, the means are {}, but the averages of the outcomes are {}"
+        good = np.allclose(state.means, means, rtol=1e-9, atol=1e-9 * (1 + np.abs(means).max()))
+        require(good, text, t + 1, state.means, means)
+    return f"{_ROUNDS} rounds"
+
+
+def _learned(subject: PolicySubject, state: Any, report: Feedback, ticket: Ticket, seed: int = 33) -> Any:
+    """Return a copy of a state after a report."""
+    other = deep(state)
+    subject.policy.update(other, report, ticket, subject.rng(seed))
+    return other
+
+
+def _draws_to_learn(subject: PolicySubject) -> bool:
+    """Return whether `update` draws random numbers."""
+    each, rng = subject.sample[-1], subject.rng(33)
+    subject.policy.update(subject.policy.initial_state(subject.rng(1)), each.feedback, each.ticket, rng)
+    return rng.random() != subject.rng(33).random()
+
+
+def _reports(subject: PolicySubject, rounds: int = 20) -> Iterator[tuple[Any, Round]]:
+    """Yield rounds with a copy of the state before each of them."""
+    state = subject.policy.initial_state(subject.rng(0, 0))
+    before = deep(state)
+    for each in subject.timed(subject.run(state=state, rounds=rounds)):
+        yield before, each
+        before = deep(state)
+
+
+def check_report_order(subject: PolicySubject) -> str:
+    """A report has the same effect if its arms are listed in another order."""
+    tried = 0
+    if _draws_to_learn(subject):
+        raise NotTried("update draws random numbers")
+    for state, each in _reports(subject):
+        report = each.feedback
+        if len(report.arms) < 2 or report.pulls is not None or report.costs is not None:
+            continue
+        turned = Feedback(report.arms[::-1], report.outcomes[::-1], reward=report.reward, used=report.used)
+        one, two = (_learned(subject, state, r, each.ticket) for r in (report, turned))
+        found = difference(one, two, 1e-6)
+        if found and _chooses_alike(subject, one, two):
+            found = ""  # the state lists the outcomes themselves
+        require(not found, "arms {} in another order lead to another state: {}", report.arms, found)
+        tried += 1
+    if not tried:
+        raise NotTried("no round shows two outcomes")
+    return f"{tried} reports"
+
+
+def _chooses_alike(subject: PolicySubject, one: Any, two: Any) -> bool:
+    """Return whether two states lead to the same super arms in a further run."""
+    games = [subject.run(state=deep(state), seed=7, rounds=30) for state in (one, two)]
+    pairs = zip(*games, strict=True)
+    return all(np.array_equal(here.super_arm, there.super_arm) for here, there in pairs)
+
+
+def check_unobserved(subject: PolicySubject) -> str:
+    """A report without some arms of the super arm does not change what is known about these arms."""
+    n, tried = subject.oracle.n_arms, 0
+    for state, each in _reports(subject):
+        report = each.feedback
+        if len(report.arms) < 2 or report.costs is not None or report.used is not None:
+            continue
+        gone = int(report.arms[0])
+        partial = Feedback(report.arms[1:], report.outcomes[1:])
+        other = Ticket(each.ticket.number, np.setdiff1d(each.super_arm, [gone]), context=each.ticket.context)
+        try:
+            after, without = (
+                dict(leaves(_learned(subject, state, partial, t))) for t in (each.ticket, other)
+            )
+        except ValueError:
+            continue
+        tried += 1
+        for name, value in after.items():
+            if not (isinstance(value, np.ndarray) and value.shape == (n,) and value.dtype.kind in "iuf"):
+                continue
+            held = without.get(name)
+            if isinstance(held, np.ndarray) and held.shape == (n,):
+                text = "a report of arms {} changed {} of arm {}, which was played but not observed"
+                require(value[gone] == held[gone], text, partial.arms, name.lstrip("."), gone)
+    if not tried:
+        raise NotTried("no round shows two outcomes, or such reports are rejected")
+    return f"{tried} reports"
+
+
+def check_empty_reports(subject: PolicySubject) -> str:
+    """A report without arms or without a reward leaves numbers in the state, and the policy plays on."""
+    policy, rng, tried = subject.policy, subject.rng(34), 0
+    state = policy.initial_state(rng)
+    for number, each in enumerate(subject.timed(subject.run(state=state, rounds=20))):
+        report = Feedback([], []) if number % 2 else Feedback([], [], reward=each.feedback.reward)
+        if each.feedback.used is not None:
+            report = Feedback([], [], used=0.0 * each.feedback.used)
+        before = dict(leaves(deep(state)))
+        try:
+            policy.update(state, report, each.ticket, rng)
+        except ValueError:
+            continue
+        tried += 1
+        for name, value in leaves(state):
+            held = before.get(name)
+            if isinstance(value, np.ndarray | float) and isinstance(held, np.ndarray | float):
+                bad = _has_nan(value) and not _has_nan(held)
+                require(not bad, "a report without arms writes nan to {}", name.lstrip("."))
+        subject.select(state, rng, each.ticket.context)
+    if not tried:
+        raise NotTried("the policy rejects such reports")
+    return f"{tried} reports"
+
+
+def _has_nan(value: Any) -> bool:
+    array = np.asarray(value)
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
+
+
+def check_tickets(subject: PolicySubject) -> str:
+    """`update` learns from the ticket of the round, whatever was selected since."""
+    other = subject.state_after(25, seed=6)
+    for state, each in _reports(subject):
+        at_once = _learned(subject, state, each.feedback, each.ticket)
+        for seed in range(3):
+            subject.select(other, subject.rng(35, seed), each.ticket.context)
+        late = _learned(subject, state, each.feedback, each.ticket)
+        found = difference(at_once, late)
+        text = (
+            "a report has another effect after select was called for another state; use ticket.super_arm: {}"
+        )
+        require(not found, text, found)
+    return "20 reports"
+
+
+def check_late_feedback(subject: PolicySubject) -> str:
+    """Feedback may arrive late and in any order, and no outcome is lost."""
+    session = Session(subject.policy, rng=subject.seed)
+    chance, changes, rng = subject.rng(36, 1), subject.rng(36, 2), subject.rng(36)
+    total, open_rounds = 0, []
+    for t in range(1, 31):
+        place = subject.environment.in_round(t, changes)
+        ticket = session.ask(place.context)
+        open_rounds.append((ticket, place.play(np.array(ticket.super_arm), chance)))
+        if len(open_rounds) == 6:
+            for i in rng.permutation(6):
+                ticket, feedback = open_rounds[i]
+                session.tell(feedback, ticket)
+                total += len(feedback.arms)
+            open_rounds = []
+    if isinstance(session.state, ArmStatistics) and subject.sample and "counts" in _counted(subject):
+        counted = int(session.state.counts.sum())
+        require(counted == total, "{} outcomes were reported late, but {} are counted", total, counted)
+    return "30 rounds"
+
+
+def _counted(subject: PolicySubject) -> str:
+    """Return "counts" if prompt reports are counted one by one."""
+    state: Any = subject.state_after(30)
+    shown_arms = sum(len(each.feedback.arms) for each in subject.sample[:30])
+    return "counts" if isinstance(state, ArmStatistics) and state.counts.sum() == shown_arms else ""
+
+
+def check_sums(subject: PolicySubject) -> str:
+    """A report of sums counts as its outcomes do one by one, or is rejected with ``ValueError``."""
+    policy, rng, n = subject.policy, subject.rng(37), subject.oracle.n_arms
+    if not isinstance(policy.initial_state(rng), ArmStatistics) or not subject.shows_arms:
+        raise NotTried("the state is not an ArmStatistics, or not all outcomes are shown")
+    low, high = subject.support
+    arms = subject.sample[0].super_arm
+    context = subject.sample[0].ticket.context
+    outcomes = np.where(rng.random((4, len(arms))) < 0.5, high, low)
+    one, many = policy.initial_state(subject.rng(1)), policy.initial_state(subject.rng(1))
+    ticket = Ticket(0, arms, context=context)
+    together = Feedback(
+        arms, outcomes.sum(axis=0), pulls=np.full(len(arms), 4), squares=(outcomes**2).sum(axis=0)
+    )
+    try:
+        policy.update(many, together, ticket, rng)
+    except _REFUSALS as error:
+        raise NotTried("sums are rejected") from error
+    for row in outcomes:
+        policy.update(one, Feedback(arms, row), ticket, rng)
+    text = "the counts after a sum of 4 outcomes of arms {} are {} instead of {}"
+    require(np.array_equal(one.counts, many.counts), text, arms, many.counts, one.counts)
+    text = "the means after a sum of 4 outcomes of arms {} are {} instead of {}"
+    require(np.allclose(one.means, many.means), text, arms, many.means, one.means)
+    return f"4 outcomes of {n} arms"
+
+
+def _written(subject: PolicySubject, counts: IntArray, fractions: FloatArray, rounds: int) -> ArmStatistics:
+    """Return statistics with these counts, and means as fractions of the support; raise `NotTried`."""
+    policy, (low, high) = subject.policy, subject.support
+    state = policy.initial_state(subject.rng(1))
+    if not isinstance(policy, IndexPolicy) or type(state) is not ArmStatistics or len(state.memory):
+        raise NotTried("the policy does not compute indices from counts and means alone")
+    if not policy.learns or state.counts.any():
+        raise NotTried("the policy does not learn, or begins with outcomes")
+    seen = counts > 0
+    state.counters[:] = counts
+    state.means[:] = np.where(seen, low + (high - low) * fractions, 0.0)
+    state.deviations[:] = np.where(seen, counts * fractions * (1 - fractions) * (high - low) ** 2, 0.0)
+    state.rounds = rounds
+    return state
+
+
+def check_numbers(subject: PolicySubject) -> str:
+    """Indices are numbers for all counts and means in the support, and leave the statistics unchanged."""
+    policy: Any = subject.policy
+    rng, n = subject.rng(38), subject.oracle.n_arms
+    for number in range(40):
+        counts = rng.choice([0, 1, 2, 30, 10**6], n)
+        fractions = rng.choice([0.0, 0.5, 1.0, rng.random()], n)
+        state = _written(subject, counts, fractions, int(counts.sum()) if number % 2 else int(counts.max()))
+        before = deep(state)
+        indices = np.asarray(policy.indices(state, rng))
+        require(indices.shape == (n,), "indices must have shape ({},), got {}", n, indices.shape)
+        good = indices.dtype.kind in "iuf" and not np.isnan(indices).any()
+        text = "indices are {} for counts {}, means {} and {} rounds"
+        require(good, text, indices, counts, state.means, state.rounds)
+        found = difference(before, state)
+        require(not found, "indices changed the statistics: {}", found)
+    return "40 states"
+
+
+def _index(subject: PolicySubject, counts: int, fraction: float, rounds: int) -> float:
+    """Return the average index of arms with such statistics, times the sign of the sense."""
+    policy: Any = subject.policy
+    n = subject.oracle.n_arms
+    state = _written(subject, np.full(n, counts), np.full(n, fraction), rounds)
+    indices, again = (np.asarray(policy.indices(state, subject.rng(39, i)), float) for i in range(2))
+    if len(np.unique((indices, again))) > 1:
+        raise NotTried("indices are random, or differ between arms with the same statistics")
+    return subject.oracle.sign * float(indices[0])
+
+
+def check_radius(subject: PolicySubject) -> str:
+    """A confidence bound moves away from the mean as rounds pass, and like 1 / sqrt(n) with n outcomes."""
+    places = ((400, 10**4), (400, 10**10), (40_000, 10**4), (40_000, 10**10))
+    few, later, many, much_later = (_index(subject, count, 0.5, rounds) for count, rounds in places)
+    if few == later:
+        raise NotTried("the indices do not depend on the number of rounds")
+    text = (
+        "the index of an arm with 400 outcomes moves from {:.4g} to {:.4g} between rounds 10**4 and 10**10,"
+    )
+    text += " to the worse side; a bound must be above the mean for rewards, and below it for costs"
+    sign = subject.oracle.sign
+    require(later > few, text, sign * few, sign * later)
+    if much_later <= many:
+        raise NotTried("the indices of arms with many outcomes do not depend on the number of rounds")
+    ratio = (later - few) / (much_later - many)
+    text = "the growth of the index between rounds 10**4 and 10**10 is {:.0f} times smaller with 100 times as"
+    text += " many outcomes, but the standard error of a mean is 10 times smaller; good arms are lost"
+    require(ratio < 30, text, ratio)
+    return "growth with rounds at 400 and 40,000 outcomes"
+
+
+def check_limit(subject: PolicySubject) -> str:
+    """Indices of arms with very many outcomes are in the order of their means, whatever the counts are."""
+    policy: Any = subject.policy
+    rng, n = subject.rng(40), subject.oracle.n_arms
+    if n < 2:
+        raise NotTried("there is one arm")
+    for _ in range(20):
+        counts = rng.choice([10**6, 10**8], n)
+        fractions = rng.permutation(np.linspace(0.1, 0.9, n)) if n <= 9 else rng.choice([0.2, 0.5, 0.8], n)
+        state = _written(subject, counts, fractions, int(counts.sum()))
+        order = np.argsort(fractions, kind="stable")
+        gaps = np.diff(fractions[order]) > 0.05
+        draws = [np.asarray(policy.indices(state, rng), float) for _ in range(8)]
+        # A policy that sometimes explores at random has other indices then.
+        good = any((np.diff(indices[order]) > 0)[gaps].all() for indices in draws)
+        text = "indices are {} for means {} of arms with {} outcomes, in another order"
+        require(good, text, draws[0], state.means, counts)
+    return "20 states"
+
+
+def _gain(subject: PolicySubject, rounds: int) -> float:
+    """Return the gain of own super arms over those of the other world, as a share of the largest gain."""
+    chosen: list[list[IntArray]] = [[], []]
+    for found, world in zip(chosen, subject.worlds, strict=True):
+        found += [each.super_arm for each in subject.timed(subject.run(world, rounds=rounds))]
+    length = min(map(len, chosen))
+    first, second = subject.worlds
+    here, there = (arms[length // 2 : length] for arms in chosen)
+
+    def worth(world: World, arms: list[IntArray]) -> float:
+        return float(np.mean([world.worth(arm) for arm in arms]))
+
+    most = first.worth(first.best()) - first.worth(second.best())
+    most += second.worth(second.best()) - second.worth(first.best())
+    gained = worth(first, here) - worth(first, there) + worth(second, there) - worth(second, here)
+    return gained / most
+
+
+def check_learning(subject: PolicySubject) -> str:
+    """In two worlds with different best super arms, the policy comes to select those of its own world."""
+    share, rounds = 0.0, 0
+    for rounds in (200, 800, _LEARNED):
+        share = _gain(subject, rounds)
+        if share > 0.3:
+            return f"gain of {share:.0%} after {rounds} rounds"
+    text = "after {} rounds in each of two worlds in which other arms are good, the policy gains {:.0%} of"
+    text += " the difference (-100 %: it selects the worst); declare learns=False if it does not learn"
+    require(share > 0.05 or (subject.policy.may_rest and rounds), text, rounds, share)
+    return f"gain of {share:.0%} after {rounds} rounds"
+
+
+def check_regret(subject: PolicySubject) -> str:
+    """In the environment, the policy is not worse than random super arms."""
+    if not subject.policy.learns:
+        raise NotTried("the policy declares learns=False")
+    if not _lacks_worlds(subject):
+        raise NotTried("see learning")
+    rng, oracle, gains = subject.rng(41), subject.oracle, []
+    for t, each in enumerate(subject.timed(subject.run(rounds=300))):
+        if t < 100 or not len(each.super_arm):
+            continue
+        means, context = rng.random(oracle.n_arms), each.ticket.context
+        if context is None or context.available is None:
+            other = oracle.solve(means, rng)
+        else:
+            other = oracle.solve_within(means, context.available, rng)
+        if context is not None and (context.values is not None or context.costs is not None):
+            raise NotTried("the worth of a super arm depends on the context")
+        here, there = (
+            each.place.expected_reward(entries(arm, oracle.n_choices)) for arm in (each.super_arm, other)
+        )
+        gains.append(oracle.sign * (here - there))
+    if len(gains) < 100:
+        raise NotTried("too few rounds in the given time")
+    error = float(np.std(gains)) / math.sqrt(len(gains))
+    text = "in rounds 100 to 300, the reward is on average {:.4g} worse than that of random super arms"
+    require(np.mean(gains) >= -6 * error - ROUNDING, text, -float(np.mean(gains)))
+    return f"{len(gains)} rounds"
+
+
+def _lacks_worlds(subject: PolicySubject) -> bool:
+    """Return whether the policy cannot play in artificial worlds."""
+    try:
+        return not subject.worlds
+    except NotTried:
+        return True
+
+
+def check_exploration(subject: PolicySubject) -> str:
+    """If all outcomes are the worst, every arm that the oracle can select is observed."""
+    oracle = subject.oracle
+    worst = 0.0 if oracle.sense == "max" else 1.0
+    bleak = subject.world(np.full(oracle.n_arms, worst))
+    alone = np.eye(oracle.n_arms) if oracle.sense == "max" else 1.0 - np.eye(oracle.n_arms)
+    missing = {arm for arm, row in enumerate(alone) if arm in subject.world(row).best()}
+    rounds = 0
+    for seed in range(3):
+        for each in subject.timed(subject.run(bleak, rounds=30 * oracle.n_arms + 300, seed=seed)):
+            missing -= set(each.super_arm.tolist())
+            rounds += 1
+            if not missing:
+                return f"all arms after {rounds} rounds"
+    if rounds < 30 * oracle.n_arms:
+        raise NotTried("too many arms for the given time")
+    text = "arms {} were never selected in {} rounds in which all outcomes were the worst"
+    require(False, text, sorted(missing), rounds)
+    return ""
+
+
+def check_optimism(subject: PolicySubject) -> str:
+    """Arms with many outcomes are not always preferred to arms with few outcomes and the same mean."""
+    one, two, shared = subject.rivals
+    if not subject.shows_arms or not len(one) or not len(two):
+        raise NotTried("not all outcomes are shown, or the best super arms contain each other")
+    n, oracle = subject.oracle.n_arms, subject.oracle
+    bad, good = (0.0, 1.0) if oracle.sense == "max" else (1.0, 0.0)
+    for rare, often in ((one, two), (two, one)):
+        for mean in (bad, 0.5, 0.25):
+            fractions = np.full(n, bad)
+            fractions[shared], fractions[one], fractions[two] = good, mean, mean
+            state = subject.policy.initial_state(subject.rng(42))
+            others = np.setdiff1d(np.arange(n), rare)
+            subject.teach(state, np.arange(n), fractions, 4)
+            subject.teach(state, others, fractions, 200)
+            for seed in range(5):
+                chosen = subject.select(deep(state), subject.rng(43, seed))
+                if np.isin(rare, chosen).sum() >= np.isin(often, chosen).sum():
+                    return "arms with 4 and 204 outcomes"
+    text = "arms {} with 204 outcomes are always preferred to arms {} with 4 outcomes and the same mean, and"
+    require(False, text + " vice versa; the policy avoids uncertain arms", one, two)
+    return ""
+
+
+def _part(subject: PolicySubject, part: str, rng: np.random.Generator) -> Context:
+    """Return a context with one random part."""
+    n, low, high = subject.oracle.n_arms, *subject.support
+    if part == "available":
+        return Context(available=rng.random(subject.oracle.n_choices) < 0.7)
+    if part == "values":
+        return Context(values=rng.choice([0.05, 1.0], n))
+    if part == "costs":
+        return Context(costs=rng.choice([0.0, 1.0], n) * (high - low))
+    return Context(features=rng.random((n, 2)))
+
+
+def check_availability(subject: PolicySubject) -> str:
+    """The policy selects available entries only, or rejects the context."""
+    rng, state, tried = subject.rng(44), subject.state_after(20), 0
+    for _ in range(30):
+        context = _part(subject, "available", rng)
+        try:
+            chosen = subject.select(state, rng, context)
+        except _REFUSALS:
+            continue
+        available = context.available
+        assert available is not None
+        tried += 1
+        text = "select returned {}, but only the entries {} are available"
+        require(available[chosen].all(), text, chosen, np.flatnonzero(available))
+    if not tried:
+        raise NotTried("the policy rejects contexts with available entries")
+    return f"{tried} contexts"
+
+
+def check_context(subject: PolicySubject) -> str:
+    """The policy uses every part of a context that it does not reject."""
+    if not subject.policy.learns:
+        raise NotTried("the policy declares learns=False")
+    used = []
+    given = subject.sample[0].ticket.context
+    # The lower bounds of costs may all be 0, whatever their values.
+    for part in ("values",) * (subject.oracle.sense == "max") + ("costs", "features"):
+        runs = []
+        for stream in (45, 46):
+            rng = subject.rng(stream)
+            contexts = [_merged(given, _part(subject, part, rng)) for _ in range(_ROUNDS + 1)]
+            state = _experienced(subject)
+            try:
+                rounds = subject.run(state=state, contexts=contexts.__getitem__)
+                runs.append(([each.super_arm for each in rounds], state))
+            except _REFUSALS:
+                break
+        if len(runs) < 2:
+            continue
+        (here, one), (there, two) = runs
+        is_same = all(map(np.array_equal, here, there)) and not difference(one, two)
+        text = (
+            "runs with different context.{} are identical: use this part, or raise ValueError (refuse_parts)"
+        )
+        require(not is_same, text, part)
+        used.append(part)
+    if not used:
+        raise NotTried("the policy rejects contexts with values, costs or features")
+    return ", ".join(used)
+
+
+def _experienced(subject: PolicySubject) -> Any:
+    """Return a state after many outcomes of all arms if the policy accepts them, otherwise a new state."""
+    state, n = subject.policy.initial_state(subject.rng(47)), subject.oracle.n_arms
+    if subject.shows_arms:
+        try:
+            subject.teach(state, np.arange(n), np.full(n, 0.5), 300)
+        except (*_REFUSALS, AttributeError):  # the policy needs the context of the round
+            return subject.policy.initial_state(subject.rng(47))
+    return state
+
+
+def _merged(given: Context | None, other: Context) -> Context:
+    """Return a context with the parts of `given` and those of `other`."""
+    parts = ("available", "features", "values", "costs")
+    first: list[Any] = [None if given is None else getattr(given, part) for part in parts]
+    both = {
+        part: getattr(other, part) if old is None else old for part, old in zip(parts, first, strict=True)
+    }
+    if given is not None and given.features is not None and other.features is not None:
+        both["features"] = np.random.default_rng(int(other.features[0, 0] * 1e6)).permutation(given.features)
+    return Context(**both)
+
+
+def check_worth(subject: PolicySubject) -> str:
+    """Values and costs of a context lead to the super arms that they make better."""
+    one, two, _ = subject.rivals
+    if not subject.shows_arms or not len(one) or not len(two) or subject.support[0] < 0:
+        raise NotTried("not all outcomes are shown, or super arms or outcomes do not allow it")
+    oracle, n, tried = subject.oracle, subject.oracle.n_arms, []
+    state = subject.policy.initial_state(subject.rng(47))
+    subject.teach(state, np.arange(n), np.full(n, 0.5), 300)
+    if not _tells(subject, one, two):
+        raise NotTried("the policy still explores after 300 outcomes of each arm")
+    for part in ("values", "costs"):
+        gains = []
+        for good, bad in ((one, two), (two, one)):
+            is_large = np.isin(np.arange(n), good) == (part == "values" and oracle.sense == "max")
+            width = subject.support[1] - subject.support[0]
+            numbers = np.where(is_large, 1.0, 0.05) * (1.0 if part == "values" else width)
+            try:
+                given: dict[str, Any] = {part: numbers}
+                gains.append(_preference(subject, state, good, bad, Context(**given)))
+            except _REFUSALS:
+                break
+        if len(gains) == 2:
+            text = "context.{} that makes arms {} better, or arms {}, leads to the others"
+            require(sum(gains) >= 0.2, text, part, one, two)
+            tried.append(part)
+    if not tried:
+        raise NotTried("the policy rejects contexts with values or costs")
+    return " and ".join(tried)
+
+
+def _preference(
+    subject: PolicySubject, state: Any, good: IntArray, bad: IntArray, context: Context | None
+) -> float:
+    """Return how much larger the share of selected arms is among `good` than among `bad`, from -1 to 1."""
+    shares = []
+    for seed in range(10):
+        chosen = subject.select(deep(state), subject.rng(48, seed), context)
+        shares.append(np.isin(good, chosen).mean() - np.isin(bad, chosen).mean())
+    return float(np.mean(shares))
+
+
+def _tells(subject: PolicySubject, one: IntArray, two: IntArray) -> bool:
+    """Return whether the policy prefers arms that are clearly better after as many outcomes."""
+    n, signs = subject.oracle.n_arms, []
+    good, bad = (0.5, 0.025) if subject.oracle.sense == "max" else (0.025, 0.5)
+    for first, second in ((one, two), (two, one)):
+        other = subject.policy.initial_state(subject.rng(47))
+        fractions = np.full(n, 0.5)
+        fractions[first], fractions[second] = good, bad
+        subject.teach(other, np.arange(n), fractions, 300)
+        signs.append(_preference(subject, other, first, second, None))
+    return min(signs) > 0.9
+
+
+def check_propensities(subject: PolicySubject) -> str:
+    """`propensity` returns the frequencies with which `select` chooses super arms."""
+    told = 0
+    for rounds in (0, 15, 50):
+        state, context = subject.state_after(rounds), subject.sample[0].ticket.context
+        drawn = [
+            subject.select(state, subject.rng(49, draw), context)
+            for draw in subject.timed(range(300 * subject.effort))
+        ]
+        others = [each.super_arm for each in subject.sample[:10]]
+        fault, tests = _propensity_fault(subject, state, context, drawn, others)
+        if fault and subject.oracle.is_linear:  # the order of a list may have no meaning
+            fault, tests = _propensity_fault(
+                subject, state, context, [np.sort(arm) for arm in drawn], [np.sort(arm) for arm in others]
+            )
+        require(not fault, "{}", fault)
+        told += tests
+    if not told:
+        raise NotTried("propensity is not defined")
+    return f"{told} propensities"
+
+
+def _propensity_fault(
+    subject: PolicySubject, state: Any, context: Context | None, drawn: list[IntArray], others: list[IntArray]
+) -> tuple[str, int]:
+    """Return how propensities differ from frequencies, or '', and the number of propensities."""
+    arms = {arm.tobytes(): arm for arm in (*others, *drawn)}
+    keys, tests, total = [arm.tobytes() for arm in drawn], 0, 0.0
+    for key, arm in arms.items():
+        chance = subject.policy.propensity(state, arm.copy(), context)
+        if chance is None:
+            continue
+        tests, total, found = tests + 1, total + chance, keys.count(key)
+        if not 0.0 <= chance <= 1.0 + ROUNDING:
+            return f"propensity must return a probability, got {chance} for {arm.tolist()}", tests
+        if exceeds(found, len(keys), min(1.0, chance + 1e-12)) or exceeds(
+            len(keys) - found, len(keys), min(1.0, 1.0 - chance + 1e-12)
+        ):
+            text = f"propensity returned {chance:.4g} for {arm.tolist()}, which select chose in"
+            return f"{text} {found} of {len(keys)} draws", tests
+    if total > 1.0 + 1e-6:
+        return f"the propensities of different super arms add up to {total}", tests
+    return "", tests
+
+
+def check_constant_outcomes(subject: PolicySubject) -> str:
+    """Runs in which all outcomes are equal, so that all arms tie, are feasible."""
+    for fraction in (0.0, 1.0):
+        world = subject.world(np.full(subject.oracle.n_arms, fraction))
+        for each in subject.timed(subject.run(world, rounds=40)):
+            arm = each.super_arm
+            good = subject.oracle.is_feasible(arm) or (subject.policy.may_rest and not len(arm))
+            require(good, "select returned {} after equal outcomes, which is not a super arm", arm)
+    return "80 rounds"
+
+
+class _Python(Policy[Any]):
+    """A policy without its compiled form."""
+
+    def __init__(self, policy: AnyPolicy) -> None:
+        for name, value in (("policy", policy), ("oracle", policy.oracle), ("support", policy.support)):
+            object.__setattr__(self, name, value)
+
+    def initial_state(self, rng: np.random.Generator | None = None) -> Any:
+        return self.policy.initial_state(rng)  # type: ignore[attr-defined]
+
+    def select(self, state: Any, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        rest = () if context is None else (context,)
+        return self.policy.select(state, rng, *rest)  # type: ignore[attr-defined,no-any-return]
+
+    def update(
+        self,
+        state: Any,
+        feedback: Feedback,
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.policy.update(state, feedback, ticket, rng)  # type: ignore[attr-defined]
+
+
+def check_compiled(subject: PolicySubject) -> str:
+    """The compiled loop plays the same rounds as the methods in Python."""
+    from cmab.running.simulation import simulate
+
+    policy: Any = subject.policy
+    if not isinstance(policy, IndexPolicy) or policy.kernel() is None:
+        raise NotTried("there is no compiled form")
+    here, there = (
+        simulate(each, subject.environment, 60, rng=subject.seed) for each in (policy, _Python(policy))
+    )
+    same = np.array_equal(here.rewards, there.rewards)
+    text = "the compiled loop earned {} and the Python loop {} in the same rounds"
+    require(same, text, here.rewards[0, -5:], there.rewards[0, -5:])
+    found = difference(here.states[0], there.states[0])
+    require(not found, "the compiled and the Python loop end in different states: {}", found)
+    return "60 rounds"
+
+
+POLICY_CHECKS: tuple[Callable[[Any], str | None], ...] = (
+    check_declaration,
+    check_feasibility,
+    check_determinism,
+    check_state,
+    check_new_states,
+    check_memory,
+    check_feedback,
+    check_aliasing,
+    check_saving,
+    check_copies,
+    check_counts,
+    check_report_order,
+    check_unobserved,
+    check_empty_reports,
+    check_tickets,
+    check_late_feedback,
+    check_sums,
+    check_numbers,
+    check_radius,
+    check_limit,
+    check_learning,
+    check_regret,
+    check_exploration,
+    check_optimism,
+    check_availability,
+    check_context,
+    check_worth,
+    check_propensities,
+    check_constant_outcomes,
+    check_compiled,
+)
+
+
+def policy_checks(
+    policy: AnyPolicy,
+    environment: Environment,
+    *,
+    level: Level = "quick",
+    expected_failures: Mapping[str, str] | None = None,
+    rng: int = 0,
+    name: str | None = None,
+) -> list[Check]:
+    """Return the list of checks of a policy. The arguments are those of `check_policy`."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a Policy, got {shown(policy)}")
+    subject = PolicySubject(policy, environment, level, rng)
+    return named_checks(subject, POLICY_CHECKS, expected_failures, name)
+
+
+def check_policy(
+    policy: AnyPolicy,
+    environment: Environment,
+    *,
+    level: Level = "quick",
+    expected_failures: Mapping[str, str] | None = None,
+    rng: int = 0,
+) -> Report:
+    """Run all checks of a policy in an environment and in artificial worlds, and list all faults.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy to check.
+    environment : Environment
+        An environment that the policy can play, with few arms.
+    level : {"quick", "thorough"}
+        Effort: about a second of work for ``"quick"``, ten times as much for ``"thorough"``.
+    expected_failures : mapping of str to str, optional
+        Reason for each check that is known to fail, by its title. If the check passes, this is a fault.
+    rng : int
+        Seed of the runs.
+
+    Returns
+    -------
+    Report
+        The checks that passed, and those that were not tried with the reasons.
+
+    Raises
+    ------
+    ConformanceError
+        If checks fail. The message lists all faults.
+    ImportError
+        If Hypothesis is not installed.
+
+    Examples
+    --------
+    >>> from cmab import CUCB
+    >>> from cmab.testing import check_policy
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> oracle = TopK(3, k=2)
+    >>> report = check_policy(CUCB(oracle), SemiBandit(BernoulliArms([0.2, 0.6, 0.9]), oracle))
+    >>> "learning" in report.passed
+    True
+    """
+    settings: dict[str, Any] = {"level": level, "rng": rng, "expected_failures": expected_failures}
+    return run_checks(policy_checks(policy, environment, **settings))

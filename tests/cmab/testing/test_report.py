@@ -1,0 +1,155 @@
+"""Reports count what ran, expected failures are strict, and messages name the fault and simple means."""
+
+import sys
+import unittest
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cmab import CUCB, Environment, Feedback, LinearOracle, round_key
+from cmab.testing import (
+    ConformanceError,
+    check_environment,
+    check_oracle,
+    check_policy,
+    checks,
+    parametrize_with_checks,
+)
+from cmab.testing.environment import ENVIRONMENT_CHECKS
+from cmab.testing.explorer import EXPLORER_CHECKS
+from cmab.testing.oracle import ORACLE_CHECKS
+from cmab.testing.policy import POLICY_CHECKS
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
+
+FAMILY = [*combinations(range(4), 2)]
+
+
+class Pairs(LinearOracle):
+    """The best pair of four arms."""
+
+    n_arms = 4
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:2]
+
+
+class SingleArm(Pairs):
+    """One arm too few if two means are large."""
+
+    def solve(self, means, rng):
+        best = super().solve(means, rng)
+        return best[:1] if means[best].min() > 0.5 else best
+
+
+class ByPosition(Environment):
+    """One random number for each position, so that the outcomes depend on the super arm."""
+
+    n_arms, means = 4, np.array([0.5, 0.6, 0.7, 0.8])
+
+    def play(self, super_arm, rng):
+        outcomes = (rng.random(len(super_arm)) < self.means[super_arm]).astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+    def pull(self, arms, rng):
+        return (rng.random(len(arms)) < self.means[arms]).astype(float)
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class KeyOfPosition(ByPosition):
+    """One random number for each round, but outcomes by position."""
+
+    def play(self, super_arm, rng):
+        uniforms = np.random.default_rng(round_key(rng)).random(len(super_arm))
+        outcomes = (uniforms < self.means[super_arm]).astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+def test_a_report_counts_what_ran():
+    report = check_oracle(Pairs(), FAMILY)
+    assert report.exhaustive
+    told = str(report)
+    assert told.startswith(f"Pairs: {len(report.passed)} passed, {len(report.not_tried)} not tried:")
+    assert "compiled: there is no compiled form" in told
+    assert len(report.passed) + len(report.not_tried) == len(report.results)
+    assert {"guarantee", "feasibility", "determinism"} <= report.passed.keys()
+
+
+def test_an_environment_without_common_random_numbers_is_not_told_that_all_passed():
+    report = check_environment(ByPosition(), [(0, 1), (1, 2), (2, 3)])
+    assert "round_key" in report.not_tried["common numbers"]
+    assert "not tried" in str(report)
+
+
+def test_outcomes_that_depend_on_the_position_are_found():
+    with pytest.raises(ConformanceError, match=r"common numbers: arm 1 has the outcome"):
+        check_environment(KeyOfPosition(), [(0, 1), (1, 2)])
+
+
+def test_faults_are_reported_together_with_the_simplest_means():
+    with pytest.raises(ConformanceError) as caught:
+        check_oracle(SingleArm(), FAMILY)
+    faults = caught.value.faults
+    assert {"feasibility", "guarantee"} <= faults.keys()
+    assert faults["feasibility"].startswith("feasibility: solve returned [2] for means [0.0, 0.0, 0.6, 0.6]")
+    assert "checks failed: " in str(caught.value)
+    assert caught.value.report.passed
+
+
+def test_expected_failures_are_strict():
+    reasons = {"feasibility": "known", "guarantee": "known", "availability": "known"}
+    with pytest.raises(ConformanceError) as caught:
+        check_oracle(SingleArm(), FAMILY, expected_failures=reasons)
+    assert not {"feasibility", "guarantee"} & caught.value.faults.keys()
+    with pytest.raises(ConformanceError, match="form: passed although expected_failures lists it"):
+        check_oracle(Pairs(), FAMILY, expected_failures={"form": "a reason"})
+    with pytest.raises(ValueError, match=r"expected_failures must name checks from .*, got \['forms'\]"):
+        check_oracle(Pairs(), FAMILY, expected_failures={"forms": "a reason"})
+    with pytest.raises(ValueError, match="must give a reason"):
+        check_oracle(Pairs(), FAMILY, expected_failures={"form": ""})
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="level must be one of 'quick', 'thorough', got 'slow'"):
+        check_oracle(Pairs(), FAMILY, level="slow")
+    with pytest.raises(ValueError, match="super_arms must contain a super arm"):
+        check_oracle(Pairs(), [])
+    with pytest.raises(TypeError, match="policy must be a Policy"):
+        check_policy(Pairs(), None)
+    with pytest.raises(TypeError, match="thing must be an oracle, a policy, an explorer or an environment"):
+        checks(3)
+
+
+def test_a_missing_hypothesis_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    with pytest.raises(ImportError, match=r'pip install "cmab\[checks\]"'):
+        check_oracle(Pairs(), FAMILY)
+
+
+@parametrize_with_checks(
+    checks(Pairs(), FAMILY, name="pairs"),
+    checks(SingleArm(), expected_failures={"guarantee": "too few arms"}),
+)
+def test_each_check_is_an_item(check):
+    check.run()
+
+
+def test_a_check_that_does_not_apply_is_skipped():
+    oracle = TopK(4, k=2)
+    environment = SemiBandit(BernoulliArms([0.9, 0.1, 0.5, 0.3]), oracle)
+    named = {check.title: check for check in checks(CUCB(oracle), environment)}
+    with pytest.raises(unittest.SkipTest, match="propensity is not defined"):
+        named["propensities"].run()
+
+
+def test_the_page_of_properties_lists_all_checks():
+    page = (Path(__file__).parents[3] / "docs/reference/properties.md").read_text(encoding="utf-8")
+    for functions in (ORACLE_CHECKS, POLICY_CHECKS, EXPLORER_CHECKS, ENVIRONMENT_CHECKS):
+        for function in functions:
+            title = function.__name__.removeprefix("check_").replace("_", " ")
+            statement = function.__doc__.partition("\n")[0].replace("``", "`")
+            assert f"| {title} | {statement} |\n" in page
