@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, Learner, Environment, EpsilonGreedy, Oracle, RandomPolicy, simulate
+from cmab import CTS, CUCB, KLCUCB, Environment, EpsilonGreedy, Learner, Oracle, RandomPolicy, simulate
 from cmab.arrays import IntArray
 from instances.arms import BernoulliArms, SemiBandit
 from instances.choices import MultinomialLogit

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from cmab.studies import _registry
 from refusals import refused
 
 from cmab import (
@@ -17,7 +18,6 @@ from cmab import (
     identify,
     simulate,
 )
-from cmab.studies import _registry
 from cmab.testing import checks
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
