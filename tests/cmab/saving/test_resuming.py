@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cmab import CTS, Campaign, Session
-from cmab.running._batched_replications import BatchCallback
 from cmab.saving._generators import generator_from, generator_state
 from oracles import TopK
 from tests.cmab.campaigns.test_campaigns import Noisy
@@ -167,23 +166,3 @@ def test_a_call_that_raises_has_spawned_nothing(fails, monkeypatch):
         for one in (session, twin):
             one.tell(answer(one, one._open[number], np.random.default_rng(0)), number)
     assert steps(session, 3) == steps(twin, 3)
-
-
-def test_a_batch_that_spawns_is_noticed():
-    """Replications side by side have a generator each, also if the oracle only spawns from it."""
-
-    class Lots(TopK):
-        def solve(self, means, rng):
-            return super().solve(np.asarray(means) + rng.spawn(1)[0].random(len(means)), rng)
-
-        def solve_batch(self, means, rng):
-            return [self.solve(row, rng) for row in means]
-
-    indices, generators = np.ones((3, 6)), [np.random.default_rng(seed) for seed in range(3)]
-    batch = BatchCallback(
-        Lots(6, k=2), generators, indices, np.zeros((3, 2), np.int64), np.zeros(3, np.int64)
-    )
-    answers = [answer.tolist() for answer in batch._solve(indices.copy())]
-    own = [Lots(6, k=2).solve(row, np.random.default_rng(seed)) for seed, row in enumerate(indices)]
-    assert answers == [answer.tolist() for answer in own]
-    assert batch.path == "mixed"

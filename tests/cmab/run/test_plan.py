@@ -17,7 +17,7 @@ from cmab import (
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.theory import characteristic_time as characteristic
 from cmab.theory.lower_bounds import least_best_k_samples
-from instances import BernoulliArms, EmpiricalArms, GaussianArms
+from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms
 from oracles import TopK
 
 GUESS = GaussianArms([1.0, 0.0], sigma=0.5)
@@ -49,6 +49,7 @@ def test_the_best_k_of_coins_has_a_bound_and_other_goals_have_none():
     for explorer, arms in [
         (UGapEc(4, 2, delta=0.1, epsilon=0.1), coins),
         (LUCB1(4, 2, delta=0.1), EmpiricalArms([[0.5], [0.4], [0.1], [0.0]], support=(0.0, 0.5))),
+        (LUCB1(2, 1, delta=0.1), BetaArms([8, 2], [2, 8])),  # less noise than coins
     ]:
         assert plan(explorer, arms, replications=2, rng=0).rows()[0]["least"] is None
 
