@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab import CTS, CUCB, Feedback, HierarchicalCTS, Session
-from cmab.saving import _state
+from cmab.running._kernels_bundles import _state
 from oracles import TopK
 
 
