@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.declared import interval
 from cmab.oracle import Oracle
