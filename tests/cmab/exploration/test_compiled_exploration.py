@@ -24,7 +24,7 @@ from cmab.exploration.base import RuledExplorer
 from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.ugape import UGapEcV
-from cmab.running import compiled_exploration as _exploring
+from cmab.run import identify as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 

@@ -27,7 +27,7 @@ from cmab import (
     identify,
 )
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
-from cmab.running import compiled_exploration as _exploring
+from cmab.run import identify as _exploring
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK
 

@@ -1,6 +1,8 @@
 """Budgets of resources: never overspent, late, cancelled or resumed, and spent as the linear program says."""
 
+import copy
 import itertools
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -10,6 +12,7 @@ from scipy.optimize import linprog
 from cmab import (
     CTS,
     CUCB,
+    Campaign,
     Context,
     Feedback,
     ForcedExploration,
@@ -130,24 +133,94 @@ def test_a_cancelled_ticket_counts_as_used_unless_told_otherwise():
 # Resuming ---------------------------------------------------------------------------------------------------
 
 
-def test_a_loaded_session_goes_on_where_it_was(tmp_path):
-    session, coins = Session(learner(30), rng=0), np.random.default_rng(0)
-    sessions = [session]
+def test_sessions_and_journals_go_on_where_they_were(tmp_path):
+    rule = learner(30)
+    session, campaign = Session(rule, rng=0), Campaign(rule, tmp_path / "journal.db", rng=0)
+    coins = np.random.default_rng(0)
     for t in range(40):
-        if t == 10:
+        if t % 7 == 3:
             session.save(tmp_path / "session.npz")
-            sessions.append(Session.load(tmp_path / "session.npz", learner(30)))
-        tickets = [each.ask() for each in sessions]
+            session = Session.load(tmp_path / "session.npz", learner(30))
+            campaign = Campaign(learner(30), tmp_path / "journal.db")
+            session = copy.deepcopy(pickle.loads(pickle.dumps(session)))
+        ticket, request = session.ask(), campaign.ask()
+        assert list(ticket) == list(request)
         if t % 5 == 2:
             continue  # never told
-        feedback = PLACE.play(tickets[0].super_arm, coins)
-        for each, ticket in zip(sessions, tickets, strict=True):
-            assert list(ticket) == list(tickets[0])
-            each.tell(feedback, ticket)
-    first, second = sessions
-    assert first.is_done and second.is_done
-    assert first.budgets_left.tolist() == second.budgets_left.tolist()
-    assert first.state.prices.tolist() == second.state.prices.tolist()
+        feedback = PLACE.play(ticket.super_arm, coins)
+        session.tell(feedback, ticket)
+        rows = zip(feedback.arms.tolist(), feedback.outcomes, feedback.costs.tolist(), strict=True)
+        told = {arm: (outcome, costs) for arm, outcome, costs in rows}
+        outcomes = {arm: outcome for arm, (outcome, _) in told.items()}
+        costs = {arm: costs for arm, (_, costs) in told.items()}
+        campaign.tell(outcomes, request, costs=costs)
+    assert session.is_done and campaign.is_done
+    assert session.budgets_left.tolist() == campaign.policy.budgets_left(campaign.state).tolist()
+    assert session.state.prices.tolist() == campaign.state.prices.tolist()
+
+
+@pytest.mark.parametrize("fate", ["pending", "cancelled", "told"])
+@pytest.mark.parametrize(("names", "k"), [("abcd", 1), ("ab", 1), ("ab", 2), ("abcdef", 4), ("xyz", 3)])
+def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path, names, k, fate):
+    """A round at its worst is that of its own super arm: not of what is left of it, nor of another k."""
+
+    def begin(names, k):
+        rule = PrimalDualCUCB(TopK(len(names), k).named(list(names)), [20.0], horizon=50)
+        return Campaign(rule, tmp_path / "journal.db", rng=0, accept_changes=True)
+
+    campaign = begin("abcd", 4)
+    first, second = campaign.ask(), campaign.ask()
+    campaign.tell({"b": 1.0, "d": 0.0}, first, costs={"b": [0.5], "d": [0.25]})  # a and c count as 1
+    if fate == "cancelled":
+        campaign.cancel(second)
+    left = 20.0 - 2.75 - 4.0
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
+    campaign = begin(names, k)
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
+    if fate == "told":
+        told = sorted(set("ab") & set(names))
+        campaign.tell(dict.fromkeys(told, 1.0), second.number, costs={name: [0.0] for name in told})
+        left += len(told)
+        assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
+    asked = sum(len(campaign.ask().names) for _ in range(30))
+    assert left - k < asked <= left
+
+
+def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
+    """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
+
+    def rule(names):
+        return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
+
+    request = Campaign(rule("abc"), tmp_path / "journal.db", rng=0).ask()
+    rest = [name for name in "abc" if name != request.names[0]]
+    campaign = Campaign(rule(rest), tmp_path / "journal.db", accept_changes=True)
+    campaign.session.save(tmp_path / "session.npz")
+    loaded = Session.load(tmp_path / "session.npz", rule(rest))
+    told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
+    for session in (campaign.session, loaded):
+        assert session.budgets_left.tolist() == [18.0]
+        session.tell(told)
+        assert session.budgets_left.tolist() == [18.75]
+
+
+def test_budgets_that_are_overspent_already_are_refused(tmp_path):
+    def rule(budget):
+        return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
+
+    campaign = Campaign(rule(20.0), tmp_path / "journal.db", rng=0)
+    for _ in range(3):
+        request = campaign.ask()
+        campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
+    campaign.session.save(tmp_path / "session.npz")
+    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
+        Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
+    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
+        Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
+    # The journal is as it was, and a budget that bears it goes on.
+    assert Campaign(rule(20.0), tmp_path / "journal.db").session.budgets_left.tolist() == [14.0]
+    later = Campaign(rule(6.0), tmp_path / "journal.db", accept_changes=True)
+    assert later.session.budgets_left.tolist() == [0.0] and later.is_done
 
 
 # What budgets allow -----------------------------------------------------------------------------------------
@@ -244,6 +317,27 @@ def test_no_other_rule_stands_before_one_with_budgets():
     for around in (ForcedExploration, GLRRestart):
         with pytest.raises(ValueError, match="policy must have no budgets"):
             around(learner())
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"costs": [[0.5]]},
+        {"costs": [0.5, 0.5]},
+        {"costs": [[-0.1], [0.5]]},
+        {"costs": [[np.nan], [0.5]]},
+        {"costs": [[np.inf], [0.5]]},
+        {"costs": [["a"], ["b"]]},
+        {"used": [-1.0]},
+        {"used": [np.nan]},
+        {"used": 1.0},
+        {"used": [0.5], "costs": [[0.5], [0.5]]},
+        {"used": [1.0, 1.0], "costs": [[0.5], [0.5]]},
+    ],
+)
+def test_costs_that_are_none(told):
+    with pytest.raises(ValueError, match=r"costs|used"):
+        Feedback([0, 1], [1.0, 0.0], **told)
 
 
 def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
