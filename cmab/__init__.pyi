@@ -1,5 +1,5 @@
 from cmab import bounds as bounds
-from cmab import campaigns as campaigns
+from cmab import campaign as campaign
 from cmab import exploration as exploration
 from cmab import offline as offline
 from cmab import plotting as plotting
@@ -8,7 +8,7 @@ from cmab import testing as testing
 from cmab.bounds.certificate import Certify as Certify
 from cmab.bounds.certificate import RegretCertificate as RegretCertificate
 from cmab.bounds.certificate import regret_bound as regret_bound
-from cmab.campaigns import *
+from cmab.campaign import *
 from cmab.environment import Environment as Environment
 from cmab.environment import round_key as round_key
 from cmab.exploration import *

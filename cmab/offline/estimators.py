@@ -14,9 +14,9 @@ import numpy as np
 
 from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray, IntArray
-from cmab.campaigns.log import Log, LoggedRound, outcomes_of
-from cmab.campaigns.names import Names
+from cmab.campaign.names import Names
 from cmab.feedback import Context, Feedback
+from cmab.offline.log import Log, LoggedRound, outcomes_of
 from cmab.policy import Policy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.session import Session
@@ -124,7 +124,7 @@ _MOST = 5
 def told_rounds(log: Log) -> list[LoggedRound]:
     """Return the reported rounds."""
     if not isinstance(log, Log):
-        raise TypeError(f"log must be a Log, from read_log or read_journal, got {shown(log)}")
+        raise TypeError(f"log must be a Log, from read_log or read_campaign, got {shown(log)}")
     rounds = [row for row in log if row.state == "told"]
     if len(rounds) < 2:
         raise ValueError(f"log must have at least two reported rounds, got {len(rounds)}")

@@ -26,7 +26,7 @@ from cmab import (
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
-from cmab.running.plan import least_samples
+from cmab.run.plan import least_samples
 from instances import BernoulliArms, BetaArms, GaussianArms, two_groups
 from oracles import TopK
 

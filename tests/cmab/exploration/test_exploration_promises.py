@@ -13,8 +13,8 @@ import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
 from cmab.exploration.lucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
-from cmab.results._rankings import explorer_rows
 from cmab.run import identify as identification
+from cmab.run.compare import explorer_rows
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 ROWS = {case.name: case for case in EXPLORERS}
