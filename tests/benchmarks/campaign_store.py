@@ -1,14 +1,14 @@
 """Campaigns in SQLite and PostgreSQL: rounds in a second beside bare inserts, processor time, and opening.
 
-Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_store.py [PART ...] [--scale S]. The parts are
-rates, work, opening and contention. A server of PostgreSQL is started for the run.
+Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_store.py [PART ...] [--scale S]. The parts
+are rates, work, opening and contention. A server of PostgreSQL is started for the run.
 
 - `rates`: bare durable inserts of rows of the same size by the driver, then rounds (two events each) of one
   process, of four processes, and of one process in batches of 100.
 - `work`: processor time of a round of one process that writes, and of one that reads its events.
 - `opening`: the seconds to open 20,000 rounds in SQLite, with the snapshot, after a correction, and without.
-- `contention`: four processes write 10,000 events while they are killed at random and the server of PostgreSQL
-  is restarted; no event may be lost, doubled or reordered.
+- `contention`: four processes write 10,000 events while they are killed at random and the server of
+  PostgreSQL is restarted; no event may be lost, doubled or reordered.
 
 The numbers by the clock depend on the disk and on other load, so compare those of one run.
 """
