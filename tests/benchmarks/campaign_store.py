@@ -104,12 +104,9 @@ def rates(places, scale):
         alone = bare(place("bare"), 2 * n)
         one, four = rate(place("one"), 1, n), rate(place("four"), 4, 4 * n)
         batches = rate(place("batches"), 1, many, 100)
-        print(
-            f"{name}: {alone:.0f} bare inserts/s; one process {one:.0f} rounds/s = {2 * one / alone:.2f} of bare"
-        )
-        print(
-            f"{name}: four processes {four:.0f} rounds/s = {four / one:.2f} of one; batches {batches:.0f} rounds/s"
-        )
+        print(f"{name}, {alone:.0f} bare inserts/s. Rounds/s (two events each):")
+        print(f"  one process {one:.0f} ({2 * one / alone:.2f} of bare), four {four:.0f}", end="")
+        print(f" ({four / one:.2f} of one), in batches of 100 {batches:.0f}")
 
 
 def processor(places, scale):

@@ -20,8 +20,6 @@ from cmab import (
     PrimalDualCUCB,
     Session,
     Ticket,
-    compare,
-    read_campaign,
     simulate,
 )
 from cmab.testing import check_policy
@@ -161,48 +159,6 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
     assert session.state.prices.tolist() == campaign.state.prices.tolist()
 
 
-def test_a_campaign_tells_costs_by_name(tmp_path):
-    campaign = Campaign(learner(), tmp_path / "journal.db", rng=0)
-    request = campaign.ask()
-    with pytest.raises(ValueError, match="costs must have the same arms as outcomes"):
-        campaign.tell({}, request, costs={0: [0.5, 0.5]})
-    for wrong in ({0: [0.5, 0.5]}, {0: [1, 0], 1: [-1, 0]}, {0: [1, 0], 1: [2, 0]}, {0: [1], 1: [0]}):
-        with pytest.raises(ValueError, match="costs"):
-            campaign.tell({0: 1.0, 1: 0.0}, request, costs=wrong)
-    campaign.tell({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [1.0, 0.25]})
-    assert campaign.history()[-1]["costs"] == {0: [1.0, 0.25], 1: [0.0, 0.5]}
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [39.0, 59.25]
-    campaign.correct({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [0.0, 0.25]})
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [40.0, 59.25]
-    campaign.undo()
-    assert Campaign(learner(), tmp_path / "journal.db").session.budgets_left.tolist() == [39.0, 59.25]
-    assert len(read_campaign(tmp_path / "journal.db")) == 1
-
-
-def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
-    class Named(TopK):
-        def __init__(self, names, k):
-            super().__init__(len(names), k)
-            self.names = list(names)
-
-        def labels(self, super_arm):
-            return [self.names[arm] for arm in super_arm]
-
-        def arm_labels(self):
-            return self.names
-
-    def begin(names, **settings):
-        rule = PrimalDualCUCB(Named(names, 2), [10.0], horizon=20)
-        return Campaign(rule, tmp_path / "journal.db", rng=0, **settings)
-
-    campaign = begin("abcd")
-    request = campaign.ask()
-    campaign.tell(dict.fromkeys(request, 1.0), request, costs={name: [0.75] for name in request})
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [8.5]
-    later = begin("bcd", accept_changes=True)
-    assert later.session.budgets_left.tolist() == [8.5]
-
-
 @pytest.mark.parametrize("fate", ["pending", "cancelled", "told"])
 @pytest.mark.parametrize(("names", "k"), [("abcd", 1), ("ab", 1), ("ab", 2), ("abcdef", 4), ("xyz", 3)])
 def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path, names, k, fate):
@@ -331,17 +287,6 @@ def test_of_two_roads_the_short_one_is_taken_as_often_as_its_tolls_can_be_paid()
     result = simulate(rule, place, 1000, checkpoints=[1000], rng=0)
     counts = result.states[0].earned.counts
     assert counts[0] + counts[1] > 950 and 0.3 < counts[0] / 1000 < 0.36  # 300 tolls of .9 are 333 rounds
-
-
-# Comparisons ------------------------------------------------------------------------------------------------
-
-
-def test_files_of_comparisons_keep_what_was_left(tmp_path):
-    comparison = compare({"prices": learner(50)}, PLACE, horizon=50, rng=0)
-    comparison.save(tmp_path / "comparison.npz")
-    again = type(comparison).load(tmp_path / "comparison.npz")
-    one, other = (np.array(each.results["prices"].budgets_left) for each in (comparison, again))
-    assert one.dtype == other.dtype == np.float64 and np.array_equal(one, other)
 
 
 # What is refused --------------------------------------------------------------------------------------------
