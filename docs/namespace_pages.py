@@ -13,8 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 #: Modules that have a page each, by the namespace that lists them.
 MODULES = {
-    "cmab": "cmab.compiled cmab.selection cmab.validation",
-    "cmab.campaigns": "cmab.campaigns.journal",
+    "cmab": "cmab.compiled cmab.errors cmab.selection cmab.validation",
     "cmab.exploration": "cmab.goals",
 }
 #: Namespaces without a stub.

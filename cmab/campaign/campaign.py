@@ -1363,7 +1363,11 @@ class _Shared:
             self.is_contended = False
             for event in events:
                 self._describe(event)
+            before = self.replay.number
             self._publish(after)
+            # The process that writes the event with a round number stores the snapshot.
+            if self.replay.number // self._every > before // self._every:
+                self._keep_snapshot()
             return True
         self.is_contended = True
         self.catch_up()
@@ -1414,14 +1418,15 @@ class _Shared:
 
     def _publish(self, after: Replay | None) -> None:
         """Replace the state. After a correction or an undo, compute it from the events."""
-        before = self.replay.number
         if after is None:
             self._replay()
         else:
             self.replay = after
-        every = _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
-        if self.replay.number // every > before // every:
-            self._keep_snapshot()
+
+    @property
+    def _every(self) -> int:
+        """The number of events between two snapshots."""
+        return _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
 
     def _describe(self, event: Event) -> None:
         """Take over the names of a description of another process, or a forgotten name."""
@@ -1449,7 +1454,7 @@ class _Shared:
             else:
                 replay.apply(event, self._ask_of, rewrites.corrections.get(event.number))
         self.replay = replay
-        if replay.number - first > _EVERY:
+        if replay.number - first > self._every:
             self._keep_snapshot()
 
     def _snapshot(self, rewrites: Rewrites) -> Replay | None:

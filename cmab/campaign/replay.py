@@ -285,7 +285,7 @@ class Translation:
         if "used" in body:
             parts["used"] = np.array(body["used"], np.float64)
         elif "costs" in parts and not is_whole:  # the resources used by arms that are gone still count
-            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - int(there.sum()))
+            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - len(there))
         parts = {name: part if name == "used" else part[there] for name, part in parts.items()}
         return Feedback(arms[there], outcomes[there], reward=reward, **parts)
 

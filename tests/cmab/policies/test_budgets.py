@@ -186,24 +186,6 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
     assert left - k < asked <= left
 
 
-def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
-    """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
-
-    def rule(names):
-        return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
-
-    request = Campaign(rule("abc"), tmp_path / "journal.db", rng=0).ask()
-    rest = [name for name in "abc" if name != request.names[0]]
-    campaign = Campaign(rule(rest), tmp_path / "journal.db", accept_changes=True)
-    campaign.session.save(tmp_path / "session.npz")
-    loaded = Session.load(tmp_path / "session.npz", rule(rest))
-    told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
-    for session in (campaign.session, loaded):
-        assert session.budgets_left.tolist() == [18.0]
-        session.tell(told)
-        assert session.budgets_left.tolist() == [18.75]
-
-
 def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     def rule(budget):
         return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
@@ -212,11 +194,8 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     for _ in range(3):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
-    campaign.session.save(tmp_path / "session.npz")
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
-    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
-        Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.
     assert Campaign(rule(20.0), tmp_path / "journal.db").session.budgets_left.tolist() == [14.0]
     later = Campaign(rule(6.0), tmp_path / "journal.db", accept_changes=True)

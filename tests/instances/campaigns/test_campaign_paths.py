@@ -49,31 +49,3 @@ def test_a_person_that_was_asked_often_is_not_called_less_known():
     assert "less known" in told[0] and "less known" not in told[1]
     first = Reason("Ann", 1.0, 0.5, 2.0, "known", 0, is_first=True).why(is_network=True)
     assert first == "Never asked before; among the best by the shape of the network."
-
-
-@pytest.mark.parametrize("events", ["events.sqlite", "events.db"])
-def test_a_network_is_read_once_and_its_first_event_is_checked_once(events, tmp_path, monkeypatch):
-    from cmab.campaigns._course import Course
-
-    from instances.campaigns import folder, problem
-    from instances.campaigns.options import Options
-
-    calls = {"read": 0, "check": 0}
-
-    def counting(name, act):
-        def counted(*arguments, **named):
-            calls[name] += 1
-            return act(*arguments, **named)
-
-        return counted
-
-    monkeypatch.setattr(problem, "read_network", counting("read", problem.read_network))
-    monkeypatch.setattr(Course, "check", counting("check", Course.check))
-    options = Options(title="x", network="n.csv", k=1, events=events)
-    made = folder.create_folder(tmp_path / "x", options, {"n.csv": b"a,b\nb,c\n"})
-    assert calls == {"read": 1, "check": 2}  # one check of the written event, and one of the moved folder
-    made.close()
-    again = folder.CampaignFolder(tmp_path / "x")
-    assert calls == {"read": 2, "check": 3}
-    assert again.ask().names in {("a",), ("b",), ("c",)}
-    again.close()
