@@ -8,8 +8,8 @@ import json
 import pytest
 
 from cmab import read_campaign
+from cmab.campaign.folder import CampaignFolder
 from cmab.cli import main
-from instances.campaigns.folder import CampaignFolder
 
 FRIENDS = """name_1,name_2
 Ann,Bob
@@ -218,7 +218,7 @@ def test_a_campaign_that_cannot_be_is_not_made(place, words, why):
 @pytest.mark.slow
 def test_many_reports_are_checked_with_one_reading_of_the_rounds(spring, monkeypatch):
     """The number of passes over the events does not grow with the number of reports."""
-    from instances.campaigns.intake import read_reports, take_all
+    from cmab.campaign.folder import read_reports, take_all
 
     folder, passes = CampaignFolder(spring), []
     rounds = CampaignFolder.rounds
@@ -238,7 +238,7 @@ def test_many_reports_are_checked_with_one_reading_of_the_rounds(spring, monkeyp
 @pytest.mark.parametrize("separator", ";,\t|")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_first_line_with_the_separator_is_no_data(place, separator, end):
-    from instances.campaigns.sheets import lines_of
+    from cmab.campaign.files import lines_of
 
     head = f"sep={separator}{end}"
     rows = [["name_1", "name_2"], ["Ann", "Bob"], ["Bob", "Cy"]]
