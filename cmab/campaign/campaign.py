@@ -258,10 +258,10 @@ class Campaign:
             }
             self._shared.create(beginning, self._author)
         self._shared.open()
+        check_budgets(self.policy, self._shared.replay.state)  # before anything is written
         self._check_learner(accept_changes)
         if expires is not None and _age_body(limit) != self._shared.of.last["expires"]:
             self._describe(expires=_age_body(limit))
-        check_budgets(self.policy, self._shared.replay.state)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
