@@ -29,12 +29,10 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import IntArray
+from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import forgotten
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certified import certified
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.errors import (
     ClosedTicketError,
     DamagedStoreError,
@@ -175,8 +173,8 @@ class Campaign:
         by name, so a different order of the same names is always accepted.
     propensity_draws : int
         If positive, each ask is stored with its propensity and the propensities of its positions, estimated
-        from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
-        then takes as long as this number of asks. If 0, only propensities that the policy states
+        from this number of further choices if they are not known exactly (see `cmab.offline.Propensity`). An
+        ask then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are stored.
     author : str, optional
         The name that each event of this object contains, for example of a person or a worker.

@@ -22,8 +22,8 @@ from cmab import (
     Ticket,
     simulate,
 )
+from cmab.bounds import best_mixture
 from cmab.testing import check_policy
-from cmab.theory import best_mixture
 from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
 from oracles import DegreeHeuristic, GraphicMatroid, Knapsack, ShortestPath, TopK
 
