@@ -15,13 +15,10 @@ ROOT = Path(__file__).parents[1]
 MODULES = {
     "cmab": "cmab.compiled cmab.errors cmab.selection cmab.validation",
     "cmab.exploration": "cmab.goals",
-    "cmab.theory": "cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness cmab.theory.characteristic_time "
-    "cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width cmab.confidence.radii cmab.confidence.kl "
-    "cmab.confidence.variances",
 }
 #: Namespaces without a stub.
 FURTHER = {
-    "cmab": ["cmab.theory", "cmab.testing", "cmab.plotting"],
+    "cmab": ["cmab.testing", "cmab.plotting"],
     "oracles": [],
     "instances": ["instances.datasets"],
 }

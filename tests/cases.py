@@ -58,7 +58,7 @@ from cmab import (
     SlidingWindow,
     TopRank,
 )
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving

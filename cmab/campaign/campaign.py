@@ -29,12 +29,10 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import IntArray
+from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import forgotten
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certified import certified
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.errors import (
     ClosedTicketError,
     DamagedStoreError,
@@ -175,8 +173,8 @@ class Campaign:
         by name, so a different order of the same names is always accepted.
     propensity_draws : int
         If positive, each ask is stored with its propensity and the propensities of its positions, estimated
-        from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
-        then takes as long as this number of asks. If 0, only propensities that the policy states
+        from this number of further choices if they are not known exactly (see `cmab.offline.Propensity`). An
+        ask then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are stored.
     author : str, optional
         The name that each event of this object contains, for example of a person or a worker.
@@ -258,10 +256,10 @@ class Campaign:
             }
             self._shared.create(beginning, self._author)
         self._shared.open()
+        check_budgets(self.policy, self._shared.replay.state)  # before anything is written
         self._check_learner(accept_changes)
         if expires is not None and _age_body(limit) != self._shared.of.last["expires"]:
             self._describe(expires=_age_body(limit))
-        check_budgets(self.policy, self._shared.replay.state)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
