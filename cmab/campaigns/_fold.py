@@ -64,12 +64,12 @@ class Fold(Generic[State]):
         self.present = fingerprint(policy) if present is None else present
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
-        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
+        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle._arm_labels()
         choices = arms
         if oracle is not None and not isinstance(policy, Explorer):  # tickets of explorers hold base arms
             choices = oracle.labels(np.arange(oracle.n_choices))
         self._own = (choices, arms)
-        self._is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
+        self._is_undirected = isinstance(oracle, Oracle) and getattr(oracle, "is_undirected", False)
         self.events = Events()
         self._begin()
 

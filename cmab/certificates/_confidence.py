@@ -96,7 +96,7 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
         shares = np.where(counts > 0, 1.0 - shares, 0.0)
     shares = np.where(counts > 0, shares, 0.0)
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
-    size = min(oracle.max_size, n) if oracle.is_monotone else n
+    size = min(oracle.max_size, n) if getattr(oracle, "is_monotone", True) else n
     lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * max(n, 1)), blur)
     share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
     _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1), blur)

@@ -10,7 +10,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.certificates._confidence import EARNED, JOINT, MOST_BLUR, Arms
 from cmab.confidence.variances import bet_table
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, optimum_bound
 
 #: The number of steps of the line search for the multiplier of the joint confidence set.
 _STEPS = 10
@@ -30,16 +30,16 @@ class Family:
         """Return an upper bound on the sum of `weights` over the arms of any super arm."""
         self.calls += 1
         least = getattr(self.oracle, "least_mean", -np.inf)
-        means = np.maximum(self.oracle.sign * weights, least)
+        means = np.maximum(self.oracle._sign * weights, least)
         # The oracle may need means of at least `least_mean`. For rewards, larger weights only increase the
         # sum. For costs, the parts of weights that are cut off are added for all arms.
-        raised = self.oracle.sign * means
+        raised = self.oracle._sign * means
         lost = float(np.maximum(weights - raised, 0.0).sum())
         self.super_arm = self.oracle.solve(means, self.rng)
         if self.oracle.is_exact:
             return float(raised[self.super_arm].sum()) + lost
         self.calls += 1
-        return self.oracle.sign * self.oracle.optimum_bound(means, self.rng) + lost
+        return self.oracle._sign * optimum_bound(self.oracle, means, self.rng) + lost
 
 
 @dataclass

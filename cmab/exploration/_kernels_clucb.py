@@ -31,7 +31,7 @@ def clucb_parameters(
     """Return the parameters of `explore_oracle` for the family of `oracle`."""
     sign = 1.0 if oracle.sense == "max" else -1.0
     reals = np.array([sign, sigma, epsilon, level, oracle.least_mean])
-    return np.array([kind, oracle.uniform_size is not None], np.int64), reals
+    return np.array([kind, oracle._uniform_size is not None], np.int64), reals
 
 
 @lean_kernel

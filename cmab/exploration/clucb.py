@@ -38,7 +38,7 @@ class _CLUCBRule(SuperArmExplorer):
     delta: float = field(metadata=DELTA)
     growth: float = field(default=0.0, metadata=GROWTH)
 
-    in_kernel = (*SuperArmExplorer.in_kernel, "radii", "rivals", "has_won")
+    _in_kernel = (*SuperArmExplorer._in_kernel, "radii", "rivals", "has_won")
 
     @abstractmethod
     def _parameters(self) -> tuple[IntArray, FloatArray]:
@@ -98,7 +98,7 @@ class _CLUCBRule(SuperArmExplorer):
 
     @property
     def _sign(self) -> float:
-        return self.oracle.sign
+        return self.oracle._sign
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop, or None if the oracle has no compiled form or `growth` is positive."""
@@ -189,7 +189,7 @@ class LilCLUCB(_CLUCBRule):
         """Return the compiled loop: with trees if any k arms are a super arm, otherwise with the oracle."""
         from cmab.exploration._kernels_clucb_trees import clucb_trees, explore_clucb_trees
 
-        k, general = self.oracle.uniform_size, super().kernel()
+        k, general = self.oracle._uniform_size, super().kernel()
         # The trees support only super arms of any k arms, and no least mean.
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general

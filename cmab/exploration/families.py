@@ -11,7 +11,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.exploration.parameters import grown
 from cmab.exploration.sampling import SamplingExplorer
 from cmab.goals import BestSuperArm, Goal
-from cmab.oracle import LinearOracle, require_oracle
+from cmab.oracle import LinearOracle, check_super_arm, require_oracle
 from cmab.statistics import ArmStatistics
 from cmab.validation import arm_indices, listed
 
@@ -79,7 +79,7 @@ def copied_family(oracle: LinearOracle, super_arms: Sequence[Sequence[int]]) -> 
     each = (arm_indices("super_arms", arms, oracle.n_arms).tolist() for arms in family)
     copied = tuple(tuple(arms) for arms in each)
     for arms in copied:
-        oracle.check_super_arm(arms, "super_arms")
+        check_super_arm(oracle, arms, "super_arms")
     return copied
 
 
@@ -120,7 +120,7 @@ def rivals_of(
 
 def has_exchanges(oracle: LinearOracle) -> bool:
     """Return whether the super arms are known to be the bases of a matroid. All sets of k arms are."""
-    return hasattr(oracle, "exchange_pairs") or oracle.uniform_size is not None
+    return hasattr(oracle, "exchange_pairs") or oracle._uniform_size is not None
 
 
 def _exchanges(oracle: Any, best: IntArray) -> IntArray:

@@ -209,7 +209,7 @@ class LilLUCB(RuledExplorer, BestK):
 
     #: Arms to sample: 0 for both critical arms, 1 for one of them at random, 2 for the less sampled one.
     one_arm: ClassVar[int] = 0
-    in_kernel = (*RuledExplorer.in_kernel, "rule")
+    _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
     def is_proven(self) -> bool:

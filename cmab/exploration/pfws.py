@@ -163,7 +163,7 @@ class PFWS(SuperArmExplorer):
         if self.plays == "arms" or not len(arms):
             return arms
         # The super arm with the most arms without outcomes.
-        found = self._with(int(arms[0]), self.oracle.sign * (state.counts == 0).astype(np.float64))
+        found = self._with(int(arms[0]), self.oracle._sign * (state.counts == 0).astype(np.float64))
         assert found is not None, "the constructor checked that each arm is in a super arm"
         return found
 
@@ -207,7 +207,7 @@ class PFWS(SuperArmExplorer):
     def _contest(
         self, state: ArmStatistics, best: IntArray, spreads: FloatArray, prices: FloatArray, base: float
     ) -> Contest:
-        return Contest(self.oracle.sign * state.means, spreads, prices, base, self._margin(best))
+        return Contest(self.oracle._sign * state.means, spreads, prices, base, self._margin(best))
 
     def _margin(self, best: IntArray) -> float:
         if self.epsilon == 0.0 or self.super_arms is not None or not self._is_listed:
@@ -237,8 +237,8 @@ class PFWS(SuperArmExplorer):
         if self.plays == "arms":
             return np.array([rare if is_rare else np.argmax(gradient)], np.int64)
         if not is_rare:
-            return self._solve(self.oracle.sign * gradient)
-        found = self._with(rare, self.oracle.sign * gradient)
+            return self._solve(self.oracle._sign * gradient)
+        found = self._with(rare, self.oracle._sign * gradient)
         assert found is not None, "the constructor checked that each arm is in a super arm"
         return found
 
@@ -246,7 +246,7 @@ class PFWS(SuperArmExplorer):
         self, state: ArmStatistics, best: IntArray, near: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Return the average gradient of the least evidence at perturbed proportions, in relative units."""
-        values, margin = self.oracle.sign * state.means, self._margin(best)
+        values, margin = self.oracle._sign * state.means, self._margin(best)
         rounds, n = self._rounds(state, best), self.n_arms
         shares = state.counts / state.counts.sum()
         if not len(near):

@@ -180,4 +180,4 @@ class OracleRivals(Rivals):
         # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
         solve = self.oracle.solve_constrained
         include, exclude = (np.array(arms, np.int64) for arms in region)
-        return solve(self.oracle.sign * values, include, exclude, np.random.default_rng(0))
+        return solve(self.oracle._sign * values, include, exclude, np.random.default_rng(0))

@@ -65,7 +65,7 @@ class Simulation:
 
     proved_optima : FloatArray or None, shape (R, C)
         Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
-        round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
+        round; None unless the oracle certifies its calls (`certifies_calls`), as oracles with a limit
         do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
         last call counts. Files of studies do not store it.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import LinearOracle, Oracle, check_super_arm
 from cmab.validation import real_array, shown, vector
 
 _OF_SUMS = ("expected_reward", "triggered_arms", "triggering_probabilities")
@@ -31,7 +31,7 @@ class RewardGaps:
     optimum : float
         Expected reward of the best super arm.
     clusters : IntArray or None, shape (n_arms,)
-        The clusters of the oracle; see `Oracle.clusters`.
+        The clusters of the oracle; see `Oracle`.
     n_triggered : float
         K, the largest expected number of arms that a super arm triggers; ``nan`` if unknown.
 
@@ -120,7 +120,7 @@ def reward_gaps(
     truth = vector("means", means, oracle.n_arms)
     if not oracle.alpha > 0.0:
         raise ValueError(f"oracle must declare its ratio alpha, got {oracle.alpha} for {oracle!r}")
-    family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
+    family = [check_super_arm(oracle, np.asarray(arm)) for arm in super_arms]
     if not family:
         raise ValueError("super_arms must not be empty, got none; list at least one super arm")
     return gaps_of(oracle, truth, family, triggering)
@@ -134,12 +134,12 @@ def gaps_of(
 ) -> RewardGaps:
     """Return the result of `reward_gaps` for checked means and super arms."""
     if triggering is None and _is_plain_sum(oracle):
-        values = oracle.sign * np.array([truth[arm].sum() for arm in family])
+        values = oracle._sign * np.array([truth[arm].sum() for arm in family])
         chances = np.zeros((len(family), oracle.n_arms))
         for row, arm in zip(chances, family, strict=True):
             row[arm] = 1.0
     else:
-        values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
+        values = np.array([oracle._sign * oracle.expected_reward(arm, truth) for arm in family])
         chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
     # Definition 6: alpha opt - r(S), with the opposite sign for costs.
@@ -156,8 +156,10 @@ def gaps_of(
     )
     # p_i is the minimum over the super arms that may trigger arm i.
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
-    optimum, triggered = oracle.sign * float(values.max()), float(chances.sum(axis=1).max())
-    return RewardGaps(smallest, largest, bad, probabilities, optimum, oracle.clusters, triggered)
+    optimum, triggered = oracle._sign * float(values.max()), float(chances.sum(axis=1).max())
+    return RewardGaps(
+        smallest, largest, bad, probabilities, optimum, getattr(oracle, "clusters", None), triggered
+    )
 
 
 def _is_plain_sum(oracle: Oracle) -> bool:

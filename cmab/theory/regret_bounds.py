@@ -24,7 +24,7 @@ def gap_dependent_bound(
     gaps : RewardGaps
         The gaps of the instance.
     smoothness : Smoothness
-        The smoothness of the reward, ``oracle.smoothness()``; None raises an error.
+        The smoothness of the reward, ``smoothness_of(oracle)``; None raises an error.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
     radius : LogRadius, optional

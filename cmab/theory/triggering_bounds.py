@@ -69,7 +69,7 @@ def modulated_gap_free_bound(
     gaps : RewardGaps
         The gaps of the instance, with m, K and Delta_max.
     smoothness : Smoothness
-        The smoothness of the reward, ``oracle.smoothness()``.
+        The smoothness of the reward, ``smoothness_of(oracle)``.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
 

@@ -80,7 +80,7 @@ def played(kind, path):
             return {
                 "outcomes": Feedback(ticket, sums, pulls=np.full(len(ticket), ticket.pulls), squares=sums)
             }
-        names = sorted(kind.triggered(request.names) & set(campaign.policy.oracle.arm_labels()), key=str)[
+        names = sorted(kind.triggered(request.names) & set(campaign.policy.oracle._arm_labels()), key=str)[
             :only
         ]
         costs = {"costs": {name: [0.25] for name in names}} if kind.costs else {}

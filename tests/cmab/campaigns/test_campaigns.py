@@ -77,7 +77,7 @@ class Named(LinearOracle):
 class NamedWithinReason(Named):
     """Names for super arms, numbers for base arms."""
 
-    def arm_labels(self):
+    def _arm_labels(self):
         return list(range(self.n_arms))
 
 
@@ -556,7 +556,7 @@ def test_steps_and_ties_of_a_cascade_agree():
 
 def test_what_was_not_seen_is_left_out():
     oracle = DegreeHeuristic(FRIENDS, 1)
-    names = oracle.arm_labels()
+    names = oracle._arm_labels()
 
     def told(**report):
         feedback = oracle.feedback_of([0], **report)
@@ -574,7 +574,7 @@ def test_what_was_not_seen_is_left_out():
 
 def test_parallel_arcs_have_numbers():
     graph = DirectedGraph.from_edges([0, 0, 0], [1, 1, 2], labels=["a", "b", "c"])
-    assert DegreeHeuristic(graph, 1).arm_labels() == [("a", "b", 0), ("a", "b", 1), ("a", "c")]
+    assert DegreeHeuristic(graph, 1)._arm_labels() == [("a", "b", 0), ("a", "b", 1), ("a", "c")]
 
 
 def test_names_that_are_alike_are_refused(path):
@@ -608,7 +608,7 @@ def test_edges_without_direction_have_two_names(path, make):
     after, last = again.session, events(path)[-1]
 
     def learned(session):
-        names = session.policy.oracle.arm_labels()
+        names = session.policy.oracle._arm_labels()
         rows = zip(session.state.means.tolist(), session.state.counts.tolist(), strict=True)
         return dict(zip(map(frozenset, names), rows, strict=True))
 
@@ -734,7 +734,7 @@ def test_orders_may_alternate_and_each_name_keeps_what_is_its_own(path, name):
         return frozenset(arm) if is_undirected else arm
 
     def learned(running):
-        names = map(own, running.policy.oracle.arm_labels())
+        names = map(own, running.policy.oracle._arm_labels())
         return dict(zip(names, running.session.state.counts.tolist(), strict=True))
 
     is_undirected = ORDERS[name](False).is_undirected
@@ -742,7 +742,7 @@ def test_orders_may_alternate_and_each_name_keeps_what_is_its_own(path, name):
     for number in range(6):
         running = opened(number % 2 == 1)
         request = running.ask()
-        arms = running.policy.oracle.arm_labels()
+        arms = running.policy.oracle._arm_labels()
         seen = [
             arm
             for arm in arms

@@ -145,7 +145,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     grown = FRIENDS.copy()
     grown.add_edges_from([("ann", "zoe"), ("ann", "dan")])
     running = Campaign(oracle(grown), path, accept_changes=True)
-    names = oracle(grown).arm_labels()
+    names = oracle(grown)._arm_labels()
     chain = running.session._cascades.chain()
     assert {names[arm] for arm in np.flatnonzero(chain.won + chain.lost)} == {*TIES} - {("cy", "dan")}
     running.tell(ticket=running.ask(available=["ann"]), joined=["zoe"])
@@ -154,7 +154,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     # Without bob, nothing explains dan: then dan counts as a seed, and the tie to eve has failed.
     smaller = FRIENDS.subgraph(["ann", "cy", "dan", "eve"])
     running = Campaign(oracle(nx.DiGraph(smaller)), path, accept_changes=True)
-    names = oracle(nx.DiGraph(smaller)).arm_labels()
+    names = oracle(nx.DiGraph(smaller))._arm_labels()
     chain = running.session._cascades.chain()
     assert chain.lost[names.index(("dan", "eve"))] == 1
     assert chain.won.sum() == 0
@@ -181,7 +181,7 @@ def counted(graph, joined):
 
 def by_tie(session):
     chain = session._cascades.chain()
-    names = session.policy.oracle.arm_labels()
+    names = session.policy.oracle._arm_labels()
     counts = dict(zip(names, zip(chain.won.tolist(), chain.lost.tolist(), strict=True), strict=True))
     return {name: count for name, count in counts.items() if any(count)}
 

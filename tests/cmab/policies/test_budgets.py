@@ -188,7 +188,7 @@ def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
         def labels(self, super_arm):
             return [self.names[arm] for arm in super_arm]
 
-        def arm_labels(self):
+        def _arm_labels(self):
             return self.names
 
     def begin(names, **settings):
