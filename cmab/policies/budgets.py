@@ -66,7 +66,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     oracle receives ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)`` for each base arm,
     with CUCB's radius. After each round, a price rises if the round used more than its share of the budget,
     and falls otherwise. Prices estimate the Lagrange multipliers of the linear program of
-    `cmab.theory.best_mixture`. If the best super arm is worth less than its price, the policy returns an
+    `cmab.bounds.best_mixture`. If the best super arm is worth less than its price, the policy returns an
     empty super arm, which the environment must accept. For costs (``oracle.sense == "min"``) prices are added
     to lower bounds, and the policy never skips a round.
 
@@ -90,12 +90,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
         Budgets are respected for any value.
     rate : float
         Factor of the step size of the prices. With 0 all prices stay 0, and the policy is CUCB with a stop.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, a budget does not suffice for one round, or the oracle is not
-        linear.
 
     Examples
     --------
@@ -324,11 +318,6 @@ class LFG(CompiledIndexPolicy):
         Known value of one unit of outcome of each arm, at least 0.
     support : tuple of float
         Interval of the outcomes.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle is not linear.
 
     Examples
     --------

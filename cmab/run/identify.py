@@ -13,7 +13,7 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
-from cmab.exploration.certificates import certificate
+from cmab.exploration.certificate import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.goals import BestSuperArm

@@ -15,7 +15,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, Ticket
-from cmab.running.identification import identify
+from cmab.run.identify import identify
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing.common import (

@@ -1041,7 +1041,7 @@ class _Python(Policy[Any]):
 
 def check_compiled(subject: PolicySubject) -> str:
     """The compiled loop plays the same rounds as the methods in Python."""
-    from cmab.running.simulation import simulate
+    from cmab.run.simulate import simulate
 
     policy: Any = subject.policy
     if not isinstance(policy, IndexPolicy) or policy.kernel() is None:
