@@ -28,8 +28,8 @@ from cmab import (
     compare,
     simulate,
 )
-from cmab.confidence import bernoulli_divergence, change_statistic, change_threshold
-from cmab.confidence.change_points import calibration
+from cmab.bounds import bernoulli_divergence, change_statistic, change_threshold
+from cmab.bounds.mixtures import calibration
 from cmab.testing import check_environment, check_policy
 from instances import (
     BernoulliArms,
