@@ -379,6 +379,7 @@ def test_costs_are_told_in_words():
     assert "cost at most" in told and "more than the best super arm would have" in told
 
 
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
 def test_a_linear_oracle_with_a_ratio():
     oracle = Knapsack([3, 4, 5, 6], 9, epsilon=0.2)
     place = SemiBandit(BernoulliArms([0.2, 0.9, 0.5, 0.6]), oracle)
