@@ -83,7 +83,7 @@ class Policy(Declared, ABC, Generic[State]):
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
-    in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
+    _in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
 
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""

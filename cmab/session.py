@@ -495,7 +495,7 @@ class Session(Generic[State]):
                 f" {other.pending} pending"
             )
         (_, old), (_, new) = names
-        if self.policy.oracle.is_undirected:
+        if getattr(self.policy.oracle, "is_undirected", False):
             new = in_form(new, old)
         stats: ArmStatistics = other.state
         other.state = stats.relabelled(old, new)

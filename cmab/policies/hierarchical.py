@@ -185,7 +185,7 @@ def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:
     If `groups` is None, the labels are those of the oracle. If it has none, all arms form one group.
     """
     m = oracle.n_arms
-    given = oracle.arm_groups if groups is None else groups
+    given = getattr(oracle, "arm_groups", None) if groups is None else groups
     if given is None:
         return np.zeros(m, np.int64)
     labels = as_array("groups", given)
