@@ -367,14 +367,14 @@ def test_orders_may_alternate_and_each_name_keeps_its_statistics(path, name):
         return frozenset(arm) if ORDERS[name](False).is_undirected else arm
 
     def learned(running):
-        names = map(own, running.policy.oracle.arm_labels())
+        names = map(own, running.policy.oracle._arm_labels())
         return dict(zip(names, running.state.counts.tolist(), strict=True))
 
     expected = dict.fromkeys(learned(opened(False)), 0)
     for number in range(4):
         running = opened(number % 2 == 1)
         request = running.ask()
-        arms = running.policy.oracle.arm_labels()
+        arms = running.policy.oracle._arm_labels()
         people = [arm for arm in arms if isinstance(arm, tuple) and arm[0] in request.names]
         seen = ([arm for arm in arms if arm in request.names] or people)[number % 2 :]
         running.tell(dict.fromkeys(seen, 1.0), request)

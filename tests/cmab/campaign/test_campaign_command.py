@@ -64,7 +64,7 @@ def others(folder, number=-1):
     """People that were not asked and that the people who were asked know, in a list with no step left out."""
     of = CampaignFolder(folder)
     graph, asked = of.problem.graph, set(chosen(folder, number))
-    ties = {(str(a), str(b)) for a, b in of.problem.oracle.arm_labels()}
+    ties = {(str(a), str(b)) for a, b in of.problem.oracle._arm_labels()}
     assert graph.n_arcs == len(ties)
     return sorted({b for a, b in ties if a in asked} - asked)
 

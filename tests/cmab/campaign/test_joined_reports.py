@@ -137,7 +137,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     grown = FRIENDS.copy()
     grown.add_edges_from([("ann", "zoe"), ("ann", "dan")])
     running = Campaign(oracle(grown), path, accept_changes=True)
-    names = oracle(grown).arm_labels()
+    names = oracle(grown)._arm_labels()
     chain = hidden(running)
     assert {names[arm] for arm in np.flatnonzero(chain.won + chain.lost)} == {*TIES} - {("cy", "dan")}
     running.tell(ticket=running.ask(available=["ann"]), joined=["zoe"])
@@ -146,7 +146,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     # Without bob, nothing explains dan: then dan counts as a seed, and the tie to eve has failed.
     smaller = FRIENDS.subgraph(["ann", "cy", "dan", "eve"])
     running = Campaign(oracle(nx.DiGraph(smaller)), path, accept_changes=True)
-    names = oracle(nx.DiGraph(smaller)).arm_labels()
+    names = oracle(nx.DiGraph(smaller))._arm_labels()
     chain = hidden(running)
     assert chain.lost[names.index(("dan", "eve"))] == 1
     assert chain.won.sum() == 0
@@ -172,7 +172,7 @@ def counted(graph, joined):
 
 
 def by_tie(chain, policy):
-    names = policy.oracle.arm_labels()
+    names = policy.oracle._arm_labels()
     counts = dict(zip(names, zip(chain.won.tolist(), chain.lost.tolist(), strict=True), strict=True))
     return {name: count for name, count in counts.items() if any(count)}
 
