@@ -197,9 +197,10 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.
-    assert Campaign(rule(20.0), tmp_path / "journal.db").session.budgets_left.tolist() == [14.0]
+    same = Campaign(rule(20.0), tmp_path / "journal.db")
+    assert same.policy.budgets_left(same.state).tolist() == [14.0]
     later = Campaign(rule(6.0), tmp_path / "journal.db", accept_changes=True)
-    assert later.session.budgets_left.tolist() == [0.0] and later.is_done
+    assert later.policy.budgets_left(later.state).tolist() == [0.0] and later.is_done
 
 
 # What budgets allow -----------------------------------------------------------------------------------------

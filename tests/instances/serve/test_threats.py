@@ -519,7 +519,7 @@ def test_impossible_numbers_of_people_are_refused(page, spring, count):
     ],
 )
 def test_disguised_formulas_are_inert(name):
-    from instances.campaigns.exports import Joined, csv_of
+    from cmab.campaign.tables import Joined, csv_of
 
     rows = [{"a": name, "b": Joined([name, name]), "c": f"x\t{name}", "d": -1.5, "e": None}]
     header, row = csv.reader(io.StringIO(csv_of(rows).decode("utf-8-sig")))

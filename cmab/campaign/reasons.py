@@ -1,16 +1,22 @@
-"""The estimates of a learner for each base arm, with their uncertainty."""
+"""The estimates of a learner with their uncertainty, and the reasons for a choice."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cmab import AdaptiveCTS, Campaign
 from cmab.arrays import FloatArray, IntArray
+from cmab.campaign.files import Problem
+from cmab.campaign.reports import Round
 from cmab.policies.hierarchical import group_labels
+
+if TYPE_CHECKING:
+    from oracles.influence.maximization import InfluenceOracle
 
 #: The level of all intervals.
 LEVEL = 0.9
@@ -146,3 +152,135 @@ def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, la
         groups, chances = np.zeros(n, np.int64), np.ones((1, 1))
     wins, losses = np.maximum(wins, 1e-9), np.maximum(losses, 1e-9)
     return Posterior(groups, chances, wins, losses, counts, shares, largest)
+
+
+# The number of posterior draws, and of ties times draws, for the contribution of a person.
+_DRAWS_reasons, _LEAST_DRAWS, _SPREAD_EFFORT = 40, 8, 4_000_000
+_CASCADES = 100
+
+
+Kind = Literal["known", "explored"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The reason for one name of a choice.
+
+    Attributes
+    ----------
+    name : hashable
+        The name.
+    mean, low, high : float
+        The estimated contribution, and the ends of its 90 % interval. In a network, this is the number of
+        people, including this person, that join because this person is asked, too.
+    kind : {"known", "explored"}
+        Whether the name is also in the best choice by the present estimates.
+    asked : int
+        In how many reported rounds the name was chosen before.
+    is_first : bool
+        Whether there was no report yet.
+    """
+
+    name: Hashable
+    mean: float
+    low: float
+    high: float
+    kind: Kind
+    asked: int
+    is_first: bool = False
+
+    @property
+    def certainty(self) -> str:
+        """How certain the estimate is, in words."""
+        width = (self.high - self.low) / max(self.mean, 1e-9)
+        return "certain" if width < 0.4 else "fairly certain" if width < 1.0 else "uncertain"
+
+    def in_words(self, *, is_network: bool) -> str:
+        """Return the reason as sentences."""
+        return f"{self.effect(is_network=is_network)} {self.why(is_network=is_network)}"
+
+    def effect(self, *, is_network: bool) -> str:
+        """Return the sentence with the estimated contribution and its interval."""
+        digits = 1 if is_network else 2
+        mean, low, high = (f"{value:.{digits}f}" for value in (self.mean, self.low, self.high))
+        told = f"Has a mean result of about {mean}"
+        if is_network:
+            told = f"Adds about {mean} {'person' if mean == '1.0' else 'people'}, {self.name} included"
+        return f"{told} ({100 * LEVEL:.0f} % interval {low} to {high}, {self.certainty})."
+
+    def why(self, *, is_network: bool) -> str:
+        """Return the sentence with the kind of choice and the earlier rounds."""
+        verb = "asked" if is_network else "chosen"
+        before = (
+            f"Never {verb} before"
+            if not self.asked
+            else f"{verb.capitalize()} {'once' if self.asked == 1 else f'{self.asked} times'} before"
+        )
+        if self.is_first:
+            source = "by the shape of the network" if is_network else "before the first report"
+            if self.kind == "known":
+                return f"{before}; among the best {source}."
+            return f"{before}; chosen to learn more, because there is no report yet."
+        if self.kind == "known":
+            return f"{before}; among the best by all reports so far."
+        if self.asked >= 2:
+            return f"{before}; chosen again to learn more, because the best choice is not certain yet."
+        return f"{before}; chosen to learn more, because the best could be among the less known."
+
+
+def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Reason]:
+    """Return the reason for each name of a round.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the campaign.
+    beliefs : Beliefs
+        The present estimates.
+    of : Round
+        The round.
+    earlier : sequence of Round
+        The rounds of the campaign. Only reported ones count.
+    """
+    from oracles.influence.maximization import InfluenceOracle
+
+    number = {label: at for at, label in enumerate(problem.names.labels)}
+    chosen = [number[name] for name in of.names if name in number]
+    rng = np.random.default_rng(0)
+    best = set(np.asarray(problem.oracle.solve(beliefs.means, rng)).tolist())
+    if isinstance(problem.oracle, InfluenceOracle):
+        rows = contributions(problem.oracle, beliefs, chosen, rng)
+    else:
+        low, high = beliefs.intervals()
+        rows = np.stack([beliefs.means[chosen], low[chosen], high[chosen]], axis=1)
+    asked = [sum(name in each.names for each in earlier if each.state == "reported") for name in of.names]
+    by_name = dict(zip(of.names, asked, strict=True))
+    reasons, is_first = [], not any(each.state == "reported" for each in earlier)
+    for at, (mean, low, high) in zip(chosen, rows.tolist(), strict=True):
+        name = problem.names.labels[at]
+        kind: Kind = "known" if at in best else "explored"
+        reasons.append(Reason(name, mean, low, high, kind, by_name[name], is_first))
+    return reasons
+
+
+def contributions(
+    oracle: InfluenceOracle, beliefs: Beliefs, chosen: list[int], rng: np.random.Generator
+) -> FloatArray:
+    """Return the mean and the ends of the interval of the contribution of each chosen person, in rows.
+
+    The contribution is the expected number of people that join if all chosen people are asked, minus the
+    number if all but this person are asked. The interval has the uncertainty of the estimates of the ties.
+    """
+    n_draws = int(np.clip(_SPREAD_EFFORT // max(oracle.n_arms, 1), _LEAST_DRAWS, _DRAWS_reasons))
+    found = np.empty((n_draws, len(chosen)))
+    everyone = np.array(chosen, np.int64)
+    for row in found:
+        means = np.clip(beliefs.draw(rng), 0.0, 1.0)
+        whole = oracle.spread(everyone, means, cascades=_CASCADES)[0]
+        for at in range(len(chosen)):
+            others = np.delete(everyone, at)
+            rest = oracle.spread(others, means, cascades=_CASCADES)[0] if len(others) else 0.0
+            row[at] = max(whole - rest, 0.0)
+    tails = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
+    low, high = np.quantile(found, tails, axis=0)
+    return np.stack([found.mean(axis=0), low, high], axis=1)

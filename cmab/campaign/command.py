@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from instances.campaigns.folder import CampaignFolder
+    from cmab.campaign.folder import CampaignFolder
+
 
 Lines = Iterator[str]
 _EXAMPLES = """examples:
@@ -43,11 +44,11 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("folder", type=_path, metavar="FOLDER", help="folder of the campaign")
         options(verb)
-        if name not in ("new", "copy"):
+        if name != "new":
             verb.add_argument(
                 "--accept-changes", action="store_true", help="accept changed files and options"
             )
-        if name not in ("show", "export", "copy"):
+        if name not in ("show", "export"):
             verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
         verb.set_defaults(verb=function)
     return run
@@ -85,9 +86,9 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
 
 
 def _new(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.folder import create_folder, title_of
-    from instances.campaigns.options import Options
-    from instances.campaigns.words import size_in_words
+    from cmab.campaign.files import Options
+    from cmab.campaign.folder import create_folder, title_of
+    from cmab.campaign.tables import size_in_words
 
     files: dict[str, bytes] = {}
     for given in (options.network, options.names, options.costs):
@@ -124,7 +125,7 @@ def _options_of_ask(verb: argparse.ArgumentParser) -> None:
 
 
 def _ask(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.reasons import reasons_of
+    from cmab.campaign.reasons import reasons_of
 
     folder = _folder(options)
     if options.instead_of is not None:
@@ -160,10 +161,9 @@ def _correct(options: argparse.Namespace) -> Lines:
 
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
     """Store the report of the command line or of a table."""
-    from instances.campaigns.intake import read_reports, take_all
-    from instances.campaigns.paths import UnreachableError
-    from instances.campaigns.reports import Report, report_of, round_of
-    from instances.campaigns.words import outcome_in_words
+    from cmab.campaign.folder import read_reports, take_all
+    from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
+    from cmab.campaign.tables import outcome_in_words
 
     ways = [bool(options.entries or options.unknown), options.csv is not None, options.count is not None]
     if sum([*ways, options.nobody]) != 1:
@@ -212,7 +212,7 @@ def _options_of_cancel(verb: argparse.ArgumentParser) -> None:
 
 
 def _cancel(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.reports import round_of
+    from cmab.campaign.reports import round_of
 
     folder = _folder(options)
     number = round_of(folder.rounds(), options.round).number
@@ -225,14 +225,14 @@ def _nothing(_: argparse.ArgumentParser) -> None:
 
 
 def _undo(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.exports import WORDS
+    from cmab.campaign.tables import WORDS
 
     event = _folder(options).undo()
     yield f"Round {event['ticket'] + 1}: no longer {WORDS[event['event']]}"
 
 
 def _show(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.words import summary_lines
+    from cmab.campaign.tables import summary_lines
 
     yield from summary_lines(_folder(options))
 
@@ -248,27 +248,15 @@ def _options_of_export(verb: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.exports import exported
+    from cmab.campaign.tables import exported
 
     form = options.out.suffix.removeprefix(".").casefold()
     options.out.write_bytes(exported(_folder(options), options.table, form))
     yield f"written to {options.out}"
 
 
-def _options_of_copy(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("to", type=_path, metavar="TO", help="the new folder")
-    verb.add_argument("--events", metavar="PLACE", help="file or database for the events of the copy")
-
-
-def _copy(options: argparse.Namespace) -> Lines:
-    from instances.campaigns.copies import copy_folder
-
-    copy_folder(options.folder, options.to, events=options.events)
-    yield f"copied {options.folder} to {options.to}"
-
-
 def _folder(options: argparse.Namespace) -> CampaignFolder:
-    from instances.campaigns.folder import CampaignFolder
+    from cmab.campaign.folder import CampaignFolder
 
     return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)
 
@@ -292,5 +280,4 @@ _VERBS = (
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
     ("show", "show the state, by person and by week", _nothing, _show),
     ("export", "write a table as CSV, JSON or Parquet", _options_of_export, _export),
-    ("copy", "copy the campaign to a new folder", _options_of_copy, _copy),
 )

@@ -1,16 +1,207 @@
-"""Reports as people write them: names on a command line or in a form, and tables of several rounds."""
+"""Rounds as the events tell them, and reports as people write them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
+from cmab.campaign.files import Line, Names, lines_of, number_in, short
 from cmab.validation import shown
-from instances.campaigns.names import Names, short
-from instances.campaigns.rounds import Round
-from instances.campaigns.sheets import Line, lines_of, number_in
+
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
+
+State = Literal["waiting", "reported", "cancelled"]
+
+
+@dataclass
+class Round:
+    """A round of a campaign after all corrections.
+
+    Attributes
+    ----------
+    number : int
+        The number of the round, from 1.
+    asked : str
+        The time of the choice in UTC, as ISO text.
+    names : tuple
+        The names that were chosen.
+    state : {"waiting", "reported", "cancelled"}
+        Whether the round waits for its report, was reported or was cancelled.
+    told : str or None
+        The time of the last report in UTC.
+    author : str
+        The author of the last event of the round; empty if unknown.
+    count : float
+        In a network, how many joined, including the people asked; otherwise the sum of the results. It is
+        nan if it is unknown.
+    joined : dict or None
+        If known: the joined people without the people asked, and the step of each, or None.
+    unknown : tuple
+        The people that may have joined without a report.
+    results : dict
+        The reported outcome of each item or tie, by name.
+    corrected : bool
+        Whether the report was corrected.
+    mark : int
+        The line of the last event of the round, which changes with each of them.
+    """
+
+    number: int
+    asked: str
+    names: tuple[Hashable, ...]
+    state: State = "waiting"
+    told: str | None = None
+    author: str = ""
+    count: float = math.nan
+    joined: dict[Hashable, int | None] | None = None
+    unknown: tuple[Hashable, ...] = ()
+    results: dict[Any, float] = field(default_factory=dict)
+    corrected: bool = False
+    mark: int = 0
+
+    @property
+    def others(self) -> float:
+        """How many joined without being asked; nan if unknown."""
+        return self.count - len(self.names)
+
+
+def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Round]:
+    """Return the rounds of a history, in their order.
+
+    Parameters
+    ----------
+    history : iterable of dict
+        The events of `Campaign.history`.
+    is_network : bool
+        Whether people join along the ties of a network.
+    """
+    rounds: list[Round] = []
+    tickets: dict[int, int] = {}
+    for event in history:
+        kind, by = event["event"], event.get("author") or ""
+        if "ticket" in event or kind == "undo":
+            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
+            tickets[event["line"]] = ticket
+        if kind == "ask":
+            rounds.append(Round(event["ticket"] + 1, event["at"], event["names"], author=by))
+        elif kind in ("tell", "correct", "cancel") and not event["undone"]:
+            of = rounds[event["ticket"]]
+            of.told, of.author, of.corrected = event["at"], by, kind == "correct"
+            if kind == "cancel":
+                of.state = "cancelled"
+            else:
+                of.state = "reported"
+                _take(of, event, is_network)
+        if event["line"] in tickets:
+            rounds[tickets[event["line"]]].mark = event["line"]
+    return rounds
+
+
+def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
+    """Set the result of a round from the event of its report."""
+    of.results = dict(event.get("outcomes") or {})
+    reward = event.get("reward")
+    if reward is not None and not math.isnan(reward):
+        of.count = float(reward)
+    else:
+        of.count = math.nan if is_network or not of.results else float(sum(of.results.values()))
+    of.joined, of.unknown = _joined(of, event), event.get("unseen", ())
+
+
+def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:
+    """Return the joined people, if the report has names."""
+    told = event.get("joined")
+    if told is None:
+        return None
+    return {name: step for name, step in steps_in(told).items() if name not in of.names}
+
+
+def steps_in(joined: Any) -> dict[Hashable, int | None]:
+    """Return the step of each joined person, or None, from a report with or without steps."""
+    return dict(joined) if isinstance(joined, dict) else dict.fromkeys(joined)
+
+
+class UnreachableError(ValueError):
+    """A report of a person that no chain of joined people reaches.
+
+    Parameters
+    ----------
+    sentence : str
+        The sentence with the name of the person.
+
+    Attributes
+    ----------
+    sentence : str
+        The same sentence, without a remedy.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(
+            f"{sentence} Did you forget somebody in between? Add them to the report, or give them as"
+            " unknown if they may have joined without your knowledge."
+        )
+        self.sentence = sentence
+
+
+def check_paths(
+    graph: DirectedGraph,
+    asked: Iterable[Hashable],
+    joined: Iterable[Hashable],
+    unknown: Iterable[Hashable],
+) -> None:
+    """Raise `UnreachableError` unless the people asked reach all joined people, perhaps through unknown ones.
+
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The network.
+    asked, joined, unknown : iterable of hashable
+        The names of the people asked, of the joined people, and of those that may have joined.
+    """
+    numbers = graph.node_numbers
+    first = {numbers[name] for name in asked if name in numbers}
+    told = [numbers[name] for name in joined if name in numbers]
+    allowed = {*first, *told, *(numbers[name] for name in unknown if name in numbers)}
+    is_allowed = np.zeros(graph.n_nodes, np.bool_)
+    is_allowed[list(allowed)] = True
+    between = np.flatnonzero(is_allowed[graph.tails] & is_allowed[graph.heads])
+    ties = list(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
+    reached = _reached(first, ties)
+    lost = [node for node in told if node not in reached]
+    if not lost:
+        return
+    tailed = {head for _, head in ties}
+    alone = next((node for node in lost if node not in tailed), None)
+    if alone is None:
+        some = ", ".join(short(str(graph.label(node))) for node in lost[:5])
+        raise UnreachableError(f"No chain of people who joined leads from the people asked to {some}.")
+    name = short(str(graph.label(alone)))
+    if any(tail == alone for tail, _ in ties):
+        raise UnreachableError(
+            f"{name} can tell people who were asked or who joined, but in the network none of them can"
+            f" tell {name}."
+        )
+    raise UnreachableError(f"{name} knows nobody who was asked or who joined.")
+
+
+def _reached(first: set[int], ties: list[tuple[int, int]]) -> set[int]:
+    """Return the people that the first ones reach along the ties."""
+    heads: dict[int, list[int]] = {}
+    for tail, head in ties:
+        heads.setdefault(tail, []).append(head)
+    found, queue = {*first}, [*first]
+    while queue:
+        new = [head for head in heads.get(queue.pop(), ()) if head not in found]
+        found.update(new)
+        queue += new
+    return found
+
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}

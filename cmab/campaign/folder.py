@@ -1,4 +1,4 @@
-"""A campaign in a folder: the network or the list, the options and the events."""
+"""A campaign in a folder: the network or the list, the options, the events and reports of several rounds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
+from cmab.campaign.files import (
+    FILE,
+    Options,
+    Problem,
+    clean,
+    decoded,
+    problem_of,
+    read_options,
+    short,
+    written,
+)
+from cmab.campaign.reasons import Beliefs, beliefs_of
+from cmab.campaign.reports import Refused, Report, Round, check_paths, reports_in, round_of, rounds_of
 from cmab.errors import NewerEventsError
 from cmab.validation import shown
-from instances.campaigns.beliefs import Beliefs, beliefs_of
-from instances.campaigns.names import clean, short
-from instances.campaigns.options import FILE, Options, read_options, written
-from instances.campaigns.paths import check_paths
-from instances.campaigns.problem import Problem, problem_of
-from instances.campaigns.reports import Report, round_of
-from instances.campaigns.rounds import Round, rounds_of
 
 #: The largest number of characters of a name.
 _LONGEST_NAME = 500
@@ -388,3 +394,63 @@ def title_of(folder: Path) -> str:
 def labels_of(names: Iterable[Hashable]) -> str:
     """Return names for a sentence."""
     return ", ".join(map(str, names))
+
+
+def read_reports(
+    folder: CampaignFolder, data: bytes, *, number: int | None = None
+) -> tuple[list[Report], list[Refused]]:
+    """Return the reports of a table that can be stored, and the lines that were refused.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table.
+    """
+    rounds = folder.rounds()
+    reports, refused = reports_in(
+        decoded(data),
+        rounds,
+        folder.problem.names,
+        is_network=folder.is_network,
+        number=number,
+        largest=folder.options.largest,
+    )
+    good = []
+    for report in reports:
+        try:
+            folder.check(report, rounds)
+            good.append(report)
+        except ValueError as error:
+            lines = [Refused(line, "", str(error)) for line in report.lines]
+            refused += lines
+    return good, sorted(refused)
+
+
+def take_all(
+    folder: CampaignFolder,
+    reports: Sequence[Report],
+    *,
+    is_correction: bool | None,
+    author: str | None = None,
+) -> list[Round]:
+    """Store reports and return their rounds; all are checked before the first is stored.
+
+    If `is_correction` is None, rounds with and without a report are accepted.
+
+    Raises
+    ------
+    ValueError
+        If a report is of a round that was reported before and `is_correction` is false, or the reverse; or if
+        a report cannot be true.
+    """
+    if not reports:
+        raise ValueError("the table must have at least one line that can be stored, got none")
+    rounds = folder.rounds()
+    for report in reports:
+        of = round_of(rounds, report.number)
+        if of.state == "reported" and is_correction is False:
+            raise ValueError(f"round {of.number} was reported before; correct its report instead")
+        if of.state == "waiting" and is_correction:
+            raise ValueError(f"round {of.number} has no report yet; report it instead")
+        folder.check(report, rounds)
+    return folder.tell_all(reports, author=author)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from instances.campaigns.paths import UnreachableError, check_paths
-from instances.campaigns.progress import different_people
-from instances.campaigns.reasons import Reason
-from instances.campaigns.rounds import Round
+from cmab.campaign.reasons import Reason
+from cmab.campaign.reports import Round, UnreachableError, check_paths
+from cmab.campaign.tables import different_people
 from oracles import DirectedGraph
 
 NAMES = ("Ann", "Bob", "Carl", "Dora")
