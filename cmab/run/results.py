@@ -66,7 +66,7 @@ class Simulation:
         with its largest consumption. Empty for policies without budgets.
     proved_optima : FloatArray or None, shape (R, C)
         Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
-        round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
+        round; None unless the oracle certifies its calls (`certifies_calls`), as oracles with a limit
         do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
         last call counts.
     certificates : list of list of RegretCertificate
