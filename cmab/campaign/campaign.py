@@ -513,7 +513,7 @@ class Campaign:
             The axes, with one bar for each base arm.
         """
         from cmab.campaign.summary import draw
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)
 

@@ -229,7 +229,7 @@ def _informed(replay: Replay, reports: Sequence[Feedback]) -> tuple[Informed, ..
 
 def draw(summary: Summary, most: int, ax: Any) -> Any:
     """Plot the means of the `most` base arms that were observed most often."""
-    from cmab.plotting._style import look, pyplot, style
+    from cmab.plotting.style import look, pyplot, style
 
     arms = summary.learned[:most]
     with style():

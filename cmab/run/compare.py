@@ -29,7 +29,7 @@ from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 #: The column that says which learner is the best and which ones are not distinguishable from it.
 VERDICT = "against the best"
@@ -432,7 +432,7 @@ class Comparison:
             The axes with the picture.
         """
         from cmab import plotting
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         results = self.results
         if self.budgets:

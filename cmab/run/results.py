@@ -165,7 +165,7 @@ class Simulation:
             The axes with the picture.
         """
         from cmab.plotting import regret_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(regret_curves({self.policy: self}, ax=ax), path)
 
@@ -291,7 +291,7 @@ class Identification:
             The axes with the picture.
         """
         from cmab.plotting import sample_bars
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(sample_bars({self.explorer: self}, ax=ax), path)
 
