@@ -102,7 +102,7 @@ class SamplingExplorer(Explorer[ArmStatistics]):
 
     epsilon: float = 0.0
     initial_pulls = 1
-    in_kernel = (*Explorer.in_kernel, "critical", "can_stop")
+    _in_kernel = (*Explorer._in_kernel, "critical", "can_stop")
 
     def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         return ArmStatistics.empty(self.n_arms)

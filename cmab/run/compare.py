@@ -512,9 +512,8 @@ class Comparison:
     def _title(self) -> str:
         first = next(iter(self.results.values()))
         n = len(first.seconds)
-        runs = (
-            f"{n:,} replication{'' if n == 1 else 's'}{f' on {self.environment}' if self.environment else ''}"
-        )
+        where = self.environment if len(self.environment) <= 80 else f"{self.environment[:77]}..."
+        runs = f"{n:,} replication{'' if n == 1 else 's'}{f' on {where}' if where else ''}"
         if self.is_regret:
             return f"After round {int(first.rounds[-1]):,}: means of {runs}"
         return f"Samples until stopping, and wrong answers: {runs}"

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.certificates.certificate import Certificate
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.bounds.certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate
 from cmab.oracle import Oracle, Sense
 from cmab.run.tables import number, text
 from cmab.validation import shown
@@ -66,7 +66,7 @@ class Simulation:
         with its largest consumption. Empty for policies without budgets.
     proved_optima : FloatArray or None, shape (R, C)
         Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
-        round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
+        round; None unless the oracle certifies its calls (`certifies_calls`), as oracles with a limit
         do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
         last call counts.
     certificates : list of list of RegretCertificate
@@ -236,7 +236,7 @@ class Identification:
     judged : bool
         Whether the explorer has a goal, which decides whether an answer is correct.
     counts : IntArray, shape (R, n_arms), or None
-        Samples of each arm. `cmab.theory.optimal_proportions` returns the shares of an optimal rule. None for
+        Samples of each arm. `cmab.bounds.best_k_time` returns the shares of an optimal rule. None for
         states that do not count.
     certificates : list of Certificate
         The certificate of each run: its guarantee, its intervals and the two arms that were the hardest to
