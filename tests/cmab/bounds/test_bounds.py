@@ -307,11 +307,6 @@ def test_errors(options, text):
         instance_bounds(TopK(4, 2), MEANS, **options)
 
 
-def test_the_oracle_must_be_an_oracle():
-    with pytest.raises(ValueError, match="oracle must be an Oracle, got None"):
-        instance_bounds(None, MEANS, delta=0.1)
-
-
 def test_large_families_must_be_given():
     with pytest.raises(ValueError, match="super_arms must list all super arms"):
         instance_bounds(TopK(100, 10), np.linspace(0, 1, 100), horizon=10)
