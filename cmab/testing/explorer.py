@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab import identify
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, Ticket
-from cmab.running.identification import identify
 from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing.common import (

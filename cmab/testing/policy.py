@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab import simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Context, Feedback, Ticket
@@ -1041,8 +1042,6 @@ class _Python(Policy[Any]):
 
 def check_compiled(subject: PolicySubject) -> str:
     """The compiled loop plays the same rounds as the methods in Python."""
-    from cmab.running.simulation import simulate
-
     policy: Any = subject.policy
     if not isinstance(policy, IndexPolicy) or policy.kernel() is None:
         raise NotTried("there is no compiled form")
