@@ -1,11 +1,11 @@
-from cmab import campaigns as campaigns
+from cmab import campaign as campaign
 from cmab import exploration as exploration
 from cmab import logs as logs
 from cmab import plotting as plotting
 from cmab import policies as policies
 from cmab import testing as testing
 from cmab import theory as theory
-from cmab.campaigns import *
+from cmab.campaign import *
 from cmab.certificates.bound import regret_bound as regret_bound
 from cmab.certificates.certificate import Certificate as Certificate
 from cmab.certificates.certify import Certify as Certify

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.explorer import Explorer
 from cmab.feedback import LARGEST, MOST_ARMS, Context, Feedback, Ticket, are_plain, check_outcomes, check_told
 from cmab.oracle import Oracle

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
@@ -103,23 +101,6 @@ def open_streams() -> Iterator[None]:
     finally:
         for name in missing:
             setattr(sys, name, None)
-
-
-def fitted(text: str, columns: int) -> str:
-    """Return a line wrapped to `columns` characters.
-
-    Further lines are indented to the last column of text, which follows the last run of two or more spaces in
-    the first half of the width.
-    """
-    gaps = [gap.end() for gap in re.finditer(r" {2,}", text) if gap.end() <= columns // 2]
-    return textwrap.fill(
-        text,
-        columns,
-        subsequent_indent=" " * (gaps[-1] if gaps else 0),
-        drop_whitespace=True,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def printable(text: str) -> str:

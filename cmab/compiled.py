@@ -347,7 +347,7 @@ class ExplorerKernel(NamedTuple):
     ----------
     loop : callable
         The loop, which samples until the stopping rule holds. Its last arguments, from ``draw`` on, are those
-        of ``cmab.exploration._kernels_explore.explore``.
+        of ``cmab.exploration.base.explore``.
     parameters : tuple
         The arguments before ``draw``. The last of them is the `Arguments` of the rule.
     """

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cmab.archive import position_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.feedback import Context
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, check_policy_instance
-from cmab.saving._generators import position_of
 from cmab.seeding import Seed, root
 from cmab.validation import arm_indices, integer
 

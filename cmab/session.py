@@ -8,11 +8,11 @@ import threading
 import zlib
 from collections.abc import Collection
 from copy import copy, deepcopy
-from dataclasses import replace
 from typing import IO, Any, Generic
 
 import numpy as np
 
+from cmab import archive
 from cmab._ask_tell import (
     check_budgets,
     check_context,
@@ -26,30 +26,26 @@ from cmab._ask_tell import (
     range_of_choices,
     support_of,
 )
+from cmab.archive import moved, position_of
 from cmab.arrays import FloatArray, IntArray
-from cmab.cascades.cascade import CascadeFeedback
-from cmab.cascades.estimates import Estimate, posterior
-from cmab.cascades.kept import KeptCascades, WithCascades, kept
-from cmab.cascades.told import Cascades
+from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
 from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate
+from cmab.certificates.certificate import Certificate, certificate
 from cmab.certificates.certified import certified
 from cmab.certificates.played import Played, note_round
 from cmab.certificates.regret_certificate import RegretCertificate
-from cmab.exploration.certificates import certificate
 from cmab.explorer import Explorer
-from cmab.feedback import MOST_PULLS, Context, Feedback, Ticket
+from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policies.compiled_policy import restorer
 from cmab.policy import Policy, State, check_policy_instance
-from cmab.saving import _state
-from cmab.saving._generators import generator_from, generator_state, moved, position_of
-from cmab.saving._learned import check_learned, is_learned
-from cmab.saving._sessions import check_header, checked_entry, header_of, listed
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
-from cmab.validation import arm_indices, integer, real, shown
+from cmab.validation import integer, real, shown
+
+#: The format of saved sessions.
+_FORMAT = 6
 
 
 class Session(Generic[State]):
@@ -110,7 +106,7 @@ class Session(Generic[State]):
         self._open: dict[int, Ticket] = {}
         self._played = Played()
         #: The reports with hidden outcomes, from the first one on.
-        self._cascades: Cascades | None = None
+        self._hidden: HiddenOutcomes | None = None
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -120,8 +116,8 @@ class Session(Generic[State]):
     def __getstate__(self) -> dict[str, Any]:
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
-            own = {"_open": dict(self._open), "state": _state.copied(self.state), "rng": deepcopy(self.rng)}
-            own |= {"_played": copy(self._played), "_cascades": copy(self._cascades)}
+            own = {"_open": dict(self._open), "state": archive.copied(self.state), "rng": deepcopy(self.rng)}
+            own |= {"_played": copy(self._played), "_hidden": copy(self._hidden)}
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -217,7 +213,7 @@ class Session(Generic[State]):
         RegretCertificate(...)
         """
         with self._lock:
-            policy, state, played = self.policy, _state.copied(self.state), copy(self._played)
+            policy, state, played = self.policy, archive.copied(self.state), copy(self._played)
             support = self.support
         oracle, stats = statistics_for(policy, state)
         return certified(
@@ -272,7 +268,7 @@ class Session(Generic[State]):
             )
         with self._lock:
             state: Any = self.state
-            told = Cascades(prior, state) if self._cascades is None else self._cascades
+            told = HiddenOutcomes(prior, state) if self._hidden is None else self._hidden
             chain = told.chain().copy()
         generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         names = names_of(self.policy.oracle)[1]
@@ -380,28 +376,28 @@ class Session(Generic[State]):
 
     def _learn(self, feedback: Feedback, told: Ticket) -> None:
         """Update the state with the observed outcomes, and keep a report with hidden outcomes."""
-        cascades, prior = self._cascades, prior_of(self.policy) if feedback.is_hidden else None
+        hidden, prior = self._hidden, prior_of(self.policy) if feedback.is_hidden else None
         state: Any = self.state
         if isinstance(feedback, CascadeFeedback):
             if prior is not None:
                 _ = feedback.problem  # raises an error before anything is changed
-                cascades = Cascades(prior, state) if cascades is None else cascades
+                hidden = HiddenOutcomes(prior, state) if hidden is None else hidden
             observed = feedback.plain
         else:
             observed = feedback
         self.policy.update(self.state, observed, told, self.rng)
         note_round(self._played, self.policy, told, observed)
-        if cascades is not None:
-            cascades.tell(feedback)
-            self._cascades = cascades
+        if hidden is not None:
+            hidden.tell(feedback)
+            self._hidden = hidden
 
     def _believed(self) -> State:
         """Return the state, completed by hidden outcomes that are drawn from their posterior."""
-        if self._cascades is None:
+        if self._hidden is None:
             return self.state
         state: Any = self.state
-        chain = self._cascades.drawn(self.rng)
-        completed: Any = self._cascades.completed(self.policy, state, chain)
+        chain = self._hidden.drawn(self.rng)
+        completed: Any = self._hidden.completed(self.policy, state, chain)
         return completed  # type: ignore[no-any-return]
 
     def completed_states(self, n: int, *, rng: Seed = 0) -> list[State]:
@@ -435,14 +431,14 @@ class Session(Generic[State]):
         """
         n = integer("n", n, 1)
         with self._lock:
-            if self._cascades is None:
-                return [_state.copied(self.state)]
-            chain, state = self._cascades.chain().copy(), self.state
+            if self._hidden is None:
+                return [archive.copied(self.state)]
+            chain, state = self._hidden.chain().copy(), self.state
             source = np.random.default_rng(root(rng))
             drawn: list[Any] = []
             for _ in range(n):
-                chain = self._cascades.continued(chain, source)
-                drawn.append(self._cascades.completed(self.policy, state, chain))  # type: ignore[arg-type]
+                chain = self._hidden.continued(chain, source)
+                drawn.append(self._hidden.completed(self.policy, state, chain))  # type: ignore[arg-type]
             return drawn
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
@@ -484,7 +480,7 @@ class Session(Generic[State]):
             if isinstance(one, Explorer) or type(start) is not ArmStatistics or len(start.memory):
                 raise ValueError(f"policy must have plain ArmStatistics to be matched by name, got {one!r}")
         names = [names_of(one.oracle) for one in (self.policy, policy)]
-        if self._cascades is not None and (names[0] != names[1] or prior_of(policy) is None):
+        if self._hidden is not None and (names[0] != names[1] or prior_of(policy) is None):
             raise ValueError(
                 "policy must have the same arms and draw from Beta posteriors after reports with hidden"
                 f" outcomes, got {policy!r}; a Campaign can learn them again from its journal"
@@ -501,8 +497,8 @@ class Session(Generic[State]):
         other.state = stats.relabelled(old, new)
         other._played = other._played.without(int(stats.counts.sum() - other.state.counts.sum()))
         other.policy, prior = policy, prior_of(policy)
-        if other._cascades is not None and prior is not None:
-            other._cascades = other._cascades.with_prior(prior)
+        if other._hidden is not None and prior is not None:
+            other._hidden = other._hidden.with_prior(prior)
         other._set_support(other._declared)
         return other
 
@@ -566,7 +562,7 @@ class Session(Generic[State]):
         OSError
             If the file cannot be written. An existing file at a path then stays unchanged.
         """
-        _state.save(path, self.to_bytes())
+        archive.write(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """Return the contents of the file that `save` writes; `load` accepts them as well.
@@ -586,19 +582,24 @@ class Session(Generic[State]):
         (0,)
         """
         with self._lock:
-            said = {
+            if self._hidden is not None:
+                raise ValueError(
+                    "a session with hidden outcomes must be a Campaign to be saved, which stores its reports"
+                )
+            arrays: dict[str, Any] = {}
+            document = {
+                "format": _FORMAT,
+                "learner": archive.described(self.policy),
+                "labels": self._labels(),
                 "session": self._id,
-                "support": None if self._declared is None else list(self._declared),
+                "support": self._declared,
                 "asked": self._asked,
-                "open": [listed(ticket) for ticket in self._open.values()],
-                "rng": generator_state(self.rng),
-                "is_learned": is_learned(self.state, self.support, self._closed),
+                "open": [_written(ticket, arrays) for ticket in self._open.values()],
+                "rng": archive.generator_state(self.rng),
                 "played": self._played.listed(),
+                "state": archive.flattened(self.state, "state", arrays),
             }
-            state: Any = self.state
-            if self._cascades is not None:
-                said["cascades"], state = True, WithCascades(state, kept(self._cascades))
-            return _state.packed(header_of(self.policy, said), state)
+            return archive.packed(document, arrays)
 
     @classmethod
     def load(
@@ -631,75 +632,54 @@ class Session(Generic[State]):
         """
         if not isinstance(policy, Oracle):
             check_policy_instance(policy)
-        file = _state.read(path)
+        data, name = archive.read_bytes(path)
+        document, arrays = archive.unpacked(data, name)
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise ValueError(f"{name} must be a session that this version of cmab saved, got another format")
+        # The seed has no effect, because the generator is replaced by the one in the file.
+        session = cls(learner_for(policy, interval_of(document["support"])), rng=0)
+        if document["labels"] != session._labels():
+            raise ValueError(
+                f"{name} must have the base arms of the policy in the same order, got others: the statistics"
+                " would belong to the wrong arms; read the graph in the same order as before"
+            )
+        mine = archive.described(session.policy)
+        changed = archive.differences(document["learner"], mine)
+        if document["learner"]["class"] != mine["class"] or (changed and not accept_changes):
+            raise ValueError(
+                f"{name} must be a session of {session.policy!r}, got {shown('; '.join(changed), 300)}; call"
+                " Session.load(..., accept_changes=True) to continue with other parameters"
+            )
         try:
-            learner: Policy[State] = learner_for(policy, interval_of(file.header["support"]))
-            # The seed has no effect, because the generator is replaced by the one in the file.
-            session = cls(learner, rng=0)
-            is_same = check_header(file.header, learner, accept_changes)
-            session._restore(file.header)
-        except (ValueError, OverflowError, TypeError, KeyError) as error:
-            why = f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
-            raise ValueError(f"{file.path} must hold a session of this policy: {why}") from None
-        if file.header.get("cascades"):
-            session._fill_cascades(file)
-        else:
-            session.state = _state.fill(file, learner.initial_state())
-        if is_same and not accept_changes and file.header.get("is_learned", False):
-            try:
-                check_learned(session.state, session.support, session._closed)
-            except ValueError as error:
-                raise ValueError(
-                    f"{file.path} must hold a session of this policy: {error}. If it was valid for the policy"
-                    " of that time, Session.load(..., accept_changes=True) accepts it unchanged"
-                ) from None
-        check_budgets(learner, session.state)
+            session.state = archive.filled(session.state, document["state"], arrays)
+        except ValueError as error:
+            raise ValueError(f"{name} must hold a state of this policy: {error}") from None
+        session._id, session._asked = document["session"], document["asked"]
+        session._set_support(document["support"])
+        session._played = Played.of(document["played"])
+        session.rng = archive.generator_from(document["rng"])
+        session._open = {entry[0]: _read(entry, arrays) for entry in document["open"]}
+        check_budgets(session.policy, session.state)
         return session
 
-    def _fill_cascades(self, file: _state.File) -> None:
-        """Set the state and the reports with hidden outcomes from a file."""
-        filled = _state.fill(file, WithCascades(self.policy.initial_state(), KeptCascades()))
-        self.state = filled.state
-        prior, network = prior_of(self.policy), getattr(self.policy.oracle, "network", None)
-        try:
-            if prior is None or network is None:
-                raise ValueError(f"policy must learn from hidden outcomes, got {self.policy!r}")
-            self._cascades = Cascades.of(filled.cascades, prior, network)
-        except (ValueError, IndexError) as error:
-            raise ValueError(f"{file.path} must hold a session of this policy: {error}") from None
+    def _labels(self) -> list[str]:
+        """Return hashes of the names of entries and base arms in their order."""
+        oracle = getattr(self.policy, "oracle", None)
+        names: Any = [range(self.policy.n_arms)] if oracle is None else names_of(oracle)
+        return list(map(archive.labels_hash, names))
 
-    def _restore(self, header: dict[str, Any]) -> None:
-        """Set all attributes but the state from a file; raise ``ValueError`` if they are impossible."""
-        if not isinstance(header["session"], str) or not 0 < len(header["session"]) <= 64:
-            raise ValueError(f"the session must have a name, got {shown(header['session'])}")
-        self._id = header["session"]
-        self._set_support(header["support"])
-        self._played = Played.of(header.get("played"))
-        self.rng = generator_from(header["rng"])
-        self._asked = integer("the number of issued tickets", header["asked"], 0, MOST_PULLS)
-        last = -1
-        for ticket in header["open"]:
-            number, super_arm, pulls, parts, *gone = checked_entry(ticket, header["format"])
-            last = integer("the number of a pending ticket", number, last + 1, self._asked - 1)
-            self._reopen(last, super_arm, pulls, None if parts is None else Context(**parts), *gone)
 
-    def _reopen(
-        self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
-    ) -> Ticket:
-        """Add a pending ticket from a file."""
-        ticket = self._open[number] = self._made(number, super_arm, pulls, context, gone)
-        return ticket
+def _written(ticket: Ticket, arrays: dict[str, Any]) -> list[Any]:
+    """Return the entries of a pending ticket in an archive, and add its arrays."""
+    context, at = ticket.context, f"ticket.{ticket.number}"
+    parts = {} if context is None else {name: getattr(context, name) for name in context.parts}
+    arrays |= {f"{at}.{name}": part for name, part in parts.items()} | {at: ticket.super_arm}
+    return [ticket.number, ticket.pulls, ticket.session, ticket.gone, list(parts)]
 
-    def _made(
-        self, number: int, super_arm: Any, pulls: Any, context: Context | None, gone: int = 0
-    ) -> Ticket:
-        """Return a validated ticket from a file or a journal."""
-        if type(pulls) is not int or pulls != 1:
-            integer("pulls", pulls, 1, MOST_PULLS if isinstance(self.policy, Explorer) else 1)
-        arms = arm_indices("the super arm of a pending ticket", super_arm, range_of_choices(self.policy))
-        if context is not None:
-            check_context(context, self.policy)
-        ticket = self._ticket(number, arms, pulls, context)
-        if gone != 0:
-            ticket = replace(ticket, gone=integer("the number of removed entries", gone, 0))
-        return ticket
+
+def _read(entry: list[Any], arrays: dict[str, Any]) -> Ticket:
+    """Return the pending ticket with these entries of an archive."""
+    number, pulls, session, gone, parts = entry
+    named = {name: arrays[f"ticket.{number}.{name}"] for name in parts}
+    context = Context(**named) if parts else None
+    return Ticket(number, arrays[f"ticket.{number}"], pulls, session, context, gone)

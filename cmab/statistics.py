@@ -202,7 +202,7 @@ class ArmStatistics:
         if type(self) is not ArmStatistics or len(self.memory):
             raise ValueError(
                 "statistics must be counts, means and deviations alone to be matched by name, got"
-                f" {self!r} with further data of a policy; a Campaign can relearn them from its journal"
+                f" {self!r} with further data of a policy; a Campaign can relearn them from its events"
             )
         number = {name: i for i, name in enumerate(old)}
         if not len(number) == len(old) == self.n_arms or len(set(new)) < len(new):

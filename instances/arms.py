@@ -26,6 +26,7 @@ from cmab.compiled import (
     draw_kernel,
     kernel,
     keyed_uniform,
+    keyed_uniforms,
     lean_kernel,
     normal_quantile,
     play_kernel,
@@ -136,14 +137,11 @@ class Arms(Environment):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` (common random numbers) and their sum."""
         super_arm = self._check_super_arm(super_arm)
-        from cmab.compiled import keyed_uniforms
-
         # One random number per round determines the outcomes of all arms: common random numbers.
         outcomes = self.quantile(super_arm, keyed_uniforms(round_key(rng), super_arm))
-        return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
+        return Feedback.unchecked(super_arm.copy(), outcomes, sum_in_order(outcomes))
 
     def expected_reward(self, super_arm: IntArray) -> float:
-
         super_arm = self._check_super_arm(super_arm)
         return float(sum_in_order(self.means[super_arm]))
 
@@ -421,7 +419,9 @@ class SemiBandit(Environment):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`; raise ``ValueError`` if it is not feasible."""
-        shown = self.arms.play(self.oracle.check_super_arm(super_arm), rng)
+        if not self.oracle.is_feasible(super_arm):
+            self.oracle.check_super_arm(super_arm)  # raises
+        shown = self.arms.play(super_arm, rng)
         if not self._is_worth_other:
             return shown
         outcomes = np.zeros(self.n_arms)
@@ -450,9 +450,9 @@ class SemiBandit(Environment):
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the sum of the true means, with the values and costs of the context if it has them."""
-        super_arm = self._check_super_arm(super_arm)
         if not self._is_worth_other:
             return self.arms.expected_reward(super_arm)
+        super_arm = self._check_super_arm(super_arm)
         return float(self._worth(self.means)[super_arm].sum())
 
     @property

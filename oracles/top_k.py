@@ -7,6 +7,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel
 from cmab.oracle import LinearOracle, Sense
+from cmab.selection import solve_top_k, top_k
 from cmab.validation import integer, one_of
 
 
@@ -77,8 +78,6 @@ class TopK(LinearOracle):
         return np.sort(np.concatenate((required, free[_best(values[free], missing, self.sense)])))
 
     def kernel(self) -> Kernel:
-        from cmab.selection import solve_top_k
-
         return Kernel(solve_top_k, np.arange(self.k), np.empty(self.n_arms if self.sense == "min" else 0))
 
     def is_feasible(self, super_arm: IntArray) -> bool:
@@ -87,8 +86,6 @@ class TopK(LinearOracle):
 
 
 def _best(values: FloatArray, k: int, sense: Sense) -> IntArray:
-    from cmab.selection import top_k
-
     chosen = np.empty(k, np.int64)
     top_k(values if sense == "max" else -values, k, chosen)
     return chosen

@@ -59,11 +59,9 @@ from cmab import (
     TopRank,
 )
 from cmab.confidence.radii import LogRadius
-from cmab.exploration.gap_based import GapE
-from cmab.exploration.halving import Halving
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.budget import GapE
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEcV
 from cmab.explorer import AnyExplorer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -9,23 +10,93 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled import Rule
+from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
+from cmab.confidence._kernels_radii import anytime_rate, bernstein_rate, hoeffding_radii
+from cmab.confidence._kernels_radii import bernstein_radii as write_bernstein
 from cmab.confidence.radii import anytime_radii, around, bernstein_radii
-from cmab.exploration.gap_based import BUDGET, FixedBudgetRule
-from cmab.exploration.parameters import (
+from cmab.exploration.base import (
     EPSILON,
     N_ARMS,
     POSITIVE,
     POSITIVE_OR_NONE,
     SUPPORT,
+    BestK,
     K,
+    RuledExplorer,
     length,
 )
-from cmab.exploration.ruled import RuledExplorer
-from cmab.exploration.sampling import BestK
+from cmab.exploration.budget import BUDGET, FixedBudgetRule, gaps_of_bandits
 from cmab.explorer import Explorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
+from cmab.selection import mark_best
 from cmab.statistics import ArmStatistics
+from cmab.theory._kernels_gaps import sum_of_inverse_squares
+
+
+@kernel
+def gap_indices(lower, upper, k, out):
+    """Write the gap index of each arm.
+
+    The gap index is the k-th largest upper bound of the other arms minus the lower bound of the arm: B_k(t)
+    of Gabillon et al. (NIPS 2012), section 3.
+    """
+    n, is_top = upper.shape[0], np.empty(upper.shape[0], np.bool_)
+    mark_best(upper, k, is_top)
+    kth, following = np.inf, -np.inf
+    for i in range(n):
+        if is_top[i]:
+            kth = min(kth, upper[i])
+        else:
+            following = max(following, upper[i])
+    for i in range(n):
+        # The k-th largest of the others. If arm i is among the k largest, it is the (k+1)-th largest of all.
+        out[i] = (following if is_top[i] else kth) - lower[i]
+
+
+@kernel
+def _before(bound, other, wider):
+    """Return whether `bound` exceeds `other`, or equals it with a wider interval."""
+    return bool(bound > other or (bound == other and wider > 0.0))
+
+
+@kernel
+def least_gaps(means, radii, k, is_chosen):
+    """Mark the `k` arms with the least gap indices; return the arm to sample and the largest of the indices.
+
+    Gabillon et al. (NIPS 2012), Figure 2. The critical arms are the marked arm with the least lower bound and
+    the unmarked arm with the largest upper bound. Ties go to the larger radius, then to the lower index. The
+    arm to sample is the critical arm with the larger radius.
+    """
+    n, lower, upper = means.shape[0], means - radii, means + radii
+    gaps = np.empty(n)
+    gap_indices(lower, upper, k, gaps)
+    mark_best(-gaps, k, is_chosen)
+    inside, outside, gap = -1, -1, -np.inf
+    for i in range(n):
+        if is_chosen[i]:
+            gap = max(gap, gaps[i])
+            if inside < 0 or _before(-lower[i], -lower[inside], radii[i] - radii[inside]):
+                inside = i
+        elif outside < 0 or _before(upper[i], upper[outside], radii[i] - radii[outside]):
+            outside = i
+    return (outside if radii[outside] >= radii[inside] else inside), gap
+
+
+@kernel
+def least_certain_bandit(means, radii, sizes, k, is_chosen, bounds):
+    """Mark the answer of each bandit, write its gap index to `bounds`, and return the arm to sample.
+
+    The arm belongs to the bandit with the largest index; ties go to the first bandit. `sizes` holds the
+    number of arms of each bandit. The arms are numbered one bandit after the other.
+    """
+    pull, worst, first = -1, -np.inf, 0
+    for bandit in range(sizes.shape[0]):
+        stop = first + sizes[bandit]
+        arm, bounds[bandit] = least_gaps(means[first:stop], radii[first:stop], k, is_chosen[first:stop])
+        if bounds[bandit] > worst:
+            pull, worst = first + arm, bounds[bandit]
+        first = stop
+    return pull
 
 
 class SeveralBandits(Explorer[ArmStatistics]):
@@ -56,6 +127,32 @@ class SeveralBandits(Explorer[ArmStatistics]):
         return (self.n_arms,) if self.bandits is None else self.bandits
 
 
+@kernel
+def present_answer(seen, integers, reals, is_chosen):
+    """Mark the arms with the least gap indices; return the arm to sample and the largest of the indices.
+
+    `integers` holds k, 1 if the radii use variances, and the number of arms of each bandit. `reals` holds
+    delta, the length of the support and the tolerance.
+    """
+    k, by_variance, sizes = integers[0], integers[1], integers[2:]
+    delta, length, n, samples = reals[0], reals[1], seen.means.shape[0], seen.clock[SAMPLES]
+    radii, bounds = np.empty(n), np.empty(sizes.shape[0])
+    if by_variance:
+        write_bernstein(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
+    else:
+        hoeffding_radii(seen.counts, anytime_rate(n, samples, delta), length / 2.0, radii)
+    pull = least_certain_bandit(seen.means, radii, sizes, k, is_chosen, bounds)
+    return pull, bounds.max()
+
+
+@decide_kernel
+def decide_ugape(seen, coin, integers, reals, chosen):
+    """Sample the less certain critical arm; stop when every gap index is below epsilon (Figures 1 and 2)."""
+    is_chosen = np.empty(seen.means.shape[0], np.bool_)
+    chosen[0], bound = present_answer(seen, integers, reals, is_chosen)
+    return -1 if bound < reals[2] else 1
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UGapERule(SeveralBandits, RuledExplorer, BestK):
     """Base class of the rules with fixed confidence, which return the arms with the least gap indices."""
@@ -80,10 +177,8 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 
     def rule(self) -> Rule:
         """Return the compiled rule, which scans all arms because every radius changes with time."""
-        from cmab.exploration._kernels_ugape import ugape_rule
-
-        levels = self.delta, self._length, self.epsilon
-        return ugape_rule(self.k, self._by_variance, self.arms_per_bandit, *levels)
+        integers = [self.k, self._by_variance, *self.arms_per_bandit]
+        return Rule(decide_ugape, integers, [self.delta, self._length, self.epsilon])
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the means minus and plus the radii at the present number of samples."""
@@ -96,8 +191,6 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the arms with the least gap indices, or the best means if an arm has too few outcomes."""
-        from cmab.exploration._kernels_ugape import present_answer
-
         # The index needs a finite radius for every arm.
         if len(self.unseen(state)):
             return best_of_each(state.means, self.arms_per_bandit, k=self.k)
@@ -200,6 +293,62 @@ class UGapEcV(UGapERule):
     _by_variance = True
 
 
+@kernel
+def estimated_exploration(seen, budget, k, sizes, epsilon, b, c):
+    """Return UGapEb's a for the hardness of the empirical gaps plus ``b sqrt(1 / 2T)``.
+
+    ``a = c (n - N) / (4 H_eps)`` is c times the largest value in Gabillon et al. (NIPS 2012), Theorem 1.
+    """
+    widths = np.empty(seen.means.shape[0])
+    gaps_of_bandits(seen.means, sizes, k, widths)
+    for i in range(widths.shape[0]):
+        # The width of an arm in their equation 6 is max((gap + eps) / 2, eps). Here the gap is the estimated
+        # gap plus a deviation.
+        gap = widths[i] + b * math.sqrt(0.5 / seen.counts[i])
+        widths[i] = max((gap + epsilon) / 2.0, epsilon)
+    unspent = budget - widths.shape[0]
+    return float(c * (unspent / (4.0 * b * b * sum_of_inverse_squares(widths))))
+
+
+@decide_kernel
+def decide_ugapeb(seen, coin, integers, reals, chosen):
+    """Decide as UGapEb does (Figures 1 and 2 of its paper).
+
+    The minimum in the paper is over t = 1, ..., n and does not include the answer after the last sample.
+    """
+    # The memory holds the least bound of each bandit, then for each arm 1 if it was in the answer with this
+    # bound.
+    n, budget, k, sizes = seen.means.shape[0], integers[0], integers[1], integers[2:]
+    a, epsilon, b, c, bounds, answer = (
+        reals[0],
+        reals[1],
+        reals[2],
+        reals[3],
+        reals[4:],
+        reals[4 + sizes.shape[0] :],
+    )
+    if a == 0.0:
+        a = estimated_exploration(seen, budget, k, sizes, epsilon, b, c)
+    radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
+    for i in range(n):
+        # Equation 4: b sqrt(a / T).
+        radii[i] = b * math.sqrt(a / seen.counts[i])
+    chosen[0] = least_certain_bandit(seen.means, radii, sizes, k, is_chosen, present)
+    # Round t of the paper uses t - 1 outcomes, so its minimum does not include the answer after n outcomes.
+    if seen.clock[SAMPLES] >= budget:
+        return -1
+    first = 0
+    for bandit in range(sizes.shape[0]):
+        stop = first + sizes[bandit]
+        # Omega(n) = argmin over t of B_J(t)(t). The answer with the least bound so far is stored.
+        if present[bandit] < bounds[bandit]:
+            bounds[bandit] = present[bandit]
+            for i in range(first, stop):
+                answer[i] = 1.0 if is_chosen[i] else 0.0
+        first = stop
+    return 1
+
+
 @dataclass(frozen=True, eq=False)
 class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
@@ -254,10 +403,10 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
 
     def rule(self) -> Rule:
         """Return the compiled rule, which scans all arms."""
-        from cmab.exploration._kernels_budget import ugapeb_rule
-
-        parameters = self.a, self.epsilon, length(self.support), self.c
-        return ugapeb_rule(self.budget, self.k, self.arms_per_bandit, *parameters)
+        integers = [self.budget, self.k, *self.arms_per_bandit]
+        reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
+        memory = np.concatenate((np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)))
+        return Rule(decide_ugapeb, integers, reals, memory)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the answer with the least bound for each bandit, or the best means if an arm is unseen."""

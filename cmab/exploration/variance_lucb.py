@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.compiled import Rule
-from cmab.confidence.variances import one_sided_evidence
-from cmab.exploration.lucb import best_mask
-from cmab.exploration.parameters import EPSILON, SUPPORT
-from cmab.exploration.ruled import RuledExplorer
-from cmab.exploration.sampling import BestK
+from cmab.compiled import Rule, decide_kernel, lean_kernel
+from cmab.confidence._kernels_variances import bernstein_radius, student_radius
+from cmab.confidence.variances import bet_table, one_sided_evidence
+from cmab.exploration.base import EPSILON, SUPPORT, BestK, RuledExplorer
+from cmab.exploration.lucb import best_mask, choose_critical, critical_pair
+from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
+
+#: Places in `reals`: the tolerance, the `log` of a radius on the high and the low side, the ends of the
+#: support and the first bet. In a run, the table of `side_radius` follows the bets.
+TOLERANCE, HIGH, LOW, LEAST, MOST, FIRST_BET = range(6)
+
+
+@lean_kernel
+def side_radius(arm, is_high, n_bets, seen, reals):
+    """Return the radius of an arm on a side, from the table if it is known."""
+    count, log = seen.counts[arm], reals[HIGH] if is_high else reals[LOW]
+    known = FIRST_BET + 3 * n_bets
+    place, moment = known + 2 * arm, 2.0 * count + (1.0 if is_high else 0.0)
+    remembers = place < reals.shape[0]
+    if remembers and reals[place] == moment:
+        return float(reals[place + 1])
+    mean, deviation = seen.means[arm], seen.deviations[arm]
+    if n_bets == 0:
+        radius = student_radius(count, mean, deviation, log)
+    else:
+        bets = reals[FIRST_BET:known]
+        radius = bernstein_radius(count, mean, deviation, log, reals[LEAST], reals[MOST], bets)
+    if remembers:
+        reals[place], reals[place + 1] = moment, radius
+    return radius
+
+
+@lean_kernel
+def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
+    """Write the ends of the interval of each arm, cut to the support."""
+    for i in range(lower.shape[0]):
+        radius = side_radius(i, is_high[i], n_bets, seen, reals)
+        lower[i], upper[i] = (
+            max(seen.means[i] - radius, reals[LEAST]),
+            min(seen.means[i] + radius, reals[MOST]),
+        )
+
+
+@decide_kernel
+def decide_variance_lucb(seen, coin, integers, reals, chosen):
+    """Sample both critical arms; stop when the sides overlap by at most epsilon."""
+    # `integers` holds the number of bets (0 for Student's radius), then the k best arms of the last step.
+    n = seen.means.shape[0]
+    is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
+    mark_best_again(seen.means, integers[1:], is_high)
+    variance_bounds(seen, is_high, integers[0], reals, lower, upper)
+    high, low, gap = critical_pair(lower, upper, is_high)
+    size = choose_critical(high, low, False, seen.counts, coin, chosen)
+    return -size if gap <= reals[TOLERANCE] else size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,17 +80,20 @@ class VarianceLUCB(RuledExplorer, BestK):
         """The probabilities of failure on one side of an arm of the k largest means and of another arm."""
         return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
 
-    @abstractmethod
-    def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
+    def rule_of(self, logs: tuple[float, float], ends: tuple[float, float], bets: FloatArray) -> Rule:
+        """Return the compiled rule for the `log` of the radius on each side.
+
+        Without bets, the radius is Student's. The rule scans all arms and recomputes the radii of the sampled
+        arms.
+        """
+        reals, integers = [self.epsilon, *logs, *ends, *bets], [len(bets) // 3, *range(self.k)]
+        return Rule(decide_variance_lucb, integers, reals, room=2 * self.n_arms)
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bound of each arm at the level of its side.
 
         Only the lower bounds of the k best arms and the upper bounds of the others are proven.
         """
-        from cmab.exploration._kernels_variance_lucb import variance_bounds
-
         integers, reals = self.parameters
         lower, upper = np.empty(self.n_arms), np.empty(self.n_arms)
         is_high = best_mask(state.means, self.k)
@@ -103,12 +153,8 @@ class BernsteinLUCB(VarianceLUCB):
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
-        from cmab.exploration._kernels_variance_lucb import variance_rule
-
-        high, low = self.levels
-        logs = -math.log(high), -math.log(low)
-        return variance_rule(self.n_arms, self.k, self.epsilon, logs, self.support)
+        high, low = (-math.log(level) for level in self.levels)
+        return self.rule_of((high, low), self.support, bet_table())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -163,8 +209,5 @@ class StudentLUCB(VarianceLUCB):
     initial_pulls = 2
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
-        from cmab.exploration._kernels_variance_lucb import variance_rule
-
         high, low = (one_sided_evidence(level) for level in self.levels)
-        return variance_rule(self.n_arms, self.k, self.epsilon, (high, low), None)
+        return self.rule_of((high, low), (-np.inf, np.inf), np.empty(0))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.campaigns.log import LoggedRound
 from cmab.logs._rewards import in_words
+from cmab.logs.log import LoggedRound
 from cmab.validation import shown
 
 #: The search for an end of the interval stops at this precision, relative to the range.

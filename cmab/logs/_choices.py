@@ -9,7 +9,7 @@ from functools import cached_property
 from numbers import Real
 from typing import Any
 
-from cmab.campaigns.log import LoggedRound
+from cmab.logs.log import LoggedRound
 from cmab.validation import shown
 
 Played = tuple[Hashable, ...]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.campaigns.log import Log, LoggedRound
+from cmab.logs.log import Log, LoggedRound
 from cmab.validation import shown
 
 _ROUNDING = 1e-9
@@ -19,7 +19,7 @@ _MOST = 5
 def told_rounds(log: Log) -> list[LoggedRound]:
     """Return the reported rounds."""
     if not isinstance(log, Log):
-        raise TypeError(f"log must be a Log, from read_log or read_journal, got {shown(log)}")
+        raise TypeError(f"log must be a Log, from read_log or read_campaign, got {shown(log)}")
     rounds = [row for row in log if row.state == "told"]
     if len(rounds) < 2:
         raise ValueError(f"log must have at least two reported rounds, got {len(rounds)}")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.campaigns.log import LoggedRound
 from cmab.logs._choices import Choices
 from cmab.logs._rewards import in_words
+from cmab.logs.log import LoggedRound
 from cmab.validation import shown
 
 #: The number of standard errors from which probabilities count as wrong.

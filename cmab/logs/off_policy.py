@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.campaigns.log import Log, LoggedRound
 from cmab.logs._betting import by_betting
 from cmab.logs._choices import Choices, Played, Target, choices_of
 from cmab.logs._rewards import rewards_by_position, told_rounds, whole_rewards
 from cmab.logs._weights import TOO_FAR, largest_weights, refuse_improbable, weights_of, z_of_mean
+from cmab.logs.log import Log, LoggedRound
 from cmab.validation import check_flag, interval, one_of, real, shown
 
 Method = Literal["ips", "iips", "rips", "dr", "cascade_dr"]

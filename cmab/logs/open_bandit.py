@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from cmab.campaigns.log import Log
 from cmab.logs._columns import Columns, refuse
+from cmab.logs.log import Log
 from cmab.logs.tables import Source, read_log
 
 _AFFINITY = "user-item_affinity_"

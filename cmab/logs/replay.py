@@ -10,11 +10,11 @@ import numpy as np
 
 from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray
-from cmab.campaigns.log import Log, LoggedRound, outcomes_of
-from cmab.campaigns.names import Names
+from cmab.campaign.names import Names
 from cmab.feedback import Context, Feedback
 from cmab.logs._choices import Choices, Target, choices_of
 from cmab.logs._rewards import in_words, told_rounds, whole_rewards
+from cmab.logs.log import Log, LoggedRound, outcomes_of
 from cmab.logs.off_policy import OffPolicyEstimate, estimate
 from cmab.policy import Policy, check_policy_instance
 from cmab.seeding import Seed, root

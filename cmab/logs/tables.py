@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from cmab.campaigns.log import Log, LoggedRound
 from cmab.logs._cells import (
     Cells,
     as_list,
@@ -22,6 +21,7 @@ from cmab.logs._cells import (
     same,
 )
 from cmab.logs._columns import Columns
+from cmab.logs.log import Log, LoggedRound
 from cmab.validation import listed, shown
 
 Source = Any

@@ -9,51 +9,271 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
+from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.declared import interval
 from cmab.oracle import Oracle
-from cmab.policies.compiled_policy import CompiledIndexPolicy
-from cmab.policies.hierarchical import (
-    WEIGHTS,
-    completed_memory,
-    grid_prior,
-    group_labels,
-    pack_grid,
-    usual_means,
-)
+from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
+from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
+from cmab.policies.hierarchical import completed_memory, grid_prior, group_labels, pack_grid, usual_means
 from cmab.statistics import ArmStatistics
 
-_LEAST = 1e-150
+#: The weights of the priors, in numbers of outcomes. Uniform means have the prior of mean 1/2 and weight 2.
+WEIGHTS = (2.0, 8.0, 32.0, 128.0)
+#: The number of degrees of freedom of the prior of a dispersion.
+CAUTION = 5.0
+#: The weight of the prior of arms without outcomes in a round of discovery.
+VAGUE = 4.0
+#: The number of rounds with news that is added in the probability of a round of discovery.
+HASTE = 2.0
+# A sum of weights below this value is scaled to 1, and no weight is then below the second value.
+_SMALL, _LEAST = 1e-100, 1e-150
+_GOLDEN = 0.6180339887498949
+# In a shorter support, squared deviations lose digits or vanish, because they are below the smallest number.
+_SHORTEST = 1e-140
+
+# The memory has the weights of the points of the grid, group by group, the sum of the outcomes of each arm,
+# the number of its outcomes, and whether it was seen late. The last entry is the number of rounds with news,
+# which showed an arm for the first time.
+
+
+@learn_kernel
+def learn_weights(arms, n, outcomes, t, reals, memory):
+    """Multiply the weight of each point by the probability of each outcome under this point."""
+    n_points = int(reals[POINTS])
+    wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points : GRID + 2 * n_points]
+    sums = memory[int(reals[GROUPS]) * n_points : memory.shape[0] - 1]
+    m = sums.shape[0] // 3
+    news, groups, first_seen = memory[memory.shape[0] - 1], reals[GRID + 2 * n_points :], 0
+    is_late = 2.0 * news < t - 1.0
+    for j in range(n):
+        if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums[: 2 * m]) < 0.0:
+            break  # never, but without this test the compiler would omit the reading
+        arm = arms[j]
+        # Successes are the sum of the outcomes, rounded down after a shift that differs between arms. The
+        # sums of outcomes 0 and 1 are exact.
+        shift = (arm + 1.0) * _GOLDEN % 1.0
+        count, won = sums[m + arm], float(math.floor(sums[arm] + shift))
+        if count == 0.0:
+            first_seen += 1
+            sums[2 * m + arm] = 1.0 if is_late else 0.0
+        sums[arm] += share_of(outcomes[j], reals)
+        sums[m + arm] = count + 1.0
+        has_won = math.floor(sums[arm] + shift) > won
+        counted, seen = (wins, won) if has_won else (losses, count - won)
+        first = int(groups[arm]) * n_points
+        multiply(memory[first : first + n_points], wins, losses, counted, seen, count)
+    memory[memory.shape[0] - 1] = news + (1.0 if first_seen > 0 else 0.0)
+
+
+@lean_kernel
+def multiply(weights, wins, losses, counted, seen, count):
+    """Multiply the weight of each point by the probability of the next outcome of an arm."""
+    # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four
+    # values of a + b, which alternate. Written out, the compiler vectorises the loop.
+    first = 1.0 / (wins[0] + losses[0] + count)
+    second = 1.0 / (wins[1] + losses[1] + count)
+    third = 1.0 / (wins[2] + losses[2] + count)
+    fourth = 1.0 / (wins[3] + losses[3] + count)
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    for p in range(0, weights.shape[0], 4):
+        weights[p] *= (counted[p] + seen) * first
+        weights[p + 1] *= (counted[p + 1] + seen) * second
+        weights[p + 2] *= (counted[p + 2] + seen) * third
+        weights[p + 3] *= (counted[p + 3] + seen) * fourth
+        one += weights[p]
+        two += weights[p + 1]
+        three += weights[p + 2]
+        four += weights[p + 3]
+    total = one + two + three + four
+    if total < _SMALL:
+        for p in range(weights.shape[0]):
+            weights[p] = max(weights[p] / total, _LEAST)
+
+
+@lean_kernel
+def point_at(weights, n_points, uniform):
+    """Return the point of the grid at `uniform` in [0, 1) of the cumulated weights."""
+    one, two, three, four, last = 0.0, 0.0, 0.0, 0.0, 0
+    for p in range(0, n_points, 4):  # four sums, which do not wait for each other
+        one += weights[p]
+        two += weights[p + 1]
+        three += weights[p + 2]
+        four += weights[p + 3]
+    left = uniform * (one + two + three + four)
+    for p in range(n_points):
+        last = p if weights[p] > 0.0 else last  # by rounding, `left` may stay positive to the end
+        left -= weights[p]
+        if left < 0.0:
+            break
+    return last
+
+
+@lean_kernel
+def pooled_dispersion(counts, means, deviations, low, length, coins):
+    """Return the squared deviations of all arms, divided by those of coins with the same means; at most 1.
+
+    Write the squared deviations of coins to `coins`, or 0 for arms that have no dispersion of their own.
+    """
+    degrees, total, unit = 0.0, 0.0, 0.0
+    for i in range(counts.shape[0]):
+        coins[i] = 0.0
+        if counts[i] > 1 and length > _SHORTEST:
+            n, share, squares = (
+                float(counts[i]),
+                share_at(means[i], low, length),
+                deviations[i] / length / length,
+            )
+            # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
+            # for any outcomes, and for coins it is the same number.
+            expected = (n - 1.0) * share * (1.0 - share) + squares / n
+            if expected > 0.0:  # not for nan, if a batch came without its squares
+                coins[i] = expected
+                degrees += n - 1.0
+                total += squares
+                unit += expected
+    ratio = min(total / unit, 1.0) if unit > 0.0 else 1.0
+    return (degrees * ratio + CAUTION) / (degrees + CAUTION)
+
+
+@lean_kernel
+def share_at(value, low, length):
+    """Return `value` as a fraction of the support, clipped to [0, 1]."""
+    # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
+    return min(max((value - low) / length, 0.0), 1.0)
+
+
+@lean_kernel
+def weight_of(count, share, squares, coins, pooled):
+    """Return the count divided by the dispersion of an arm, whose prior is the pooled dispersion."""
+    if coins == 0.0:
+        # An arm whose outcomes were all at one end of the support may be a coin, whatever the others are.
+        return count / pooled if 0.0 < share < 1.0 else count
+    # The dispersion is ((n - 1) r + CAUTION pooled) / (n - 1 + CAUTION) with r = squares / coins.
+    bounded = min(squares, coins)
+    return count * (count - 1.0 + CAUTION) * coins / ((count - 1.0) * bounded + CAUTION * pooled * coins)
+
+
+@lean_kernel
+def boundary(s):
+    """Return by how many deviations an index may exceed the mean, with `s` rounds to come per known outcome.
+
+    This is the approximation of the Gittins index by Brezzi and Lai.
+    """
+    if s <= 0.2:
+        return math.sqrt(s / 2.0)
+    if s <= 1.0:
+        return 0.49 - 0.11 / math.sqrt(s)
+    if s <= 5.0:
+        return 0.63 - 0.26 / math.sqrt(s)
+    if s <= 15.0:
+        return 0.77 - 0.58 / math.sqrt(s)
+    long = math.log(s)
+    return math.sqrt(2.0 * long - math.log(long) - math.log(16.0 * math.pi))
+
+
+@lean_kernel
+def trigamma(x):
+    """Return the second derivative of ln Gamma, with an error below 2 %."""
+    y = x + 1.0
+    return 1.0 / (x * x) + 1.0 / y + 0.5 / (y * y) + 1.0 / (6.0 * y * y * y)
+
+
+@lean_kernel
+def bounded_rise(a, b, s, theta):
+    """Return the smaller one of `theta` and the upper bound on the index, for the posterior Beta(a, b)."""
+    mean, width = a / (a + b), boundary(s)
+    # The variance of ln(1 - p) is above a / (b (a + b)). Most draws are below the bound with this value.
+    if (1.0 - theta) * (1.0 + width * math.sqrt(0.9 * a / b / (a + b))) >= 1.0 - mean:
+        return theta
+    deviation = math.sqrt(trigamma(b) - trigamma(a + b))
+    # The logarithm is for priors whose successes are rare. There, the deviation says little about the tail.
+    rise = max(width * deviation, math.log(max(a * s / 3.0, 1.0)) / (b + 1.0))
+    return min(theta, 1.0 - (1.0 - mean) * math.exp(-rise))
+
+
+@lean_kernel
+def bounded_draw(a, b, s, theta):
+    """Return a draw `theta` from Beta(a, b), or the bound on its side of the mean if it is beyond it."""
+    if theta * (a + b) > a:
+        return bounded_rise(a, b, s, theta)
+    return 1.0 - bounded_rise(b, a, s, 1.0 - theta)
+
+
+@index_kernel
+def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
+    """Draw from each arm's posterior, no further from its mean than the rounds to come are worth."""
+    m, n_points, low, length = counts.shape[0], int(reals[POINTS]), reals[LOW], reals[HIGH] - reals[LOW]
+    wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
+    groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
+    late, news = memory[memory.shape[0] - 1 - m :], memory[memory.shape[0] - 1]
+    pooled = pooled_dispersion(counts, means, deviations, low, length, out)
+    few, common, is_flat = math.sqrt(math.sqrt(float(t))), 0.0, False
+    is_discovery = news > 0.0 and rng.random() * t * (news + HASTE) < t - 1.0 - news
+    if is_discovery:
+        q = int(rng.random() * n_points)
+        common, is_flat = wins[q] / (wins[q] + losses[q]), rng.random() < 0.5
+    group, p = -1, 15 * n_points // 32
+    for place in range(m):
+        arm = int(order[place])
+        if int(groups[arm]) != group:
+            group = int(groups[arm])
+            weights, uniform = memory[group * n_points :], rng.random()
+            # The weights change with the first outcome. Until then, the point is that of the group before.
+            if weights[0] != 1.0 or weights[n_points - 1] != 1.0:
+                p = point_at(weights, n_points, uniform)
+        share, n = share_at(means[arm], low, length), float(counts[arm])
+        known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
+        alpha, beta = wins[p], losses[p]
+        if is_discovery and n == 0.0:
+            alpha, beta = VAGUE * common, VAGUE * (1.0 - common)
+        elif is_discovery and is_flat:
+            alpha, beta, known = 1.0, 1.0, n if n < few else known
+        elif is_discovery or late[arm] > 0.0:
+            alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
+        a, b = alpha + known * share, beta + known * (1.0 - share)
+        theta = rng.beta(a, b)
+        if not is_flat:
+            dispersion = n / known if n > 0.0 else pooled
+            theta = bounded_draw(a, b, t / (n + dispersion * (alpha + beta + 1.0)), theta)
+        out[arm] = low + length * theta
+    break_ties(counts, low, reals[HIGH], rng, out)
 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveCTS(CompiledIndexPolicy):
-    """Thompson sampling that learns its prior and its scale, and explores neglected arms only.
+    """Thompson sampling that learns its prior and its scale, and explores as much as the rounds are worth.
 
-    Use this policy first. Use another one only if a bound for fixed means is required, the means change, or
-    features of the arms are known.
+    Use this policy first. Use another one only if the means change often, or features of the arms are known.
 
     This is the learner to begin with, also under the name `Learner`. It needs no parameter, horizon or scale.
     In each round it takes four steps:
 
     1. It draws a Beta prior for each group of arms from a grid of 64, or 88 with 100,000 arms or more, by
-       their posterior probabilities.
+       their posterior probabilities. Before the first outcome, this is the prior in the middle of the grid,
+       so that the first choice follows from the network or from the other data of the oracle.
     2. It divides the number of outcomes of each arm by the arm's *dispersion*. This is the variance of the
        outcomes divided by that of a coin with the same mean, shrunk towards the value of all arms together.
        It is 1 for coins, and small for outcomes in a narrow range.
-    3. It draws a mean for each arm from the Beta posterior, and moves the draw towards the posterior mean by
-       the factor ``sqrt(ln+(a / N) / min(ln(a + 3), 8))``, at most 1. N is the number of outcomes of the arm,
-       at least 1/2, and a is the average number over all arms. An arm that was observed as often as the
-       average arm has the factor 0, so that its index is its posterior mean.
+    3. It draws a mean for each arm from the Beta posterior, and moves it towards the posterior mean if it is
+       beyond the *Gittins index* of the arm, on the other side beyond the mirror image. This index is the
+       value of the arm if as many rounds are to come as have passed. So one of many arms is not preferred
+       because its draw is the largest, and exploration does not last longer than it is worth.
     4. It plays the answer of the oracle to these indices.
+
+    A super arm may consist of arms unlike those that were seen. Therefore some rounds are rounds of
+    *discovery*. A round has *news* if it shows an arm for the first time. After R rounds with news and Z
+    rounds without, the next round is one of discovery with probability ``Z / (R + Z + 1) / (R + 2)``. In this
+    round, the arms without outcomes have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn
+    from the grid. Either the prior of all others has the drawn mean and the weight 1. Or, in half of these
+    rounds, it is uniform, the dispersion of arms with few outcomes is 1, and draws are not moved. Arms that
+    are seen when most rounds had no news keep the weight 1 in all rounds.
 
     Step 1 is the exact posterior for outcomes 0 and 1. Other outcomes enter it as coins: the number of
     successes of an arm is the sum of its outcomes as shares of the support, rounded at a random-like offset.
 
-    For means drawn from the model and outcomes 0 and 1, the regret summed over T rounds is of the order
-    ``B sqrt(m K T log T)`` in expectation, for rewards with triggering-probability-modulated smoothness B, at
-    most K triggered arms and any approximate oracle (theorem C in the docs, ours). The constant is large.
-    There is no guarantee for fixed means. `Safeguarded` adds one.
+    For fixed means, the regret per round tends to 0 with an exact oracle, immediate feedback, and outcomes
+    that are independent between rounds (theorem E in the docs, ours).
 
     A context may have `available`, and `values` or `costs` if rewards are sums. Features are rejected.
 
@@ -92,20 +312,16 @@ class AdaptiveCTS(CompiledIndexPolicy):
     memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "support")
 
     def rule(self) -> Any:
-        from cmab.policies._kernels_adaptive import adaptive_indices
-
         return adaptive_indices
 
     def learning_rule(self) -> Any:
         """Return the compiled update rule of the priors."""
-        from cmab.policies._kernels_adaptive import learn_weights
-
         return learn_weights
 
     def memory(self) -> FloatArray:
         """Return equal weights for all points of the grid of each group, and no outcomes."""
-        n_groups, n_points = int(self._reals[2]), int(self._reals[3])
-        return np.concatenate([np.ones(n_groups * n_points), np.zeros(2 * self.oracle.n_arms)])
+        n_groups, n_points = int(self._reals[GROUPS]), int(self._reals[POINTS])
+        return np.concatenate([np.ones(n_groups * n_points), np.zeros(3 * self.oracle.n_arms + 1)])
 
     def beta_prior(self) -> BetaPrior | None:
         return grid_prior(self.support, self._reals, self.oracle.n_arms)
@@ -113,12 +329,17 @@ class AdaptiveCTS(CompiledIndexPolicy):
     def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed = state.with_coins(won, lost, state.memory)
         memory = completed_memory(self.beta_prior(), completed)
-        n_groups, n_points = int(self._reals[2]), int(self._reals[3])
+        n_groups, n_points = int(self._reals[GROUPS]), int(self._reals[POINTS])
         logs = memory[: n_groups * n_points].reshape(n_groups, n_points)
         # The rule reads weights, whose scale does not matter, and multiplies them, so none may be 0.
         logs[:] = np.maximum(np.exp(logs - logs.max(axis=1, keepdims=True)), _LEAST)
-        completed.memory[:] = memory
+        completed.memory[: len(memory)] = memory
         return completed
+
+    def grid(self) -> tuple[FloatArray, FloatArray]:
+        """Return the parameters of the Beta priors of the grid."""
+        first, n_points = GRID, int(self._reals[POINTS])
+        return self._reals[first : first + n_points], self._reals[first + n_points : first + 2 * n_points]
 
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)

@@ -47,11 +47,6 @@ class FTPL(IndexPolicy):
     support : tuple of float
         Interval of the outcomes. It is mapped to losses in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle is not linear or does not accept negative means.
-
     Examples
     --------
     >>> from cmab import FTPL, simulate
@@ -314,11 +309,6 @@ class BarrierFTRL(CompiledIndexPolicy):
         which suits stochastic losses.
     support : tuple of float
         Interval of the outcomes.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the super arms are not all sets of k arms.
 
     Examples
     --------

@@ -91,12 +91,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
     rate : float
         Factor of the step size of the prices. With 0 all prices stay 0, and the policy is CUCB with a stop.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, a budget does not suffice for one round, or the oracle is not
-        linear.
-
     Examples
     --------
     >>> from cmab import PrimalDualCUCB, simulate
@@ -324,11 +318,6 @@ class LFG(CompiledIndexPolicy):
         Known value of one unit of outcome of each arm, at least 0.
     support : tuple of float
         Interval of the outcomes.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle is not linear.
 
     Examples
     --------

@@ -266,13 +266,6 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
         Number of rounds in the window, at least 1. In T rounds, theory suggests a window of order
         ``(T / V)**(2/3)`` for means with total variation V, and ``sqrt(T / S)`` for S changes.
 
-    Raises
-    ------
-    TypeError
-        If `policy` is not a policy.
-    ValueError
-        If the policy has another state or its own `update`, or if `window` is out of its range.
-
     Examples
     --------
     >>> from cmab import CUCB, SlidingWindow, simulate
@@ -420,7 +413,7 @@ class GLRRestart(WrappedPolicy[RestartState]):
     Parameters
     ----------
     policy : Policy
-        The wrapped policy. This policy has the same oracle and support.
+        The wrapped policy, with a bounded support. This policy has the same oracle and support.
     delta : float
         Probability of a false alarm for all arms together, in (1e-300, 1).
     exploration : float
@@ -432,13 +425,6 @@ class GLRRestart(WrappedPolicy[RestartState]):
     is_proven : bool
         Whether to use the proven threshold. The other threshold, used in the literature, is about half as
         large and finds changes in half the time.
-
-    Raises
-    ------
-    TypeError
-        If `policy` is not a policy.
-    ValueError
-        If a parameter is out of its range, or the wrapped policy has no bounded support.
 
     Examples
     --------

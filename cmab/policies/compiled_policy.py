@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cmab.archive import copied
 from cmab.arrays import FloatArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import GOLDEN, Kernel, lean_kernel, mix, to_unit
 from cmab.feedback import Feedback, Ticket
 from cmab.policy import AnyPolicy, IndexPolicy
-from cmab.saving._state import copied
 from cmab.statistics import ArmStatistics
 from cmab.validation import shown
 

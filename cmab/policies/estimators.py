@@ -389,13 +389,6 @@ class PositionBased:
     repeats : int
         How often the fits of relevance and effects alternate if the effects are unknown.
 
-    Raises
-    ------
-    TypeError
-        If the estimator is no regressor with ``sample_weight``.
-    ValueError
-        If a parameter is out of its range, or the features have no indicators of positions.
-
     Notes
     -----
     The squared error is ``(y - e r)^2 = e^2 (y / e - r)^2`` for an effect e and a relevance r. The relevance
@@ -501,7 +494,7 @@ class PositionBased:
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the effect of the position times the relevance, for each row.
+        """Return the effect of the position times the relevance of the item in each row.
 
         Parameters
         ----------

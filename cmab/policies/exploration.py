@@ -219,11 +219,6 @@ class Clairvoyant(CompiledIndexPolicy):
     means : array_like, shape (n_arms,)
         The known means.
 
-    Raises
-    ------
-    ValueError
-        If a mean is missing or not finite.
-
     Examples
     --------
     >>> from cmab import Clairvoyant, simulate
@@ -300,13 +295,6 @@ class ForcedExploration(WrappedPolicy[Any]):
     An exploring round of ``"last"`` calls a linear oracle at most once for each entry of the super arm, and
     usually once. With other oracles, and with families of all sets of k arms, it calls `is_feasible` at most
     once for each choice of the oracle. If no replacement is feasible, it plays the policy's super arm.
-
-    Raises
-    ------
-    TypeError
-        If `policy` is not a policy, or is an explorer without an oracle.
-    ValueError
-        If a parameter is out of its range, or the state of the policy does not count rounds.
 
     Examples
     --------

@@ -195,12 +195,6 @@ class CETC(SetTrials):
     robustness : float, optional
         The factor of the errors above. It is required with `algorithm`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, `queries` or `robustness` is missing, or the super arms of the
-        greedy algorithm are not all sets of k entries.
-
     Examples
     --------
     >>> import networkx as nx
@@ -294,11 +288,6 @@ class ETCG(SetTrials):
         Defines ``k`` and `n_choices`; it is never called to solve. All sets of k entries must be super arms.
     horizon : int
         Number T of rounds, from 1 to 1e15.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the super arms are not all sets of k entries.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.declared import interval, one_of
 from cmab.oracle import Oracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy

@@ -99,12 +99,6 @@ class TopRank(Policy[Comparisons]):
         `instances.position_based_model`). By default each base arm is an item, and k is the largest size of a
         super arm.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, an arm belongs to several items, or the first or last k items in
-        order are not a super arm.
-
     Examples
     --------
     >>> import numpy as np

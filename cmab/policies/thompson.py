@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel
 from cmab.confidence._kernels_beta import beta_quantile
 from cmab.declared import interval, one_of, real
@@ -325,7 +325,8 @@ class GaussianCTS(CompiledIndexPolicy):
     coupling : {"shared", "independent", "boosted"}
         The rule, as above.
     sigma : float, optional
-        Sub-Gaussian scale of the outcomes. The default is half the length of `support`.
+        Sub-Gaussian scale of the outcomes. The default is half the length of `support`. It is required if
+        `support` is None.
     variance_factor : float, optional
         The factor f above, positive. The default is 1.1 for ``"independent"`` (the bound holds for any f >
         1), 0.4 for ``"shared"`` (with sigma 1/2 this is gamma = 0.1 of the authors' figures), and 1 for
@@ -333,11 +334,6 @@ class GaussianCTS(CompiledIndexPolicy):
     support : tuple of float or None
         Interval to which indices are clipped, for oracles that require it. `simulate` rejects outcomes
         outside it. With None, as in the papers, outcomes may be any numbers.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or both `sigma` and `support` are missing.
 
     Examples
     --------

@@ -143,11 +143,6 @@ class CUCB(OptimisticPolicy):
     support : tuple of float
         Interval of the outcomes. Indices are clipped to it, and the radius is proportional to its length.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or `prior_mean` is given without a weight.
-
     Examples
     --------
     >>> from cmab import CUCB, Session, Feedback
@@ -292,11 +287,6 @@ class CMOSS(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes. The radius is proportional to its length.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import CMOSS, ArmStatistics, Feedback
@@ -389,15 +379,10 @@ class LLR(CompiledIndexPolicy):
     support : tuple of float
         Interval of the outcomes. The radius is proportional to its length.
 
-    Raises
-    ------
-    ValueError
-        If the oracle is not linear, or a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import Feedback, Session
-    >>> from cmab.policies.ucb import LLR
+    >>> from cmab import LLR
     >>> from oracles import TopK
     >>> session = Session(LLR(TopK(n_arms=4, k=2)), rng=0)
     >>> session.tell(Feedback(session.ask(), outcomes=[1.0, 1.0]))
@@ -473,11 +458,6 @@ class OfflineCUCB(CompiledIndexPolicy):
         Upper bound, at least 0, on the difference between an arm's mean in the log and its mean here. The
         confidence bounds are valid only if it holds. If the bias is unknown, pass 1, which is CUCB.
 
-    Raises
-    ------
-    ValueError
-        If `offline` has another number of arms, one of its means is outside [0, 1], or a bias is negative.
-
     Examples
     --------
     An item that sold badly in another shop is not tried first here, unless the shops may differ by much:
@@ -552,11 +532,6 @@ class ESCB(Policy[ArmStatistics]):
         with a regret equal to that of ESCB up to constants. A round on dozens of arms then takes a few calls
         of the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value
         of the paper, where m is the number of arms.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the oracle has no `solve_root`.
 
     Notes
     -----

@@ -157,14 +157,6 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
     A context may only have `available`. If a ticket is missing in `update`, the round is charged as if the
     worst had been played: as the optimistic value of CUCB's super arm.
 
-    Raises
-    ------
-    TypeError
-        If `policy` is not a policy, or is an explorer without an oracle.
-    ValueError
-        If a parameter is out of its range, the state of the policy is no `ArmStatistics`, its support is
-        None, or the oracle declares no smoothness and `scale` is omitted.
-
     Examples
     --------
     >>> from cmab import AdaptiveCTS, Safeguarded, simulate
@@ -331,14 +323,6 @@ class RegretBalancing(Policy[BalanceState]):
     reward_range : tuple of float, optional
         Interval of the rewards of a round. Rewards outside it are clipped. For rewards that are sums, the
         default is the range for outcomes in the support of the first policy.
-
-    Raises
-    ------
-    TypeError
-        If an entry of `policies` is not a policy with an oracle.
-    ValueError
-        If a parameter is out of its range, the oracles differ, or `reward_range` is omitted although rewards
-        are not sums or the first policy has no bounded support.
 
     Examples
     --------

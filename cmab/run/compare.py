@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab.archive import write_bytes
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import Explorer
@@ -24,7 +25,6 @@ from cmab.run import identify as identification
 from cmab.run import simulate as simulation
 from cmab.run.results import Identification, Simulation, archived, from_archive
 from cmab.run.tables import Form, Row, Rows, Table, frame_of, is_missing, number, text
-from cmab.saving._atomic import write_bytes
 from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
 

@@ -36,6 +36,7 @@ Specification = Mapping[str, Any] | Callable[..., Any] | str
 _TABLE = """CREATE TABLE IF NOT EXISTS pieces (
     key TEXT PRIMARY KEY, instance TEXT, learner TEXT, replication INTEGER, cmab TEXT, version TEXT,
     finished TEXT, seconds REAL, measure REAL, result BLOB)"""
+_INSERT = f"INSERT OR REPLACE INTO pieces VALUES ({', '.join('?' * 10)})"
 # The threads of a Dask worker must not use solvers and numerical libraries at the same time.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -224,21 +225,27 @@ class Study:
         tasks = [(piece, plays[piece[1:3]]) for piece in missing]
         failures: dict[Piece, str] = {}
         run = partial(_play, self.seed)
-        with ended_by_signals(), self._file() as file, progress_bar(progress, total=len(missing)) as bar:
-            outcomes = map(run, tasks) if n_jobs == 1 else in_workers(run, tasks, n_jobs)
-            for piece, seconds, measure, result in outcomes:
-                if isinstance(result, str):
-                    failures[piece] = result
-                else:
-                    now = datetime.now(UTC).isoformat(timespec="seconds")
-                    row = (*piece, _library(), self.version, now, seconds, measure, result)
-                    # One transaction, so a piece is stored completely or not at all.
-                    with file:
-                        file.execute(
-                            f"INSERT OR REPLACE INTO pieces VALUES ({','.join('?' * len(row))})", row
-                        )
-                if bar is not None:
-                    bar.update()
+        outcomes = (run(task) for task in tasks) if n_jobs == 1 else in_workers(run, tasks, n_jobs)
+        try:
+            with (
+                ended_by_signals(),
+                closing(outcomes),
+                self._file() as file,
+                progress_bar(progress, total=len(missing)) as bar,
+            ):
+                for piece, seconds, measure, result in outcomes:
+                    if isinstance(result, str):
+                        failures[piece] = result
+                    else:
+                        now = datetime.now(UTC).isoformat(timespec="seconds")
+                        row = (*piece, _library(), self.version, now, seconds, measure, result)
+                        # One transaction, so a piece is stored completely or not at all.
+                        with file:
+                            file.execute(_INSERT, row)
+                    if bar is not None:
+                        bar.update()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted; the finished pieces are in {self.path}") from None
         if failures:
             raise StudyFailed([(piece, failures[piece]) for piece in missing if piece in failures])
 
@@ -302,10 +309,10 @@ class Study:
         """Return a hash of all that determines the numbers of a pair."""
         content: dict[str, Any] = {"seed": self.seed, "cmab": _library(), "version": self.version}
         if self.trials:
-            content["trial"] = _plain(self.trials[pair[1]], f"trials.{pair[1]}")
+            content["trial"] = _table(self.trials[pair[1]], f"trials.{pair[1]}")
         else:
-            content["instance"] = _plain(self.instances[pair[0]], f"instances.{pair[0]}")
-            content["learner"] = _plain(self.learners[pair[1]], f"learners.{pair[1]}")
+            content["instance"] = _table(self.instances[pair[0]], f"instances.{pair[0]}")
+            content["learner"] = _table(self.learners[pair[1]], f"learners.{pair[1]}")
             content["rounds"] = None if self.rounds is None else self.rounds.tolist()
             content["max_samples"] = self.max_samples
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -413,10 +420,16 @@ def _library() -> str:
     return __version__
 
 
+def _table(value: Any, where: str) -> Any:
+    """Return the plain form of a specification, the same one for a class and for its import path."""
+    return _plain(value if isinstance(value, Mapping) else {"class": value}, where)
+
+
 def _plain(value: Any, where: str) -> Any:
-    """Return a specification with import paths in place of classes and functions, as JSON can hold it."""
+    """Return a value with import paths in place of classes and functions, as JSON can hold it."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry, f"{where}.{key}") for key, entry in value.items()}
+        own = {"class": _maker_of(value, where)} if "class" in value else {}
+        return {str(key): _plain(entry, f"{where}.{key}") for key, entry in (dict(value) | own).items()}
     if isinstance(value, list | tuple):
         return [_plain(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
     if isinstance(value, np.ndarray | np.generic):
@@ -426,9 +439,8 @@ def _plain(value: Any, where: str) -> Any:
     path = f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', '<')}"
     if "<" in path:
         raise ValueError(
-            f"{where} must be a plain value, an array, or a class or function of a module, got"
-            f" {shown(value)}; describe an object by its class and arguments, as in"
-            ' {"class": TopK, "n_arms": 3, "k": 1}'
+            f"{where} must be a plain value, an array, a class or function of a module, or a dict with a"
+            f" class and arguments, got {shown(value)}"
         )
     return path
 
@@ -454,6 +466,13 @@ def _made(value: Any, names: Mapping[str, Any], where: str) -> Any:
 def _call_of(value: Any, names: Mapping[str, Any], where: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the class or function of a specification, and its arguments."""
     table = value if isinstance(value, Mapping) else {"class": value}
+    arguments = {
+        key: _built(entry, names, f"{where}.{key}") for key, entry in table.items() if key != "class"
+    }
+    return _maker_of(table, where), arguments
+
+
+def _maker_of(table: Mapping[str, Any], where: str) -> Callable[..., Any]:
     maker = table.get("class")
     if isinstance(maker, str):
         try:
@@ -464,12 +483,10 @@ def _call_of(value: Any, names: Mapping[str, Any], where: str) -> tuple[Callable
             ) from None
     if not callable(maker):
         raise ValueError(
-            f"{where} must have a class, a function or an import path module:Name, got {shown(value)}"
+            f"{where} must be a class, a function or its import path module:Name, or a dict with this class"
+            f' and arguments such as {{"class": TopK, "n_arms": 3, "k": 1}}, got {shown(maker)}'
         )
-    arguments = {
-        key: _built(entry, names, f"{where}.{key}") for key, entry in table.items() if key != "class"
-    }
-    return maker, arguments
+    return maker
 
 
 def _called(maker: Callable[..., Any], arguments: Mapping[str, Any], where: str, *places: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cmab._streams import printable
-from cmab.saving._atomic import write_bytes
+from cmab.archive import write_bytes
 
 Row = Mapping[str, Any]
 Form = Literal["plain", "github", "latex_booktabs", "html"]
@@ -103,7 +103,7 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence
     writer = csv.writer(lines)
     writer.writerow(map(_inert, names))
     writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
-    write_bytes(Path(path), lines.getvalue().encode("utf-8"), follow=False)
+    write_bytes(Path(path), lines.getvalue().encode("utf-8"))
 
 
 def _cell(name: str, value: object) -> str:

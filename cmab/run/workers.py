@@ -7,8 +7,9 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from types import FrameType
@@ -20,12 +21,13 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _PATIENCE = 1.0  # seconds before a bar appears by default
+_WATCH_SECONDS = 1.0
 _ENDINGS = signal.SIGINT, signal.SIGTERM
 
 
 def in_workers(
     run: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int, *, threads: bool = False
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield the results of all tasks as they finish, from workers of joblib and its configured back end.
 
     Parameters
@@ -42,7 +44,7 @@ def in_workers(
     """
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import BrokenProcessPool
-    from joblib.parallel import get_active_backend
+    from joblib.parallel import LokyBackend, get_active_backend
 
     backend = copy(get_active_backend(prefer="threads" if threads else "processes")[0])
     # joblib returns the results of the pools of Ray only as a list, because leaving a generator early ends
@@ -51,7 +53,9 @@ def in_workers(
     call = run if threads else Packed(run)
     try:
         with parallel_config(backend=backend):
-            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            own = isinstance(backend, LokyBackend)
+            watch: dict[str, Any] = {"initializer": _follow, "initargs": (os.getpid(),)} if own else {}
+            workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **watch)
             results = workers(delayed(call)(task) for task in tasks)
             try:
                 yield from results
@@ -63,6 +67,18 @@ def in_workers(
     except BrokenProcessPool as error:
         message = f"a worker process died, perhaps because it ran out of memory ({error})"
         raise ChildProcessError(message) from None
+
+
+def _follow(parent: int) -> None:
+    """Leave Ctrl-C to the parent of this worker, and end with it, because a killed parent ends no worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class Packed:

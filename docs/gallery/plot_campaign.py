@@ -25,7 +25,7 @@ people = IndependentCascade(graph, truth, k=2)
 ties, chance = list(graph.edges), np.random.default_rng(1)
 
 with tempfile.TemporaryDirectory() as folder:
-    campaign = Campaign(CTS(oracle, prior_mean=0.2, prior_weight=5.0), Path(folder) / "journal.jsonl", rng=0)
+    campaign = Campaign(CTS(oracle, prior_mean=0.2, prior_weight=5.0), Path(folder) / "journal.db", rng=0)
     for _ in range(30):  # weeks
         request = campaign.ask()
         seen = people.play(request.ticket.super_arm, chance)

@@ -28,6 +28,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
         metavar="NAME",
         help="play this problem, this kind of problems or this entry only; may be repeated",
     )
+    parser.add_argument("--unusual", action="store_true", help="the unusual problems in place of the others")
     parser.add_argument("--full", action="store_true", help="five times as many replications and rounds")
     parser.add_argument("--replications", type=int, metavar="N", help="replications of every problem")
     parser.add_argument("--fresh", action="store_true", help="play recorded matches again")
@@ -42,7 +43,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
 def _run(options: argparse.Namespace) -> Iterator[str]:
     from cmab.run.arena import Entry, Problem, read_matches, run, write_matches
     from cmab.run.tables import write_csv
-    from instances.arena import ENTRIES, PROBLEMS, RECORDED
+    from instances.arena import ENTRIES, PROBLEMS, RECORDED, UNUSUAL
 
     mine = [_named(text, "--policy") for text in options.policy]
     mine = [found if isinstance(found, Entry) else Entry.of(found) for found in mine]
@@ -51,7 +52,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         raise ValueError(f"--problem must name a cmab.run.arena.Problem, got {wrong[0]!r}")
     taken = {thing.name for thing in (*mine, *own)}
     entries = [*mine, *(entry for entry in ENTRIES if entry.name not in taken)]
-    problems = [*(problem for problem in PROBLEMS.values() if problem.name not in taken), *own]
+    table = UNUSUAL if options.unusual else PROBLEMS
+    problems = [*(problem for problem in table.values() if problem.name not in taken), *own]
     if options.only:
         names = {*(p.name for p in problems), *(p.kind for p in problems), *(e.name for e in entries)}
         if unknown := [name for name in options.only if name not in names]:
@@ -72,7 +74,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             kinds = "" if entry.kinds is None else f" ({', '.join(sorted(entry.kinds))})"
             yield f"  {entry.name}{kinds}"
         return
-    is_recorded = bool(mine or own) and not (options.full or options.fresh or options.seed)
+    is_new = options.full or options.fresh or options.seed or options.unusual
+    is_recorded = bool(mine or own) and not is_new
     recorded = read_matches(RECORDED) if is_recorded else {}
     standings = run(
         problems,

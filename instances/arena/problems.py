@@ -20,6 +20,7 @@ import numpy as np
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
 from cmab.run.arena import Instance, Problem
+from instances.arena.few_rounds import FEW_ROUNDS
 from instances.arena.linear import (
     LINEAR,
     Rng,
@@ -34,6 +35,7 @@ from instances.arena.linear import (
     top_k,
     uniform,
 )
+from instances.arena.unseen import UNSEEN
 from instances.arms import BernoulliArms, SemiBandit
 from instances.changing import PiecewiseStationary
 from instances.choices import MultinomialLogit
@@ -476,6 +478,12 @@ PROBLEMS: dict[str, Problem] = {
     problem.name: problem
     for family in (LINEAR, SPREADING, LISTS, ROUNDS, FEATURES)
     for problem in with_held_out(family)
+}
+
+#: Unusual problems, in a table of their own: the best super arm is unlike the others, there are more arms
+#: than rounds, most arms are never used, means jump, or large outcomes are rare.
+UNUSUAL: dict[str, Problem] = {
+    problem.name: problem for family in (UNSEEN, FEW_ROUNDS) for problem in with_held_out(family)
 }
 
 #: The recorded results of all entries at the quick level.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cmab import AdaptiveCTS, Session
+from cmab import AdaptiveCTS, Campaign
 from cmab.arrays import FloatArray, IntArray
-from cmab.policies.hierarchical import MEANS, WEIGHTS, group_labels
+from cmab.policies.hierarchical import group_labels
 
 #: The level of all intervals.
 LEVEL = 0.9
@@ -113,21 +113,21 @@ class Beliefs:
         return self.posteriors[rng.integers(len(self.posteriors))].draw(rng)
 
 
-def beliefs_of(session: Session[Any], prior: tuple[float, float] | None, largest: float) -> Beliefs:
-    """Return the estimates of a session.
+def beliefs_of(campaign: Campaign, prior: tuple[float, float] | None, largest: float) -> Beliefs:
+    """Return the estimates of a campaign.
 
     Parameters
     ----------
-    session : Session
-        The session of a campaign, with the default learner or with `CTS`.
+    campaign : Campaign
+        The campaign, with the default learner or with `CTS`.
     prior : tuple of float, optional
         The mean of the prior and its weight, if the campaign has one.
     largest : float
         The largest outcome.
     """
-    n_draws = int(np.clip(_EFFORT // max(session.policy.oracle.n_arms, 1), 4, _DRAWS))
-    states = session.completed_states(n_draws)
-    return Beliefs([_posterior_of(state, session.policy, prior, largest) for state in states])
+    n_draws = int(np.clip(_EFFORT // max(campaign.policy.oracle.n_arms, 1), 4, _DRAWS))
+    states = campaign.completed_states(n_draws)
+    return Beliefs([_posterior_of(state, campaign.policy, prior, largest) for state in states])
 
 
 def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, largest: float) -> Posterior:
@@ -135,8 +135,7 @@ def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, la
     counts, shares = state.counts.astype(np.float64), np.clip(state.means / largest, 0.0, 1.0)
     if isinstance(policy, AdaptiveCTS):
         groups = group_labels(policy.oracle, policy.groups)
-        means, weights = np.array(MEANS), np.array(WEIGHTS)
-        wins, losses = np.outer(means, weights).ravel(), np.outer(1.0 - means, weights).ravel()
+        wins, losses = policy.grid()
         n_groups = int(groups.max(initial=-1)) + 1
         chances = np.array(state.memory[: n_groups * len(wins)]).reshape(n_groups, len(wins))
         chances /= chances.sum(axis=1, keepdims=True)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab import Campaign
-from cmab.campaigns.newer_events import NewerEventsError
-from cmab.campaigns.stores.addresses import store_of
+from cmab.errors import NewerEventsError
 from cmab.validation import shown
 from instances.campaigns.beliefs import Beliefs, beliefs_of
 from instances.campaigns.names import clean, short
@@ -128,7 +127,7 @@ class CampaignFolder:
         """Return the estimates of the learner."""
         mean, weight = self.options.prior_mean, self.options.prior_weight
         prior = None if mean is None or weight is None else (mean, weight)
-        return beliefs_of(self.campaign.session, prior, self.options.largest)
+        return beliefs_of(self.campaign, prior, self.options.largest)
 
     def ask(
         self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
@@ -298,8 +297,12 @@ def _opened(path: Path, options: Options, problem: Problem, *, author: str, acce
 
 def _check_begun(path: Path, options: Options) -> None:
     """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
-    store = store_of(events_of(path, options))
-    if not store.exists() or not (store.is_begun() or store.first_event()):
+    from cmab.campaign.store import Store
+
+    store = Store(events_of(path, options))
+    is_there = store.exists()
+    store.close()
+    if not is_there:
         raise ValueError(
             f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
             " make a new campaign"

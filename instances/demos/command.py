@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, AdaptiveCTS, Environment, EpsilonGreedy, Oracle, RandomPolicy, simulate
+from cmab import CTS, CUCB, KLCUCB, Environment, EpsilonGreedy, Learner, Oracle, RandomPolicy, simulate
 from cmab.arrays import IntArray
 from instances.arms import BernoulliArms, SemiBandit
 from instances.choices import MultinomialLogit
@@ -114,7 +114,7 @@ def _run(
     place, oracle = problem.environment, problem.oracle
     yield problem.about
     learners = {
-        "Learner": AdaptiveCTS(oracle),
+        "Learner": Learner(oracle),
         "CTS": CTS(oracle),
         "CUCB": CUCB(oracle),
         "KL-CUCB": KLCUCB(oracle),

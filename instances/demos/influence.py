@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, AdaptiveCTS, Study, simulate
+from cmab import CTS, CUCB, Learner, Study, simulate
 from cmab.arrays import IntArray
 from cmab.policy import AnyPolicy
 from cmab.seeding import Purpose, root, stream
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
 
 #: The learners. The first one needs no tuning.
 _LEARNERS: dict[str, Callable[[InfluenceMaximization], AnyPolicy]] = {
-    LEADER: AdaptiveCTS,
+    LEADER: Learner,
     # Influence is rare. With this prior, the learner does not have to try every tie.
     "Thompson, prior": lambda oracle: CTS(oracle, prior_mean=0.05, prior_weight=20.0),
     # With the full radius, almost every tie has an upper bound of 1 for very long.

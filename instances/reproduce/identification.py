@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
 from typing import Any
@@ -25,13 +26,9 @@ from cmab import (
     identify,
 )
 from cmab.arrays import FloatArray
-from cmab.exploration.aggregate import AdaptiveTopK, OptMAI
-from cmab.exploration.continuous_rejects import ContinuousRejects
-from cmab.exploration.gap_based import UCBE
-from cmab.exploration.halving import Halving, UniformAllocation
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.budget import UCBE, ContinuousRejects
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer
@@ -75,6 +72,13 @@ def lil_cells(quick: bool) -> list[Row]:
     return [{"instance": name, "k": size, "arms": n} for name, size in settings for n in sizes]
 
 
+@dataclass(frozen=True, eq=False)
+class LessSampled(LilRandLUCB):
+    """lil'RandLUCB without randomisation: it samples the critical arm with fewer samples, as UGapE does."""
+
+    one_arm = 2
+
+
 def lil_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Run the proven and the heuristic rules on Gaussian arms of variance 1/4, with delta = 0.01."""
     n, name = cell["arms"], cell["instance"]
@@ -94,6 +98,8 @@ def lil_play(cell: Row, rng: Rng, seed: int) -> Found:
         rules[f"lil'CLUCB{mark}"] = LilCLUCB(TopK(n, k), **settings)
         if k == 1:
             rules[f"lil'UCB{mark}"] = LilUCB(n, **settings)
+        if k <= 2:
+            rules[f"deterministic{mark}"] = LessSampled(n, k, **settings)
     if k <= 2:
         rules["BestKGLR"] = BestKGLR(n, k, delta=0.01)
     return race(rules, GaussianArms(means, 0.5), seed, 50_000_000)

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from cmab.campaigns.newer_events import NewerEventsError
+from cmab.errors import NewerEventsError
 from instances.campaigns.intake import read_reports, take_all
 from instances.campaigns.names import clean
 from instances.campaigns.paths import UnreachableError

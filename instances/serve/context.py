@@ -16,7 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from cmab.campaigns.newer_events import NewerEventsError
+from cmab.errors import NewerEventsError
 from instances.serve.access import Access, check_role
 from instances.serve.refusals import Refusal, shown_error
 from instances.serve.sessions import WebSession, is_same

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.cascades.cascade import Network
+from cmab.campaign.posterior import Network
 from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback

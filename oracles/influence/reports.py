@@ -11,9 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.campaigns.names import missing
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
-from cmab.cascades.problem import Unexplained
+from cmab.campaign.names import missing
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Network, Unexplained
 from cmab.compiled import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown

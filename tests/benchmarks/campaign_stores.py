@@ -20,9 +20,9 @@ from pathlib import Path
 import contended_campaigns
 import numpy as np
 import postgres_server
+from cmab.campaigns.stores.addresses import store_of
 
 from cmab import C2UCB, CUCB, Campaign, Context
-from cmab.campaigns.stores.addresses import store_of
 from oracles import TopK
 
 FEATURES = np.random.default_rng(0).random((300, 20)) / 10.0

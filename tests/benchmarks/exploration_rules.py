@@ -23,12 +23,10 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.exploration.halving import Halving
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
-from cmab.running.plan import least_samples
+from cmab.run.plan import least_samples
 from instances import BernoulliArms, BetaArms, GaussianArms, two_groups
 from oracles import TopK
 

@@ -15,9 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from cmab import AdaptiveCTS, Feedback, Session
-from cmab.cascades.cascade import Cascade, CascadeFeedback, Network
-from cmab.cascades.chain import Chain
-from cmab.cascades.prior import BetaPrior
+from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
 from instances import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence.search import Search

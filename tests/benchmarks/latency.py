@@ -92,7 +92,7 @@ def latencies(count, clock):
 
 def journals(count, folder):
     """Print what a campaign takes: names, JSON and the disk, which is waited for."""
-    campaign = Campaign(CUCB(TopK(1_000, 10)), Path(folder, "journal.jsonl"), rng=0)
+    campaign = Campaign(CUCB(TopK(1_000, 10)), Path(folder, "journal.db"), rng=0)
     taken = []
     for number in range(count):
         start = time.perf_counter()
@@ -107,7 +107,7 @@ def opening(clock, folder):
     print("\n| events | file | opening, seconds |\n|---|---|---|")
     synced, os.fsync = os.fsync, lambda _: None  # only the reading is measured
     for many in (1_000, 10_000, 100_000):
-        path = Path(folder, f"{many}.jsonl")
+        path = Path(folder, f"{many}.db")
         campaign = Campaign(CUCB(TopK(1_000, 10)), path, rng=0)
         for number in range(many // 2):
             request = campaign.ask()

@@ -17,9 +17,9 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from oracles._watch import Watch
 
 from cmab import CUCB, simulate
+from cmab.run.identify import Watch
 from instances import BernoulliArms, SemiBandit, read_benchmark
 from instances.benchmarks.problem import Problem
 from oracles import VertexCover

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-import cmab.run.loops
+import cmab.run.simulate
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -49,7 +49,7 @@ def main() -> None:
     means = np.random.default_rng(1).uniform(0.1, 0.9, N_ARMS)
     oracle = TopK(N_ARMS, K)
     environment = SemiBandit(BernoulliArms(means), oracle)
-    with mock.patch.object(cmab.run.loops, "compiled_run", lambda *_: None):
+    with mock.patch.object(cmab.run.simulate, "compiled_run", lambda *_: None):
         pairs = [
             (
                 seconds(lambda: simulate(CUCB(oracle), environment, ROUNDS, rng=0)),

@@ -23,7 +23,7 @@ from cmab import (
     simulate,
 )
 from cmab.confidence import anytime_radii
-from cmab.exploration.halving import Halving
+from cmab.exploration.phases import Halving
 from cmab.testing import check_environment
 from instances import BernoulliArms, EmpiricalArms, MultinomialLogit, SemiBandit, two_groups
 from oracles import (

@@ -24,7 +24,7 @@ from cmab import (
     simulate,
 )
 from cmab.confidence.radii import LogRadius
-from cmab.running.simulation import default_checkpoints
+from cmab.run.simulate import check_rounds
 from cmab.validation import integer, real
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -359,7 +359,7 @@ def test_identify_refuses_the_same_numbers_of_workers(n_jobs):
 @given(st.integers(1, 10**7))
 @settings(max_examples=50)
 def test_default_checkpoints_end_at_the_horizon(horizon):
-    rounds = default_checkpoints(horizon)
+    rounds = check_rounds(None, horizon)
     assert rounds[0] == 1
     assert rounds[-1] == horizon
     assert (np.diff(rounds) > 0).all()

@@ -19,7 +19,7 @@ from cmab import (
     ModelPolicy,
     RandomPolicy,
     off_policy_value,
-    read_journal,
+    read_campaign,
 )
 from cmab.logs import estimate_propensity
 from cmab.propensities import chance_within
@@ -185,7 +185,7 @@ def test_logs_of_random_policies_are_evaluated(make, tmp_path):
         request = running.ask()
         told = {name: float(coins.random() < means[name]) for name in request.names}
         running.tell(told, request, reward=sum(told.values()))
-    log = read_journal(tmp_path / "log")
+    log = read_campaign(tmp_path / "log")
     assert all(row.propensity > 0 and len(row.by_position) == 2 for row in log)
     low, high = off_policy_value(log, {(2, 3): 1.0}, level=0.999).interval
     assert low < 1.2 < high
@@ -197,7 +197,7 @@ def test_a_log_without_propensities_names_the_remedy(tmp_path):
         request = running.ask()
         running.tell(dict.fromkeys(request.names, 1.0), request, reward=2.0)
     with pytest.raises(ValueError, match=r"propensity_draws=200"):
-        off_policy_value(read_journal(tmp_path / "log"), {request.names: 1.0})
+        off_policy_value(read_campaign(tmp_path / "log"), {request.names: 1.0})
 
 
 def test_draws_change_neither_the_choices_nor_the_replay(tmp_path):

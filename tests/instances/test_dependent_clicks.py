@@ -162,17 +162,17 @@ def test_extreme_readers(means, termination):
 
 
 def test_a_campaign_is_told_clicks(tmp_path):
-    oracle, journal = DependentClickLists(4, [0.5, 0.5, 0.5]), tmp_path / "clicks.jsonl"
+    oracle, journal = DependentClickLists(4, [0.5, 0.5, 0.5]), tmp_path / "clicks.db"
     campaign = Campaign(CUCB(oracle), journal, rng=0)
     seen = []
     for number, satisfied in ((2, True), (2, False), (2, None), (0, False), (0, None)):
-        before, request = campaign.session.state.counts.sum(), campaign.ask()
+        before, request = campaign.state.counts.sum(), campaign.ask()
         report = {} if satisfied is None else {"satisfied": satisfied}
         campaign.tell(ticket=request, clicked=list(request.names[:number]), **report)
-        seen.append(int(campaign.session.state.counts.sum() - before))
+        seen.append(int(campaign.state.counts.sum() - before))
     assert seen == [2, 3, 1, 3, 3]
     again = Campaign(CUCB(oracle), journal, rng=0)
-    assert again.session.state.counts.tolist() == campaign.session.state.counts.tolist()
+    assert again.state.counts.tolist() == campaign.state.counts.tolist()
 
 
 test_what_are_no_clicks_is_refused = refused(

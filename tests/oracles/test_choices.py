@@ -150,13 +150,13 @@ def test_rules_learn_what_to_offer(policy):
 
 def test_a_shop_says_what_was_bought(tmp_path):
     shop = Assortment([4.0, 6.0, 10.0], k=2)
-    campaign = Campaign(CTS(shop), tmp_path / "shop.jsonl", rng=0)
+    campaign = Campaign(CTS(shop), tmp_path / "shop.db", rng=0)
     offered = campaign.ask()
     campaign.tell(ticket=offered, bought=offered.names[0])
     campaign.tell(ticket=campaign.ask(), bought=None)
-    again = Campaign(CTS(shop), tmp_path / "shop.jsonl", rng=0)
-    assert again.session.state.counts.tolist() == campaign.session.state.counts.tolist()
-    assert again.session.state.counts.sum() >= 2
+    again = Campaign(CTS(shop), tmp_path / "shop.db", rng=0)
+    assert again.state.counts.tolist() == campaign.state.counts.tolist()
+    assert again.state.counts.sum() >= 2
 
 
 test_what_is_no_choice_is_refused = refused(

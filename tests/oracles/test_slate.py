@@ -67,7 +67,7 @@ def test_a_campaign_reports_by_item_and_position(tmp_path):
     assert {item for item, _ in request.names} == {"tea", "cola"}
     assert [place for _, place in request.names] == [1, 2]
     running.tell({request.names[0]: 1.0, request.names[1]: 0.0}, request)
-    assert running.session.state.counts.sum() == 2
+    assert running.state.counts.sum() == 2
 
 
 def test_a_model_learns_the_effects_of_positions():

@@ -40,7 +40,7 @@ def test_a_network_without_ties_has_certificates_and_summaries(tmp_path, policy,
     """There is no base arm, so nothing remains to be learned."""
     people = nx.DiGraph()
     people.add_nodes_from("abc")
-    running = Campaign(policy(make(people, k=k)), tmp_path / "campaign.jsonl", rng=0)
+    running = Campaign(policy(make(people, k=k)), tmp_path / "campaign.db", rng=0)
     for _ in range(2):
         running.tell({}, running.ask(), reward=float(k))
         found = running.regret_bound(reward_range=(0.0, 3.0))

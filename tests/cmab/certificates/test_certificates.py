@@ -261,7 +261,7 @@ def test_removed_arms_count_as_unreported_plays():
 
 def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_path):
     oracle = TopK(5, 2).named(list("abcde"))
-    campaign = Campaign(CTS(oracle), tmp_path / "campaign.jsonl", rng=0)
+    campaign = Campaign(CTS(oracle), tmp_path / "campaign.db", rng=0)
     for _ in range(20):
         request = campaign.ask()
         campaign.tell({name: float(name in "ab") for name in request.names}, request)
@@ -269,7 +269,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
     campaign.correct(dict.fromkeys(request.names, 0.0), request)
     campaign.undo()
     assert str(campaign.regret_bound()) == str(before)
-    again = Campaign(CTS(oracle), tmp_path / "campaign.jsonl")
+    again = Campaign(CTS(oracle), tmp_path / "campaign.db")
     assert str(again.regret_bound()) == str(before)
     told = str(campaign.summary())
     assert before.gap_in_words().partition(" than")[0] in told
@@ -280,7 +280,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
 
 
 def test_a_summary_without_a_certificate(tmp_path):
-    campaign = Campaign(CTS(TopK(3, 1)), tmp_path / "campaign.jsonl", rng=0, support=(-np.inf, np.inf))
+    campaign = Campaign(CTS(TopK(3, 1)), tmp_path / "campaign.db", rng=0, support=(-np.inf, np.inf))
     campaign.tell({int(campaign.ask().names[0]): 5.0})
     assert campaign.summary().certificate is None
     with pytest.raises(ValueError, match="support must be a bounded interval"):

@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from cmab import LUCB1, BestKGLR, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
-from cmab.exploration._kernels_best_k_proportions import best_k_proportions
-from cmab.exploration._kernels_evidence import coin_evidence
+from cmab.exploration.likelihood_ratio import coin_evidence
+from cmab.exploration.track_and_stop import best_k_proportions
 from cmab.theory.best_k_time import best_k_time
 from cmab.theory.characteristic_time import gaussian_divergence
 from instances import BernoulliArms, GaussianArms

@@ -17,8 +17,7 @@ from cmab import (
     compare,
     identify,
 )
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.lucb import KLLUCB, LilLUCB
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

@@ -20,12 +20,11 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.exploration.gap_based import GapE
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.base import RuledExplorer
+from cmab.exploration.budget import GapE
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.ugape import UGapEcV
-from cmab.running import compiled_exploration as _exploring
+from cmab.run import identify as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 
@@ -146,7 +145,7 @@ def trees_and_scan(explorer, arms, monkeypatch, max_samples):
         if isinstance(explorer, LilCLUCB):  # the general rule, with an oracle that is not known to be uniform
             patch.setattr(type(explorer.oracle), "uniform_size", None)
         else:
-            scan = lambda e, a: forms(e, a)._replace(rule=e.scan_kernel())  # noqa: E731
+            scan = lambda e, a: forms(e, a)._replace(rule=RuledExplorer.kernel(e))  # noqa: E731
             patch.setattr(_exploring, "compiled_exploration", scan)
         return by_trees, run(explorer, arms, 1, max_samples)
 

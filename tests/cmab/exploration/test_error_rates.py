@@ -25,10 +25,8 @@ from cmab import (
     identify,
 )
 from cmab.confidence.radii import lil_radii
-from cmab.exploration.halving import Halving
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB, RadiusRule
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB, RadiusRule
+from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms, GaussianArms

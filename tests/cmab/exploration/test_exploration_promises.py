@@ -11,10 +11,10 @@ from cases import EXPLORERS, ORACLES
 
 import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
-from cmab.exploration.lil_ucb import LilUCB
+from cmab.exploration.lucb import LilUCB
 from cmab.goals import AggregateTopK, ExploreEach, ExploreM
-from cmab.results._rankings import explorer_rows
-from cmab.running import identification
+from cmab.run import identify as identification
+from cmab.run.compare import explorer_rows
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 ROWS = {case.name: case for case in EXPLORERS}
@@ -264,7 +264,7 @@ def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
 
 def test_a_long_run_says_so(monkeypatch):
     monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
-    monkeypatch.setattr(identification, "_LONG", 1000)
+    monkeypatch.setattr(identification, "_LONG_IN_PYTHON", 1000)
     early = pytest.warns(RuntimeWarning, match="has not stopped after 1,0.. samples")
     with pytest.warns(RuntimeWarning, match="cut off after"), early:
         identify(cmab.LUCB1(4, 2, delta=0.1), Undeclared([0.0] * 4), rng=0)

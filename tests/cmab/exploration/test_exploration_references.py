@@ -26,10 +26,8 @@ from cmab import (
     TrackAndStop,
     identify,
 )
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
-from cmab.running import compiled_exploration as _exploring
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.run import identify as _exploring
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK
 

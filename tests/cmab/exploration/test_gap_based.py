@@ -8,8 +8,8 @@ from exploring import explore
 from scipy.stats import binom
 
 from cmab import UCBE, Feedback, UGapEb, UGapEc, identify
-from cmab.exploration._kernels_ugape import least_gaps
-from cmab.exploration.gap_based import GapE
+from cmab.exploration.budget import GapE
+from cmab.exploration.ugape import least_gaps
 from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
 from instances import BernoulliArms
 

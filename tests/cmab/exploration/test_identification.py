@@ -5,7 +5,7 @@ import pytest
 from refusals import refused
 
 from cmab import identify
-from cmab.exploration.halving import Halving
+from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import AggregateTopK, BestSuperArm, ExploreM
 from instances import BernoulliArms, GaussianArms

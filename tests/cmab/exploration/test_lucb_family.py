@@ -16,10 +16,8 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.exploration.halving import Halving
-from cmab.exploration.kl_lucb import KLLUCB
-from cmab.exploration.lil_ucb import LilUCB
-from cmab.exploration.lucb import LilLUCB
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
 from cmab.goals import BestSuperArm
 from instances import BernoulliArms, GaussianArms

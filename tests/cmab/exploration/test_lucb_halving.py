@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab import LUCB1, LUCB1Halving, Session, identify
-from cmab.exploration.halving import Halving
+from cmab.exploration.phases import Halving
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms
 

@@ -8,7 +8,7 @@ from exploring import errors, explore
 from scipy.stats import binom
 
 from cmab import AdaptiveTopK, BernsteinRace, Feedback, HoeffdingRace, Session
-from cmab.exploration.halving import Halving
+from cmab.exploration.phases import Halving
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence, least_samples
 from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
 from cmab.confidence.radii import mixture_threshold
-from cmab.exploration.rivals import Contest, OracleRivals
+from cmab.exploration.pfws import Contest, OracleRivals
 from cmab.theory.super_arm_time import super_arm_time
 from instances import BernoulliArms, GaussianArms
 from oracles import (

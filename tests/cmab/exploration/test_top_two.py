@@ -9,9 +9,9 @@ from scipy.stats import binom
 
 from cmab import TTUCB, Feedback, Session, TrackAndStop, identify
 from cmab.confidence.kl import bernoulli_divergence
-from cmab.exploration._kernels_proportions import gaussian_proportions
-from cmab.exploration._kernels_top_two import bonus_level
-from cmab.running import compiled_exploration as _exploring
+from cmab.exploration.likelihood_ratio import bonus_level
+from cmab.exploration.track_and_stop import gaussian_proportions
+from cmab.run import identify as _exploring
 from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
 

@@ -15,7 +15,7 @@ from scipy.stats import nct, norm, t
 from cmab import LUCB1, ArmStatistics, BernsteinLUCB, Feedback, Session, StudentLUCB, identify
 from cmab.confidence import anytime_bernstein_radii, student_radii
 from cmab.exploration.ugape import UGapEcV
-from cmab.running import compiled_exploration
+from cmab.run import identify as compiled_exploration
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 RUNS, LEVEL, TOO_MANY = 2000, 0.1, 265

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import CUCB, Campaign, Log, LoggedRound, read_journal, read_log, read_open_bandit
+from cmab import CUCB, Campaign, Log, LoggedRound, read_campaign, read_log, read_open_bandit
 from oracles import TopK
 
 LONG = {
@@ -128,19 +128,19 @@ def test_features_are_of_all_arms_in_the_order_given():
 
 def test_a_journal_by_way_of_a_frame_is_the_same_log(tmp_path):
     """Round trip: a campaign's rounds as a table, one row a base arm that was seen."""
-    path, rng = tmp_path / "journal.jsonl", np.random.default_rng(0)
+    path, rng = tmp_path / "journal.db", np.random.default_rng(0)
     campaign = Campaign(CUCB(TopK(5, 2).named(list("abcde"))), path, rng=0)
     for _ in range(20):
         request = campaign.ask()
         campaign.tell({name: float(rng.random()) for name in request}, request)
-    log = read_journal(path)
+    log = read_campaign(path)
     pairs = [(row.number, name, row.outcomes[name]) for row in log for name in row.names]
     round_, item, outcome = map(list, zip(*pairs, strict=True))
     again = read_log({"t": round_, "i": item, "x": outcome}, "i", round="t", outcome="x")
     oracle = campaign.policy.oracle
     assert [(row.names, row.outcomes) for row in again] == [(row.names, row.outcomes) for row in log]
     assert np.array_equal(again.statistics(oracle).means, log.statistics(oracle).means)
-    assert np.array_equal(again.statistics(oracle).means, campaign.session.state.means)
+    assert np.array_equal(again.statistics(oracle).means, campaign.state.means)
 
 
 test_bad_rows_are_named = refused(

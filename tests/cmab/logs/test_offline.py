@@ -9,7 +9,7 @@ from cases import ORACLES
 from refusals import refused
 from scipy.stats import binom
 
-from cmab import CUCB, ArmStatistics, Campaign, Feedback, clcb, read_journal
+from cmab import CUCB, ArmStatistics, Campaign, Feedback, clcb, read_campaign
 from instances import CascadeModel
 from oracles import GraphicMatroid, RankedTopK, ShortestPath, TopK
 
@@ -57,12 +57,12 @@ def test_statistics_of_other_arms_are_not_merged():
 def test_a_log_says_what_its_campaign_learned(tmp_path):
     """The same numbers, wherever the arms stand in the graph now, from either end, and without those gone."""
     graph = nx.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
-    campaign, rng = Campaign(CUCB(GraphicMatroid(graph)), tmp_path / "trees.jsonl", rng=0), RNG(1)
+    campaign, rng = Campaign(CUCB(GraphicMatroid(graph)), tmp_path / "trees.db", rng=0), RNG(1)
     for _ in range(30):
         request = campaign.ask()
         campaign.tell({name: float(rng.random() < 0.5) for name in request.names}, request)
     campaign.ask()
-    log, learned = read_journal(tmp_path / "trees.jsonl"), campaign.session.state
+    log, learned = read_campaign(tmp_path / "trees.db"), campaign.state
     same = log.statistics(GraphicMatroid(graph))
     assert same.counts.tolist() == learned.counts.tolist() and same.rounds == learned.rounds
     np.testing.assert_array_equal(same.means, learned.means)

@@ -12,7 +12,7 @@ from scaled import SCALED, fits, made, seen_arms
 
 import cmab.oracle as linear
 from cmab import CTS, ESCB, Feedback, ForcedExploration, Session
-from cmab.running import _bars
+from cmab.run.workers import progress_bar
 from oracles import Matching, TopK
 
 QUESTIONS = ("solve", "solve_constrained", "solve_within", "is_feasible")
@@ -229,17 +229,16 @@ def test_progress_from_a_second_on(quiet, seconds, shown, monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("CMAB_QUIET", quiet)
     monkeypatch.setattr("tqdm.std.time", lambda: clock[0])
-    with _bars.shown_bar(None, total=3, unit=" rounds") as bar:
+    with progress_bar(None, total=3, unit=" rounds") as bar:
         for _ in range(3):
             clock[0] += seconds
             if bar is not None:
                 bar.update()
     assert ("rounds" in terminal.text) == shown
-    assert _bars.is_shown(True)
-    assert not _bars.is_shown(False)
 
 
 def test_without_a_terminal_nothing_is_shown(monkeypatch):
     monkeypatch.setenv("CMAB_QUIET", "")
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert not _bars.is_shown(None)
+    with progress_bar(None, total=3) as bar:
+        assert bar is None

@@ -21,7 +21,7 @@ from cmab import (
     Session,
     Ticket,
     compare,
-    read_journal,
+    read_campaign,
     simulate,
 )
 from cmab.testing import check_policy
@@ -137,13 +137,13 @@ def test_a_cancelled_ticket_counts_as_used_unless_told_otherwise():
 
 def test_sessions_and_journals_go_on_where_they_were(tmp_path):
     rule = learner(30)
-    session, campaign = Session(rule, rng=0), Campaign(rule, tmp_path / "journal.jsonl", rng=0)
+    session, campaign = Session(rule, rng=0), Campaign(rule, tmp_path / "journal.db", rng=0)
     coins = np.random.default_rng(0)
     for t in range(40):
         if t % 7 == 3:
             session.save(tmp_path / "session.npz")
             session = Session.load(tmp_path / "session.npz", learner(30))
-            campaign = Campaign(learner(30), tmp_path / "journal.jsonl")
+            campaign = Campaign(learner(30), tmp_path / "journal.db")
             session = copy.deepcopy(pickle.loads(pickle.dumps(session)))
         ticket, request = session.ask(), campaign.ask()
         assert list(ticket) == list(request)
@@ -157,12 +157,12 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
         costs = {arm: costs for arm, (_, costs) in told.items()}
         campaign.tell(outcomes, request, costs=costs)
     assert session.is_done and campaign.is_done
-    assert session.budgets_left.tolist() == campaign.session.budgets_left.tolist()
-    assert session.state.prices.tolist() == campaign.session.state.prices.tolist()
+    assert session.budgets_left.tolist() == campaign.policy.budgets_left(campaign.state).tolist()
+    assert session.state.prices.tolist() == campaign.state.prices.tolist()
 
 
 def test_a_campaign_tells_costs_by_name(tmp_path):
-    campaign = Campaign(learner(), tmp_path / "journal.jsonl", rng=0)
+    campaign = Campaign(learner(), tmp_path / "journal.db", rng=0)
     request = campaign.ask()
     with pytest.raises(ValueError, match="costs must have the same arms as outcomes"):
         campaign.tell({}, request, costs={0: [0.5, 0.5]})
@@ -171,12 +171,12 @@ def test_a_campaign_tells_costs_by_name(tmp_path):
             campaign.tell({0: 1.0, 1: 0.0}, request, costs=wrong)
     campaign.tell({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [1.0, 0.25]})
     assert campaign.history()[-1]["costs"] == {0: [1.0, 0.25], 1: [0.0, 0.5]}
-    assert campaign.session.budgets_left.tolist() == [39.0, 59.25]
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [39.0, 59.25]
     campaign.correct({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [0.0, 0.25]})
-    assert campaign.session.budgets_left.tolist() == [40.0, 59.25]
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [40.0, 59.25]
     campaign.undo()
-    assert Campaign(learner(), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [39.0, 59.25]
-    assert len(read_journal(tmp_path / "journal.jsonl")) == 1
+    assert Campaign(learner(), tmp_path / "journal.db").session.budgets_left.tolist() == [39.0, 59.25]
+    assert len(read_campaign(tmp_path / "journal.db")) == 1
 
 
 def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
@@ -193,12 +193,12 @@ def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
 
     def begin(names, **settings):
         rule = PrimalDualCUCB(Named(names, 2), [10.0], horizon=20)
-        return Campaign(rule, tmp_path / "journal.jsonl", rng=0, **settings)
+        return Campaign(rule, tmp_path / "journal.db", rng=0, **settings)
 
     campaign = begin("abcd")
     request = campaign.ask()
     campaign.tell(dict.fromkeys(request, 1.0), request, costs={name: [0.75] for name in request})
-    assert campaign.session.budgets_left.tolist() == [8.5]
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [8.5]
     later = begin("bcd", accept_changes=True)
     assert later.session.budgets_left.tolist() == [8.5]
 
@@ -210,7 +210,7 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
 
     def begin(names, k):
         rule = PrimalDualCUCB(TopK(len(names), k).named(list(names)), [20.0], horizon=50)
-        return Campaign(rule, tmp_path / "journal.jsonl", rng=0, accept_changes=True)
+        return Campaign(rule, tmp_path / "journal.db", rng=0, accept_changes=True)
 
     campaign = begin("abcd", 4)
     first, second = campaign.ask(), campaign.ask()
@@ -218,14 +218,14 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
     if fate == "cancelled":
         campaign.cancel(second)
     left = 20.0 - 2.75 - 4.0
-    assert campaign.session.budgets_left.tolist() == [left]
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
     campaign = begin(names, k)
-    assert campaign.session.budgets_left.tolist() == [left]
+    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
     if fate == "told":
         told = sorted(set("ab") & set(names))
         campaign.tell(dict.fromkeys(told, 1.0), second.number, costs={name: [0.0] for name in told})
         left += len(told)
-        assert campaign.session.budgets_left.tolist() == [left]
+        assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
     asked = sum(len(campaign.ask().names) for _ in range(30))
     assert left - k < asked <= left
 
@@ -236,9 +236,9 @@ def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
     def rule(names):
         return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
 
-    request = Campaign(rule("abc"), tmp_path / "journal.jsonl", rng=0).ask()
+    request = Campaign(rule("abc"), tmp_path / "journal.db", rng=0).ask()
     rest = [name for name in "abc" if name != request.names[0]]
-    campaign = Campaign(rule(rest), tmp_path / "journal.jsonl", accept_changes=True)
+    campaign = Campaign(rule(rest), tmp_path / "journal.db", accept_changes=True)
     campaign.session.save(tmp_path / "session.npz")
     loaded = Session.load(tmp_path / "session.npz", rule(rest))
     told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
@@ -252,18 +252,18 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     def rule(budget):
         return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
 
-    campaign = Campaign(rule(20.0), tmp_path / "journal.jsonl", rng=0)
+    campaign = Campaign(rule(20.0), tmp_path / "journal.db", rng=0)
     for _ in range(3):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
     campaign.session.save(tmp_path / "session.npz")
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
-        Campaign(rule(5.0), tmp_path / "journal.jsonl", accept_changes=True)
+        Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.
-    assert Campaign(rule(20.0), tmp_path / "journal.jsonl").session.budgets_left.tolist() == [14.0]
-    later = Campaign(rule(6.0), tmp_path / "journal.jsonl", accept_changes=True)
+    assert Campaign(rule(20.0), tmp_path / "journal.db").session.budgets_left.tolist() == [14.0]
+    later = Campaign(rule(6.0), tmp_path / "journal.db", accept_changes=True)
     assert later.session.budgets_left.tolist() == [0.0] and later.is_done
 
 

@@ -305,12 +305,3 @@ class Insomniac(CUCB):
 def test_super_arms_that_are_not_available_are_refused():
     with pytest.raises(ValueError, match=r"must have available entries only, got also \[0\]"):
         Session(Insomniac(ORACLE), rng=0).ask(within(np.arange(5) > 0))
-
-
-def test_a_session_of_the_format_before_is_refused_in_words(tmp_path, monkeypatch):
-    session = Session(CUCB(ORACLE), rng=0)
-    with monkeypatch.context() as older:
-        older.setattr("cmab.saving._sessions._FORMAT", 2)
-        session.save(tmp_path / "session.npz")
-    with pytest.raises(ValueError, match=r"its format must be one of .4, 5., got 2"):
-        Session.load(tmp_path / "session.npz", session.policy)

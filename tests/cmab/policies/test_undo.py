@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from cmab.running._kernels_bundles import _state
 
 from cmab import CTS, CUCB, Feedback, HierarchicalCTS, Session
-from cmab.saving import _state
 from oracles import TopK
 
 

@@ -37,7 +37,7 @@ def by_name(session):
 
 def test_a_list_of_arms_goes_on_by_name_in_a_journal(tmp_path):
     """Milk goes, cola and soda come; all that was told stays with its name, and milk's comes back with it."""
-    path = tmp_path / "shop.jsonl"
+    path = tmp_path / "shop.db"
     running = Campaign(listed(SHOP), path, rng=0)
     for number in range(9):
         request = running.ask()

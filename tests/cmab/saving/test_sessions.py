@@ -14,10 +14,10 @@ from isolated import isolated
 from refusals import refused
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Policy, Session, simulate
-from cmab.saving._state import copied
+from cmab.archive import copied
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import BruteForce, TopK
-from tests.cmab.saving.test_session_files import LEARNERS, answer, played
+from tests.cmab.test_archive import LEARNERS, answer, played
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 

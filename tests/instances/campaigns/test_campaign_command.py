@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cmab import read_journal
+from cmab import read_campaign
 from cmab.cli import main
 from instances.campaigns.folder import CampaignFolder
 
@@ -179,14 +179,12 @@ def test_a_copy_goes_its_own_way(spring, place):
     done("ask", spring)
     done("copy", spring, place / "copy")
     done("tell", place / "copy", "--nobody")
-    assert read_journal(spring / "events.sqlite")[0].state == "pending"
+    assert read_campaign(spring / "events.sqlite")[0].state == "pending"
     assert "must be a new folder" in refused("copy", spring, place / "copy")
-    done("copy", place / "copy", place / "journal", "--events", "events.jsonl")
+    done("copy", place / "copy", place / "journal", "--events", "events.db")
     done("copy", place / "journal", place / "back", "--events", "events.db")
-    assert (place / "journal" / "events.jsonl").read_text().count("\n") == 3
-    logs = [
-        read_journal(place / at) for at in ("copy/events.sqlite", "journal/events.jsonl", "back/events.db")
-    ]
+    assert (place / "journal" / "events.db").read_text().count("\n") == 3
+    logs = [read_campaign(place / at) for at in ("copy/events.sqlite", "journal/events.db", "back/events.db")]
     assert [[(of.state, of.names) for of in log] for log in logs] == [[("told", logs[0][0].names)]] * 3
 
 

@@ -51,9 +51,10 @@ def test_a_person_that_was_asked_often_is_not_called_less_known():
     assert first == "Never asked before; among the best by the shape of the network."
 
 
-@pytest.mark.parametrize("events", ["events.sqlite", "events.jsonl"])
+@pytest.mark.parametrize("events", ["events.sqlite", "events.db"])
 def test_a_network_is_read_once_and_its_first_event_is_checked_once(events, tmp_path, monkeypatch):
     from cmab.campaigns._course import Course
+
     from instances.campaigns import folder, problem
     from instances.campaigns.options import Options
 

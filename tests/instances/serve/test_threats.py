@@ -530,7 +530,7 @@ def test_disguised_formulas_are_inert(name):
 
 def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
     """Another server acts between the check of the state and the action of this one."""
-    from cmab.campaigns.campaign import Campaign
+    from cmab.campaign.campaign import Campaign
 
     here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
     spring = here.create()
@@ -567,7 +567,7 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
 
 
 def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
-    from cmab.campaigns.campaign import Campaign
+    from cmab.campaign.campaign import Campaign
 
     here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
     spring = here.create()

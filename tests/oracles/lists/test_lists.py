@@ -118,17 +118,17 @@ def test_rules_learn_lists(policy, reward):
 
 def test_the_order_of_a_list_reaches_users_and_files(tmp_path):
     """Who clicked the third saw the two above it, in the order that was shown, after a restart, too."""
-    oracle, journal = RankedTopK(4, 3), tmp_path / "lists.jsonl"
+    oracle, journal = RankedTopK(4, 3), tmp_path / "lists.db"
     campaign = Campaign(CUCB(oracle), journal, rng=0)
     for liked in (2, 3, None, 3):
         request = campaign.ask()
         campaign.tell(ticket=request, clicked=liked if liked in request.names else None)
     waiting = campaign.ask()
     assert waiting.names != sorted(waiting.names)
-    before = campaign.session.state.counts.copy()
+    before = campaign.state.counts.copy()
     again = Campaign(CUCB(oracle), journal, rng=0)
     again.tell(ticket=waiting.ticket, clicked=waiting.names[1])
-    seen = again.session.state.counts - before
+    seen = again.state.counts - before
     assert sorted(np.flatnonzero(seen)) == sorted(waiting.names[:2])
 
 

@@ -1,0 +1,244 @@
+"""The names of a campaign: numbers in the events, and texts in a table of their own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import AnyArray, IntArray
+from cmab.validation import meant, shown
+
+#: A label in an event: the place of its text, or a list of labels for a tuple.
+Code = int | list[Any]
+
+
+class Texts:
+    """The texts in the table of names, each of which has a place that never changes.
+
+    A label that is a tuple, such as a tie, consists of the places of its parts. To forget a person, one text
+    is replaced.
+
+    Parameters
+    ----------
+    stored : sequence of str
+        The names of the table in the order of their places, in JSON.
+    """
+
+    def __init__(self, stored: Sequence[str] = ()) -> None:
+        self.stored = list(stored)
+        self._labels: list[Hashable] = [json.loads(text) for text in stored]
+        self._places = dict(zip(self.stored, range(len(self.stored)), strict=True))
+
+    def encoded(self, labels: Sequence[Hashable]) -> Any:
+        """Return labels for an event, and add new texts; a run of integers needs no texts."""
+        n, first = len(labels), labels[0] if labels else None
+        if type(first) is int and list(labels) == list(range(first, first + n)):
+            return {"from": first, "n": n}
+        return list(map(self.place, labels))
+
+    def decoded(self, codes: Any) -> list[Hashable]:
+        """Return the labels of an event."""
+        if isinstance(codes, dict):
+            return list(range(codes["from"], codes["from"] + codes["n"]))
+        return list(map(self.label, codes))
+
+    def place(self, label: Hashable) -> Code:
+        """Return the place of the text of a label, which is added if it is new."""
+        if isinstance(label, tuple):
+            return [self.place(part) for part in label]
+        label = label.item() if isinstance(label, np.generic) else label
+        is_plain = label is None or isinstance(label, str | int)
+        if not (is_plain or (isinstance(label, float) and math.isfinite(label))):
+            raise ValueError(
+                "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
+                f" {shown(label)}"
+            )
+        text = json.dumps(label, ensure_ascii=False)
+        place = self._places.setdefault(text, len(self.stored))
+        if place == len(self.stored):
+            self.stored.append(text)
+            self._labels.append(label)
+        return place
+
+    def add(self, text: str) -> None:
+        """Add a text that another process has stored."""
+        self._places[text] = len(self.stored)
+        self.stored.append(text)
+        self._labels.append(json.loads(text))
+
+    def label(self, code: Code) -> Hashable:
+        """Return the label that has this code."""
+        return tuple(map(self.label, code)) if isinstance(code, list) else self._labels[code]
+
+    def known_place(self, label: Hashable) -> int | None:
+        """Return the place of a label, or None if it has none."""
+        return self._places.get(json.dumps(label, ensure_ascii=False))
+
+    def replace(self, place: int, text: str) -> None:
+        """Replace the text at a place."""
+        del self._places[self.stored[place]]
+        self.stored[place], self._labels[place] = text, json.loads(text)
+        self._places[text] = place
+
+
+def forgotten(place: int) -> str:
+    """Return the text in place of a forgotten name, in JSON."""
+    return json.dumps(f"(forgotten {place})")
+
+
+class Names:
+    """A list of names with two orders: the numbers of the learner and the places in the events.
+
+    The events assign places in the order in which names first appear, and never change them. So the events of
+    a name stay with the name, even if a graph is read in another order. If edges are undirected, both
+    orientations of an edge are the same name.
+    """
+
+    def __init__(self, noun: str, own: list[Hashable], is_undirected: bool = False) -> None:
+        self._noun, self.own, self._is_undirected = noun, own, is_undirected
+        try:
+            self.number = dict(zip(own, range(len(own)), strict=True))
+        except TypeError:
+            raise ValueError(
+                f"names must be strings, finite numbers or tuples of these, got {shown(own)}"
+            ) from None
+        if len(self.number) < len(own):
+            raise ValueError(
+                f"names of {self.plural} must differ from each other, got {shown(_repeated(own))} twice"
+            )
+        #: All names with a place, in the order of their places.
+        self.listed: list[Hashable] = []
+        self._known: set[Hashable] = set()
+        self._numbers: list[int] = []
+        self._places = np.full(len(own), -1)
+
+    @property
+    def plural(self) -> str:
+        """The noun for these things in the plural."""
+        return "entries of super arms" if self._noun.startswith("entry") else f"{self._noun}s"
+
+    def counted(self, some: Sequence[Any]) -> str:
+        """Return the number of some entries with noun and verb: "1 tie is", "2 ties are"."""
+        return f"1 {self._noun} is" if len(some) == 1 else f"{len(some):,} {self.plural} are"
+
+    def grow(self, names: Iterable[Hashable]) -> None:
+        """Assign the next places to these names."""
+        new = list(map(self.form_of, names)) if self._is_undirected else list(names)
+        numbers = np.array([self.number.get(name, -1) for name in new], np.int64)
+        there = numbers >= 0
+        self._places[numbers[there]] = len(self.listed) + np.flatnonzero(there)
+        self.listed += new
+        self._known.update(new)
+        self._numbers += numbers.tolist()
+
+    def unknown(self) -> list[Hashable]:
+        """Return the names without a place."""
+        return [name for name in self.own if name not in self._known]
+
+    def gone(self) -> list[int]:
+        """Return the places of the names that the learner does not have."""
+        return [place for place, number in enumerate(self._numbers) if number < 0]
+
+    def places(self, numbers: IntArray) -> list[int]:
+        """Return the places of the entries with these numbers."""
+        listed: list[int] = self._places[numbers].tolist()
+        return listed
+
+    def numbers(self, places: Sequence[int]) -> IntArray:
+        """Return the number of the entry at each of these places; -1 if the learner does not have it."""
+        return np.array([self._numbers[place] for place in places], np.int64)
+
+    def numbers_from(self, place: int) -> IntArray:
+        """Return the numbers of the names with this place or a later one, or with none."""
+        return np.flatnonzero((self._places >= place) | (self._places < 0))
+
+    def by_place(self, values: AnyArray) -> AnyArray:
+        """Reorder an array of the learner by place; places that the learner does not have become zeros."""
+        rows = np.zeros((len(self._numbers), *values.shape[1:]), values.dtype)
+        rows[self._places] = values
+        return rows
+
+    def by_number(self, rows: AnyArray) -> AnyArray:
+        """Reorder rows by place into the order of the learner; entries without a row become zeros."""
+        values = np.zeros((len(self.own), *rows.shape[1:]), rows.dtype)
+        there = (self._places >= 0) & (self._places < len(rows))
+        values[there] = rows[self._places[there]]
+        return values
+
+    def find(self, names: Collection[Any]) -> list[int]:
+        """Return the numbers of names; raise ``ValueError`` if a name is unknown."""
+        try:
+            return list(map(self.number.__getitem__, names))
+        except (KeyError, TypeError):  # an unknown name, or a name in another form
+            return [self._found(_tuples(name)) for name in names]
+
+    def _found(self, name: Any) -> int:
+        """Return the number of a name, or raise ``ValueError`` with a similar known name."""
+        try:
+            return self.number[self.form_of(name)]
+        except TypeError:
+            raise ValueError(f"{self.plural} must be given by their names, got {shown(name)}") from None
+        except KeyError:
+            pass
+        is_network = all(isinstance(own, tuple) for own in self.own)
+        hint = missing(name, self.number, is_tie=True) if is_network else meant(name, self.number)
+        raise ValueError(f"{self.plural} must be among the {len(self.own)} known, got {shown(name)}{hint}")
+
+    def form_of(self, name: Hashable) -> Hashable:
+        """Return a name in the orientation that the learner uses; an unknown name is returned unchanged."""
+        if self._is_undirected and name not in self.number and isinstance(name, tuple) and len(name) > 1:
+            turned = (name[1], name[0], *name[2:])
+            return turned if turned in self.number else name
+        return name
+
+
+def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
+    """Return the nouns for the entries of a super arm and for the base arms."""
+    if choices == arms:
+        return "base arm", "base arm"
+    is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
+    return ("node", "tie") if is_network else ("entry of a super arm", "base arm")
+
+
+def _repeated(names: Iterable[Hashable]) -> Hashable:
+    """Return the first name that occurs a second time."""
+    seen: set[Hashable] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("the names differ from each other")
+
+
+def _tuples(value: Any) -> Any:
+    """Return a name in JSON, which has lists in place of tuples, as a name."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
+    """Return a hint for a name that a network does not have: similar names, and how to add the name.
+
+    A tie starts with the names of its two ends. The network's names are the ends of the `known` ties.
+    """
+    if is_tie and known and not (isinstance(name, tuple) and len(name) > 1):
+        return f"{meant(name, known) or '.'} A tie is written with both names, such as {next(iter(known))!r}"
+    hint, why = meant(name, known), "The network has nothing of this name"
+    if is_tie and isinstance(name, tuple) and len(name) > 1:
+        ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
+        strange = [end for end in name[:2] if end not in ends]
+        # Two known ends are not misspelled, so the only suggestion is the tie in the other direction.
+        turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
+        hint = "".join(meant(end, ends) for end in strange) or turned
+        why = "The network has both ends, but no tie between them"
+        if turned:
+            why = "The network has the tie in the other direction only"
+        if strange:
+            why = f"{strange[0]!r} is not in the network"
+    return (
+        f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
+        " again with the new graph and accept_changes=True"
+    )

@@ -1,0 +1,395 @@
+"""What a campaign has told: summaries as text and as plots, its log, and its tables."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cmab.campaign.names import Texts
+from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
+from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
+from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.feedback import Context, Feedback
+from cmab.logs.log import Log, LoggedRound, written
+from cmab.statistics import ArmStatistics
+
+if TYPE_CHECKING:
+    from cmab.campaign.campaign import Campaign
+
+_IN_WORDS = 10
+_KINDS = {
+    "ties": "outcomes of ties",
+    "steps": "who joined, with steps",
+    "people": "who joined",
+    "number": "only the number",
+    "nothing": "nothing seen",
+}
+
+
+class Learned(NamedTuple):
+    """Statistics of one base arm: mean outcome, standard error (nan if unknown) and number of outcomes."""
+
+    name: Hashable
+    mean: float
+    error: float
+    seen: int
+
+
+class Person(NamedTuple):
+    """Statistics of one person: rounds asked, number of observed outcomes of their ties, and their sum."""
+
+    name: Hashable
+    asked: int
+    tried: int
+    carried: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The progress of a campaign; ``print`` shows it as text.
+
+    Attributes
+    ----------
+    told, pending, cancelled : int
+        The numbers of reported, pending and cancelled tickets.
+    reward : float
+        The mean of the reported rewards; nan if no reward was reported.
+    last : str or None
+        The time of the most recent report (UTC).
+    n_arms : int
+        The number of base arms.
+    learned : tuple of Learned
+        The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``error``,
+        ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
+        not depend on the policy.
+    people : tuple of Person
+        Only if base arms are ties: the people asked in a reported round, or with an observed
+        tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
+        outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
+        person comes first.
+    noun : str
+        The word for base arms: ``"ties"`` or ``"base arms"``.
+    certificate : RegretCertificate or None
+        The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
+        campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
+    informed : tuple of Informed
+        How much each kind of report has told: ``kind``, the number of ``rounds``, the number of ``outcomes``
+        in these rounds, observed and hidden, and ``worth``, the number of observed outcomes that would tell
+        as much.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CUCB, Campaign
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
+    ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask(), reward=1.0)
+    ...     summary = campaign.summary()
+    >>> summary.told, summary.pending, summary.learned[0].name
+    (1, 0, 0)
+    """
+
+    told: int
+    pending: int
+    cancelled: int
+    reward: float
+    last: str | None
+    n_arms: int
+    learned: tuple[Learned, ...]
+    people: tuple[Person, ...] = ()
+    noun: str = "base arms"
+    certificate: RegretCertificate | None = None
+    informed: tuple[Informed, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [
+            f"rounds reported: {self.told:,}",
+            f"pending: {self.pending:,}",
+            f"cancelled: {self.cancelled:,}",
+        ]
+        parts += [f"last report {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
+        lines = [", ".join(parts)]
+        if not np.isnan(self.reward):
+            lines.append(f"mean reward of a round: {self.reward:.4g}")
+        lines += self._told()
+        lines += self._loss()
+        people = [
+            (str(written(one.name)), f"asked {one.asked:,}, carried {one.carried:g} of {one.tried:,}")
+            for one in self.people
+        ]
+        if people:
+            lines += _listed("people: how often asked, and how many of their ties carried", people)
+        lines += _listed(
+            f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
+            [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
+        )
+        return "\n".join(lines)
+
+    def _told(self) -> list[str]:
+        """Return a line for each kind of report, if there are other kinds than outcomes of ties."""
+        if all(one.kind == "ties" for one in self.informed):
+            return []
+        rows = []
+        for one in self.informed:
+            outcomes = f"{one.outcomes:,.0f}"
+            tells = f"as much as {one.worth:,.0f} of {outcomes} outcomes" if one.outcomes else "no outcomes"
+            reports = "report" if one.rounds == 1 else "reports"
+            rows.append((_KINDS[one.kind], f"{one.rounds:,} {reports}, {tells}"))
+        return _listed("kinds of reports", rows)
+
+    def _loss(self) -> list[str]:
+        """Return the sentences of the certificate that give a bound."""
+        found = self.certificate
+        if found is None:
+            return []
+        n, names = len(found.choice), [str(written(label)) for label in found.labels]
+        people = f"the best {n:,} people" if n > 1 else "the best person"
+        best = people if self.people else "the best super arm"
+        more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
+        present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
+        lines = []
+        if math.isfinite(found.exact_gap):
+            lines.append(found.gap_in_words(best, present))
+        if math.isfinite(found.exact_regret) and found.method != "no rewards":
+            lines.append(found.regret_in_words(best))
+        return lines
+
+
+def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
+    """Return a heading, the first rows with aligned columns, and the number of further rows."""
+    first, more = rows[:_IN_WORDS], len(rows) - _IN_WORDS
+    wide = max((len(name) for name, _ in first), default=0)
+    lines = [head, *(f"  {name:<{wide}}  {told}" for name, told in first)]
+    return lines + ([f"  and {more:,} more"] if more > 0 else [])
+
+
+def summary_of(campaign: Campaign, replay: Replay, rounds: Sequence[Round], delta: float | None) -> Summary:
+    """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
+    of = replay.of
+    reports = [
+        (each.told, of.feedback(each.told.body, each.asked.body)) for each in rounds if each.told is not None
+    ]
+    seen = ArmStatistics.empty(len(of.arms.own))
+    for _, told in reports:
+        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
+    rewards = [told.reward for _, told in reports if told.reward == told.reward]
+    states = Counter(each.state for each in rounds)
+    certificate = None
+    if delta is not None and reports:
+        # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
+        with suppress(TypeError, ValueError):
+            certificate = campaign.regret_bound(delta=delta)
+    return Summary(
+        told=len(reports),
+        pending=states["pending"],
+        cancelled=states["cancelled"],
+        reward=float(np.mean(rewards)) if rewards else float("nan"),
+        last=max((iso(event.at) for event, _ in reports), default=None),
+        n_arms=len(of.arms.own),
+        learned=_learned(of.arms.own, seen),
+        people=_people(replay, rounds, seen),
+        noun="ties" if of.tie_names else "base arms",
+        informed=_informed(replay, [told for _, told in reports]),
+        certificate=certificate,
+    )
+
+
+def _informed(replay: Replay, reports: Sequence[Feedback]) -> tuple[Informed, ...]:
+    """Return how much each kind of report has told."""
+    counts: dict[str, list[float]] = {}
+    hidden = []
+    for told in reports:
+        kind = "number" if told.reward == told.reward else "nothing"
+        if len(told.arms):
+            kind = "ties"
+        if isinstance(told, CascadeFeedback):
+            kind = kind_of(told)
+            hidden.append(kind)
+        row = counts.setdefault(kind, [0, 0.0, 0.0])
+        seen = float(len(told.arms)) if told.pulls is None else float(told.pulls.sum())
+        row[:] = row[0] + 1, row[1] + seen, row[2] + seen
+    if replay.hidden is not None:
+        found = information(replay.hidden.chain().copy(), hidden, np.random.default_rng(0))
+        for kind, (outcomes, worth) in found.items():
+            counts[kind][1:] = counts[kind][1] + outcomes, counts[kind][2] + worth
+    order = [kind for kind in _KINDS if kind in counts]
+    return tuple(Informed(kind, int(counts[kind][0]), *counts[kind][1:]) for kind in order)
+
+
+def draw(summary: Summary, most: int, ax: Any) -> Any:
+    """Plot the means of the `most` base arms that were observed most often."""
+    from cmab.plotting._style import look, pyplot, style
+
+    arms = summary.learned[:most]
+    with style():
+        shape = (4.8, 1.0 + 0.2 * max(len(arms), 1))
+        axes = pyplot().figure(figsize=shape).add_subplot() if ax is None else ax
+        for place, arm in enumerate(arms):
+            axes.barh(place, arm.mean, height=0.68, color=look(0)["color"], alpha=0.45)
+            if np.isfinite(arm.error):
+                ends = (arm.mean - arm.error, arm.mean + arm.error)
+                axes.plot(ends, (place, place), color="black", linewidth=1.2, marker="|", markersize=5)
+            # The counts are outside the axes, where no bar can cover them.
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+            axes.annotate(f"{arm.seen:,}", (1.0, place), (4, 0), fontsize=7, color="0.35", **at)
+        axes.set_yticks(range(len(arms)), [str(written(arm.name)) for arm in arms])
+        axes.set_ylim(max(len(arms), 1) - 0.4, -0.6)
+        axes.annotate(
+            "seen", (1.0, 1.0), (4, 2), xycoords="axes fraction", textcoords="offset points", fontsize=7
+        )
+        axes.set_xlabel("Mean outcome and its standard error")
+        of = (
+            f"\n{len(arms):,} of the {len(summary.learned):,} {summary.noun} that were seen"
+            if len(summary.learned) > most
+            else ""
+        )
+        axes.set_title(f"rounds reported: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
+    return axes
+
+
+def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
+    """Return the statistics of each observed arm."""
+    means, counts = stats.means, stats.counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
+    seen = np.flatnonzero(counts > 0)
+    order = seen[np.lexsort((-means[seen], -counts[seen]))]
+    rows = zip(order, means[order].tolist(), errors[order].tolist(), counts[order].tolist(), strict=True)
+    return tuple(Learned(names[arm], *row) for arm, *row in rows)
+
+
+def _people(replay: Replay, rounds: Sequence[Round], stats: ArmStatistics) -> tuple[Person, ...]:
+    """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
+    of, ties = replay.of, replay.of.tie_names
+    if not ties:
+        return ()
+    told = (each.asked.body["super_arm"] for each in rounds if each.state == "told")
+    asked = Counter(entry for places in told for entry in of.choices.numbers(places).tolist())
+    tails = np.array([of.choices.number[tail] for tail, *_ in ties], np.int64)
+    tried = np.bincount(tails, stats.counts, len(of.choices.own))
+    carried = np.bincount(tails, stats.counts * stats.means, len(of.choices.own))
+    found = [
+        Person(name, asked[entry], int(tried[entry]), round(float(carried[entry]), 9))
+        for entry, name in enumerate(of.choices.own)
+        if asked[entry] or tried[entry]
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.asked, -one.carried, -one.tried)))
+
+
+def read_campaign(where: str | os.PathLike[str]) -> Log:
+    """Return the rounds of a campaign by name, after all undos and corrections.
+
+    The function needs no learner and writes nothing. You can call it while processes use the campaign.
+
+    Parameters
+    ----------
+    where : str or path-like
+        The path or the URL of a `Campaign`.
+
+    Raises
+    ------
+    ValueError
+        If there is no campaign, or if the store is damaged.
+    OSError
+        If the file or the database cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CTS, Campaign, read_campaign
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.db")
+    ...     request = Campaign(CTS(TopK(5, k=2)), path, rng=0).ask()
+    ...     [(row.number, row.state) for row in read_campaign(path)]
+    [(0, 'pending')]
+    """
+    from cmab.campaign.store import Store
+
+    store = Store(where)
+    try:
+        if not store.exists():
+            raise ValueError(f"where must be a campaign, got {store.where}, which has none")
+        texts, events = Texts(store.names()), list(store.read())
+    finally:
+        store.close()
+    choices: list[Hashable] = []
+    arms: list[Hashable] = []
+    versions: list[dict[str, str]] = []
+    for event in events:
+        if event.kind in ("campaign", "changed"):
+            new = texts.decoded(event.body["choices"])
+            choices += new
+            arms += new if event.body["arms"] is None else texts.decoded(event.body["arms"])
+            versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
+    rounds = [_logged(each, choices, arms) for each in standing_rounds(events)]
+    return Log(rounds, choices=choices, arms=arms, versions=versions)
+
+
+def _logged(each: Round, choices: list[Hashable], arms: list[Hashable]) -> LoggedRound:
+    asked, told = each.asked.body, {} if each.told is None else each.told.body
+    names = [arms[place] for place in told.get("arms", ())]
+    assert each.asked.ticket is not None
+    return LoggedRound(
+        number=each.asked.ticket,
+        state=each.state,
+        names=tuple(choices[place] for place in asked["super_arm"]),
+        outcomes=dict(zip(names, told.get("outcomes", ()), strict=True)),
+        reward=told.get("reward", math.nan),
+        propensity=asked.get("propensity"),
+        by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
+        context=_context(asked.get("context")),
+        pulls=asked.get("pulls", 1),
+        asked=datetime.fromtimestamp(each.asked.at, UTC),
+        told=None if each.told is None else datetime.fromtimestamp(each.told.at, UTC),
+    )
+
+
+def _context(body: Body | None) -> Context | None:
+    """Return the context of a round without the parts of which only some rows are stored."""
+    parts: dict[str, Any] = {}
+    for name, part in (body or {}).items():
+        if name == "available":
+            parts[name] = unpacked_flags(part[1], part[0])
+        elif isinstance(part, list):
+            parts[name] = np.array(part)
+    return Context(**parts) if parts else None
+
+
+def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
+    """Write the rounds of a campaign as CSV or Parquet, or its events as lines of JSON."""
+    target = Path(path)
+    if target.suffix == ".jsonl":
+        lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
+        target.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        return
+    rounds = read_campaign(campaign.address)
+    if target.suffix == ".csv":
+        rounds.to_csv(target)
+    elif target.suffix == ".parquet":
+        frame = rounds.to_frame()
+        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
+            frame[name] = frame[name].map(str, na_action="ignore")
+        frame.to_parquet(target)
+    else:
+        raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of the history for JSON, in which mappings with names become lists of pairs."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(part) for key, part in value.items()}
+        return [[_plain(key), _plain(part)] for key, part in value.items()]
+    return list(map(_plain, value)) if isinstance(value, list | tuple) else value

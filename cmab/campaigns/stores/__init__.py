@@ -1,1 +1,0 @@
-"""The places in which campaigns store their events: journal files, SQLite files and PostgreSQL databases."""

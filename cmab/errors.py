@@ -1,0 +1,47 @@
+"""The errors of campaigns. All calls that raise one of them have changed nothing."""
+
+from __future__ import annotations
+
+
+class TicketError(ValueError):
+    """The ticket cannot take this call; the subclasses tell why."""
+
+
+class UnknownTicketError(TicketError):
+    """The campaign never issued this ticket."""
+
+
+class ClosedTicketError(TicketError):
+    """The ticket was cancelled. `Campaign.undo` takes back the last cancellation."""
+
+
+class SameReportError(TicketError):
+    """The ticket was reported before with the same content, so that nothing is left to do."""
+
+
+class OtherReportError(TicketError):
+    """The ticket was reported before, with other content. `Campaign.correct` replaces the report."""
+
+
+class UsedKeyError(ValueError):
+    """The key belongs to another call, for example to the report of another ticket."""
+
+
+class NewerEventsError(ValueError):
+    """Another process has added events since the caller read them, so that the call was not made."""
+
+
+class DamagedStoreError(ValueError):
+    """The store has contents that no campaign has written, or lacks events. Restore a backup."""
+
+
+class NewerVersionError(ValueError):
+    """A newer version of `cmab` has written the campaign. Update `cmab`; the campaign is not damaged."""
+
+
+class StoreUnreachableError(OSError):
+    """The file or the database cannot be reached or written. The message of the database is the reason."""
+
+
+class StoreTimeoutError(TimeoutError):
+    """The store did not answer in time: it is busy, stopped, or locked by another program."""

@@ -1,1 +1,0 @@
-"""The loops of regret and of exploration, in compiled code or in Python, for one or many replications."""

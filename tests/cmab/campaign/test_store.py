@@ -1,0 +1,255 @@
+"""The store of campaigns: every typed error, keys, writers that are killed, locks, forks and lost servers."""
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+
+import contended_campaigns
+import postgres_server
+import pytest
+
+from cmab import CUCB, Campaign, copy_campaign, errors, read_campaign
+from cmab.campaign.store import Store, address_of
+from oracles import TopK
+
+
+def campaign(where, **options):
+    return Campaign(CUCB(TopK(5, k=2)), where, rng=0, **options)
+
+
+def test_reports_are_refused_with_their_reason(where):
+    running, other = campaign(where), campaign(where)
+    first, second, third = running.ask_many(3)
+    running.tell({0: 1.0}, first)
+    running.cancel(second)
+    for one in (running, other, campaign(where)):
+        with pytest.raises(errors.SameReportError, match="with this content"):
+            one.tell({0: 1.0}, 0)
+        with pytest.raises(errors.OtherReportError, match="correct"):
+            one.tell({0: 0.0}, 0)
+        with pytest.raises(errors.ClosedTicketError, match="was cancelled"):
+            one.tell({0: 1.0}, 1)
+        with pytest.raises(errors.UnknownTicketError, match="got 3; pending"):
+            one.tell({0: 1.0}, 3)
+        for call in (one.cancel, lambda n: one.ask(instead_of=n)):  # noqa: B023
+            with pytest.raises(errors.TicketError):
+                call(1)
+    running.correct({0: 0.0}, 0)
+    with pytest.raises(errors.SameReportError):
+        other.tell({0: 0.0}, 0)
+    with pytest.raises(errors.UnknownTicketError, match="another one"):
+        running.tell({}, campaign(f"{where}2.db" if where.endswith("db") else f"{where} 2").ask_many(3)[2])
+    assert other.pending == (third.number,)
+
+
+def test_the_same_key_gives_the_same_answer(where):
+    running, other = campaign(where), campaign(where)
+    request = running.ask(key="visit 1")
+    assert other.ask(key="visit 1").names == request.names
+    assert other.ask(key="visit 2").number == 1
+    running.tell({0: 1.0}, 0, key="report 1")
+    other.tell({0: 1.0}, 0, key="report 1")
+    assert running.state.counts.tolist() == other.state.counts.tolist() == [1, 0, 0, 0, 0]
+    with pytest.raises(errors.UsedKeyError, match="of ticket 0"):
+        other.tell({0: 1.0}, 1, key="report 1")
+    with pytest.raises(errors.UsedKeyError, match="the key of a report"):
+        other.ask(key="report 1")
+    with pytest.raises(ValueError, match="key must be a string"):
+        other.ask(key="")
+
+
+def test_requests_that_are_sent_twice_at_once_are_stored_once(where):
+    workers = [campaign(where) for _ in range(2)]
+    found = []
+
+    def ask(one):
+        found.extend((number, one.ask(key=f"visit {number}").number) for number in range(15))
+
+    threads = [threading.Thread(target=ask, args=(one,)) for one in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 15
+    assert len(workers[0].pending) == 15
+
+
+def test_a_damaged_store_is_refused(tmp_path):
+    path = tmp_path / "campaign.db"
+    campaign(path).ask_many(3)
+    statements = {
+        "DELETE FROM cmab_events WHERE number = 2": "must have event 2, got 3 next",
+        "UPDATE cmab_events SET body = '{' WHERE number = 2": "event 2 must have a body in JSON",
+        "UPDATE cmab_campaigns SET format = 99": "a newer version of cmab wrote; update cmab",
+    }
+    for number, (statement, wanted) in enumerate(statements.items()):
+        copied = tmp_path / f"{number}.db"
+        copy_campaign(path, copied)
+        with sqlite3.connect(copied) as connection:
+            connection.execute(statement)
+        connection.close()
+        kind = errors.NewerVersionError if "format" in statement else errors.DamagedStoreError
+        for call in (campaign, read_campaign):
+            with pytest.raises(kind, match=wanted):
+                call(copied)
+    (tmp_path / "text.db").write_text("no database" * 1000)
+    with pytest.raises(errors.DamagedStoreError, match="restore a backup"):
+        campaign(tmp_path / "text.db")
+    with pytest.raises(ValueError, match="must be a campaign"):
+        read_campaign(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(ValueError, match="which exists"):
+        copy_campaign(path, tmp_path / "0.db")
+
+
+def test_a_damaged_snapshot_costs_time_only(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("cmab.campaign.campaign._EVERY", 10)
+    path = tmp_path / "campaign.db"
+    running = campaign(path)
+    for _ in range(10):
+        running.tell({0: 1.0}, running.ask())
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE cmab_snapshots SET data = substr(data, 1, 200)")
+    connection.close()
+    assert campaign(path).state.counts.tolist() == running.state.counts.tolist()
+    assert "is not used" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "where", ["", "journal.jsonl", "mysql://host/db", "sqlite://", "postgresql://host:port/db"]
+)
+def test_other_addresses_are_refused(where):
+    with pytest.raises(ValueError, match="where must"):
+        address_of(where)
+
+
+def test_passwords_are_not_shown():
+    store = Store("postgresql://ann:se%40cret@host/db#summer")
+    assert "cret" not in store.where
+    assert "se%40cret" in store.address
+    assert store.where.endswith("#summer")
+
+
+def test_readers_do_not_wait_for_writers(tmp_path):
+    path = tmp_path / "campaign.db"
+    running, other = campaign(path), campaign(path)
+    running.ask()
+    blocking = sqlite3.connect(path, isolation_level=None)
+    blocking.execute("BEGIN IMMEDIATE")
+    with pytest.raises(errors.StoreTimeoutError, match="locked"):
+        running.ask(timeout=0.0)
+    begun = threading.Event()
+
+    def late():
+        begun.set()
+        running.tell({0: 1.0}, 0)
+
+    thread = threading.Thread(target=late)
+    thread.start()
+    begun.wait()
+    time.sleep(0.05)
+    for one in (running, other):
+        assert one.pending == (0,)
+        assert len(one.history(timeout=1.0)) == 2
+        assert one.summary(delta=None).pending == 1
+        assert one.health().pending == 1
+    with pytest.raises(errors.StoreTimeoutError, match="another call of this process"):
+        running.cancel(0, timeout=0.01)
+    blocking.execute("ROLLBACK")
+    thread.join()
+    assert other.pending == ()
+
+
+def test_no_lock_is_held_while_a_policy_thinks(tmp_path):
+    """Another process, and another thread of this one, report while the policy chooses."""
+    path, thinking, may_end = tmp_path / "campaign.db", threading.Event(), threading.Event()
+
+    class Slow(TopK):
+        def solve(self, means, rng):
+            thinking.set()
+            assert may_end.wait(30)
+            return super().solve(means, rng)
+
+    may_end.set()
+    running = Campaign(CUCB(Slow(5, k=2)), path, rng=0)
+    running.ask_many(2)
+    may_end.clear()
+    thinking.clear()
+    thread = threading.Thread(target=running.ask)
+    thread.start()
+    assert thinking.wait(30)
+    running.tell({0: 1.0}, 0)
+    Campaign(CUCB(Slow(5, k=2)), path).tell({1: 1.0}, 1)
+    may_end.set()
+    thread.join()
+    assert running.pending == (2,)
+    assert running.state.counts.sum() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_continues_while_threads_of_its_parent_work(where):
+    running, stop = campaign(where), threading.Event()
+
+    def work():
+        while not stop.is_set():
+            running.ask()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                running.tell({0: 1.0}, running.ask())
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+    assert running.state.counts[0] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [1, 5])
+def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_path):
+    _, killed = contended_campaigns.contend(where, 300, tmp_path, batch=batch, kills=4)
+    n_events, n_writers = contended_campaigns.check(where, tmp_path)
+    assert n_events >= 300
+    assert killed >= 1
+    assert n_writers >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["SIGQUIT", "SIGINT"])
+def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
+    pytest.importorskip("psycopg")
+    if postgres_server.programs() is None:
+        pytest.skip("no PostgreSQL server: install the package postgresql")
+    own = postgres_server.Server().start()
+    try:
+
+        def restart():
+            own.stop(getattr(signal, how))
+            own.start()
+
+        contended_campaigns.contend(own.url("all"), 300, tmp_path, restart=restart)
+        assert contended_campaigns.check(own.url("all"), tmp_path)[0] >= 300
+        own.stop()
+        with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"):
+            campaign(own.url("all"), timeout=0.5)
+        thread = threading.Timer(0.5, own.start)
+        thread.start()
+        assert contended_campaigns.learner().oracle.n_arms == 20
+        assert Campaign(contended_campaigns.learner(), own.url("all"), timeout=60.0).n_events >= 300
+        thread.join()
+    finally:
+        own.remove()
+
+
+@pytest.mark.slow
+def test_a_server_without_rights_is_told(server):
+    with pytest.raises(errors.StoreUnreachableError, match="does not exist"):
+        campaign(server.url("x", database="nowhere"), timeout=1.0)

@@ -1,0 +1,458 @@
+"""All loops compute the same run, and only rules that belong together are fused."""
+
+import importlib
+import signal
+import sys
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import ORACLES, POLICIES, assert_same_state, rows
+from numba.core.runtime import _nrt_python, rtsys
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from cmab import CTS, CUCB, ESCB, SimulationInterrupted, simulate
+from cmab.compiled import (
+    SOLVE,
+    Kernel,
+    compiled_form,
+    keyed_uniform,
+    keyed_uniforms,
+    loop_kernel,
+    normal_quantile,
+    play_kernel,
+    types,
+)
+from cmab.confidence.radii import LogRadius
+from cmab.policies.ucb import LLR
+from cmab.run import loops
+from cmab.run.loops import CompiledLoop, best_candidates, compiled_run
+from cmab.run.simulate import _blank
+from instances import BernoulliArms, GaussianArms, SemiBandit
+from oracles import TopK
+
+MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 30))
+ARMS = {"bernoulli": BernoulliArms(MEANS), "gaussian": GaussianArms(MEANS, 0.3)}
+
+
+class PlainTopK(TopK):
+    """The same answers, through Python only."""
+
+    def solve(self, means, rng):
+        return super().solve(means, rng)
+
+
+class PlainBandit(SemiBandit):
+    """The same rounds, through Python only."""
+
+    def kernel(self):
+        return None
+
+
+def all_paths(make_policy, arms, sense="max", k=4, **settings):
+    runs = []
+    for oracle in (TopK(30, k, sense=sense), PlainTopK(30, k, sense=sense), PlainTopK(30, k, sense=sense)):
+        environment = (PlainBandit if len(runs) == 2 else SemiBandit)(arms, oracle)
+        runs.append(simulate(make_policy(oracle), environment, rng=5, **settings))
+    return runs
+
+
+@pytest.mark.parametrize("arms", ARMS)
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("case", rows(POLICIES, "runs"))
+def test_all_loops_give_the_same_run(case, sense, arms):
+    # Rules for a super arm as a whole may look at thousands of sets a round where many arms are alike.
+    last, k = (100, 2) if isinstance(case.make(TopK(30, 4)), ESCB) else (400, 4)
+    settings = {"horizon": last, "replications": 2, "checkpoints": [1, 2, 7, last // 4, last - 1, last]}
+    fused, mixed, plain = all_paths(case.make, ARMS[arms], sense, k, **settings)
+    assert plain.path == "python"
+    for fast in (fused, mixed):
+        assert np.array_equal(fast.rewards, plain.rewards)
+        assert np.array_equal(fast.expected_rewards, plain.expected_rewards)
+        for a, b in zip(fast.states, plain.states, strict=True):
+            assert_same_state(a, b)
+        for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
+@pytest.mark.parametrize("make", [CUCB, CTS, LLR])
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_compiled_oracles_give_the_same_run(case, make):
+    if not case.make().is_linear or compiled_form(case.make()) is None:
+        pytest.skip("no compiled form")
+    runs = []
+    for bandit in (SemiBandit, SemiBandit, PlainBandit):
+        oracle = case.make()
+        if runs:
+            oracle.kernel = lambda: None
+        environment = bandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
+        runs.append(simulate(make(oracle), environment, 300, replications=2, rng=6))
+    assert [run.path for run in runs] == ["compiled", "mixed", "python"]
+    for run in runs[1:]:
+        assert np.array_equal(run.rewards, runs[0].rewards)
+        assert np.array_equal(run.expected_rewards, runs[0].expected_rewards)
+        assert np.array_equal(run.states[1].means, runs[0].states[1].means)
+        assert np.array_equal(run.super_arms[1], runs[0].super_arms[1])
+
+
+@pytest.mark.slow
+def test_cucb_on_top_k_is_fused():
+    fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
+    assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")
+    assert (mixed.oracle_seconds > 0).all()
+    assert np.isnan(fused.oracle_seconds).all()
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_threads_do_not_share_scratch_space(case):
+    oracle = case.make()
+    if not oracle.is_linear or compiled_form(oracle) is None:
+        pytest.skip("not on the compiled path")
+    environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
+    one, two = (simulate(CUCB(oracle), environment, 3000, replications=8, rng=1, n_jobs=n) for n in (1, 2))
+    assert one.path == two.path == "compiled"
+    assert np.array_equal(one.rewards, two.rewards)
+
+
+def test_an_overridden_rule_is_not_fused_away():
+    class Mine(CUCB):
+        def indices(self, stats, rng):
+            return np.arange(30.0)
+
+    class Observed(BernoulliArms):
+        def quantile(self, arms, uniforms):
+            return 1 - super().quantile(arms, uniforms)
+
+    oracle = TopK(30, 4)
+    assert compiled_run(CUCB(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert not compiled_run(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
+    assert compiled_run(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
+    assert not compiled_run(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
+    assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
+        26,
+        27,
+        28,
+        29,
+    ]
+
+
+def test_priors_for_each_arm_are_fused_too():
+    def make(oracle):
+        weights = np.arange(30.0) % 3
+        return CUCB(oracle, prior_mean=np.linspace(0, 1, 30), prior_weight=weights)
+
+    fused, mixed, plain = all_paths(make, ARMS["bernoulli"], horizon=200)
+    assert (fused.path, mixed.path) == ("compiled", "mixed")
+    assert np.array_equal(fused.rewards, plain.rewards)
+
+
+def test_a_replaced_policy_packs_its_parameters_anew():
+    policy = CUCB(TopK(30, 4))
+    wider = replace(policy, radius_factor=2.0)
+    stats = policy.initial_state()
+    stats.counters[:] = 1000
+    stats.rounds = 99
+    radius = policy.indices(stats, None)
+    assert np.allclose(wider.indices(stats, None), 2 * radius)
+
+
+def test_normal_quantiles_match_scipy():
+    uniforms = np.concatenate([keyed_uniforms(1, np.arange(10_000)), [0.0], 2.0 ** -np.arange(1, 53)])
+    ours = np.array([normal_quantile(u) for u in uniforms])
+    exact = ndtri(uniforms + 2.0**-54)
+    assert np.allclose(ours, exact, rtol=1e-9, atol=1e-12)
+    assert np.allclose(norm.cdf(ours), uniforms, atol=1e-14)
+    assert normal_quantile(1 - 2.0**-53) == -normal_quantile(0.0)  # the outermost cells mirror each other
+
+
+def test_an_infeasible_super_arm_stops_the_run():
+    class TooMany(TopK):
+        def solve(self, means, rng):
+            return np.arange(self.k + 1)
+
+    oracle = TooMany(30, 4)
+    with pytest.raises(ValueError, match="feasible"):
+        simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 5, rng=0)
+
+
+class Failing(TopK):
+    """Fails at its 50th call."""
+
+    calls, error = 0, None
+
+    def solve(self, means, rng):
+        self.calls += 1
+        if self.calls == 50 and isinstance(self.error, signal.Signals):
+            signal.raise_signal(self.error)
+        elif self.calls == 50:
+            raise self.error
+        return super().solve(means, rng)
+
+
+@play_kernel
+def play_and_look_aside(super_arm, size, key, integers, reals, arms, outcomes, totals):
+    """As Bernoulli arms do, but the first arm is not observed; the one seven places behind the last is."""
+    totals[0], totals[1] = 0.0, 0.0
+    for j in range(1, size):
+        arm = super_arm[j]
+        arms[j - 1], outcomes[j - 1] = arm, 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
+        totals[1] += reals[arm]
+    aside = (arms[size - 2] + 7) % reals.shape[0]
+    arms[size - 1], outcomes[size - 1] = aside, 1.0 if keyed_uniform(key, aside) < reals[aside] else 0.0
+    return size
+
+
+class Aside(SemiBandit):
+    def kernel(self):
+        return Kernel(play_and_look_aside, reals=np.array(self.means))
+
+
+MANY = np.random.default_rng(4).random(1500)
+LAZY = {
+    "plain": ({}, SemiBandit, MANY),
+    "steep": ({"radius_factor": 0.1}, SemiBandit, MANY),
+    "greedy": ({"radius_factor": 0.0}, SemiBandit, MANY),
+    "loglog": ({"radius": LogRadius.tight(), "radius_factor": 0.2}, SemiBandit, MANY),
+    "certain": ({"radius_factor": 0.3}, SemiBandit, np.round(MANY)),
+    "lattice": ({"radius_factor": 0.02}, SemiBandit, np.round(MANY, 1)),
+    "aside": ({"radius_factor": 0.2}, Aside, MANY),
+    "prior": ({"prior_mean": 0.9, "prior_weight": 2.0, "radius_factor": 0.1}, SemiBandit, MANY),
+}
+
+
+@pytest.mark.parametrize("k", [1, 15])
+@pytest.mark.parametrize("case", LAZY)
+def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
+    parameters, bandit, means = LAZY[case]
+    k = max(k - 1, 2) if case == "aside" else k
+    oracle, runs = TopK(1500, k), []
+    policy, environment = CUCB(oracle, **parameters), bandit(BernoulliArms(means), oracle)
+    forms = compiled_run(policy, environment)
+    assert (forms.policy.is_lazy and loops._is_small_top_k(forms.oracle, 1500)) == (case != "prior")
+    for _ in range(2):
+        runs.append(simulate(policy, environment, 6000, checkpoints=[1, 999, 1700, 6000], rng=7))
+        monkeypatch.setattr(loops, "_is_small_top_k", lambda *compiled: False)
+    assert np.array_equal(runs[0].rewards, runs[1].rewards, equal_nan=True)
+    assert np.array_equal(runs[0].expected_rewards, runs[1].expected_rewards)
+    assert np.array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
+    for name in ("counters", "means", "deviations"):
+        assert np.array_equal(getattr(runs[0].states[0], name), getattr(runs[1].states[0], name)), name
+
+
+def test_few_arms_are_looked_at_in_most_rounds():
+    """Each row by itself: the places of the best candidates, and whether anything outside could tie."""
+    averages, counts = np.array([0.9, 0.5, 0.7, 0.7]), np.ones(4, np.int64)
+    values, places, candidates = np.empty(4), np.arange(2), np.array([0, 3, 5, 8, 6])
+    for bound, expected in ((0.6, True), (0.7, True), (0.71, False)):
+        found = best_candidates(counts, averages, candidates, bound, 0.0, 1.0, values, places)
+        assert (found, places.tolist()) == (expected, [0, 2])
+    candidates[4] = 4
+    assert not best_candidates(counts, averages, candidates, 0.7, 0.0, 1.0, values, places)
+
+
+def test_what_an_oracle_raises_gets_through_the_compiled_loop():
+    oracle = Failing(30, 4)
+    oracle.error = ZeroDivisionError("no spread")
+    with pytest.raises(ZeroDivisionError, match="no spread") as caught:
+        simulate(CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100, rng=0)
+    assert caught.value.__notes__ == ["in replication 0 of CUCB"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_an_oracle_ends_the_run_after_a_few_rounds(number):
+    oracle, whole = Failing(30, 4), simulate(*setting(TopK(30, 4)), rng=0)
+    oracle.error = number
+    with pytest.raises(SimulationInterrupted) as caught:
+        simulate(*setting(oracle), rng=0)
+    partial = caught.value.partial
+    assert partial.path == "mixed"
+    played = partial.states[0].rounds
+    assert 49 < played < 100
+    assert np.array_equal(partial.rewards[0, :played], whole.rewards[0, :played])
+    assert np.isnan(partial.rewards[0, played:]).all()
+    assert partial.states[0].counts.sum() == 4 * played
+
+
+def setting(oracle):
+    return CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100
+
+
+def test_an_oracle_may_keep_what_it_was_asked():
+    class Keeping(TopK):
+        def solve(self, means, rng):
+            self.asked.append(means)
+            return super().solve(means, rng)
+
+    oracle = Keeping(30, 4)
+    oracle.asked = []
+    simulate(*setting(oracle), rng=0)
+    assert len({means.tobytes() for means in oracle.asked}) > 50
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_both_forms_of_an_oracle_agree(case):
+    """The compiled rule gives the very answer of `solve`, on random and on tied means."""
+    oracle = case.make()
+    form = compiled_form(oracle)
+    if form is None:
+        pytest.skip("only a Python form")
+    rng, out = np.random.default_rng(0), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
+    for trial in range(300):
+        levels = np.linspace(case.low, case.high, 2 + trial % 5)
+        means = (
+            rng.choice(levels, oracle.n_arms)
+            if trial % 2
+            else rng.uniform(case.low, case.high, oracle.n_arms)
+        )
+        size = form.function(means, form.integers, form.reals, out)
+        assert np.array_equal(out[:size], oracle.solve(means, rng))
+
+
+def test_the_oracles_that_promise_a_compiled_form_have_one():
+    promised = {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"}
+    promised |= {"ShortestPath", "MaxCoverage"}
+    compiled = {type(case.make()).__name__ for case in ORACLES if compiled_form(case.make())}
+    assert promised <= compiled
+
+
+@pytest.mark.parametrize("n_arms", [30, 1000])
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_a_compiled_round_allocates_nothing(case, n_arms):
+    """As many allocations of compiled code for 600 rounds as for 100."""
+    oracle = TopK(n_arms, 4)
+    policy, environment = case.make(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, n_arms)), oracle)
+    compiled, made = compiled_run(policy, environment), []
+    if compiled is None:
+        pytest.skip("no compiled form")
+    streams = (np.random.default_rng(0), np.random.default_rng(1))
+    record = _blank(policy, environment, np.array([700]), "compiled")
+    run = CompiledLoop(compiled, oracle, policy.initial_state(), streams, record)
+    _nrt_python.memsys_enable_stats()
+    try:
+        for last in (1, 101, 701):
+            before = rtsys.get_allocation_stats().alloc
+            run.play(last)
+            made.append(rtsys.get_allocation_stats().alloc - before)
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert 0 < made[1] == made[2]
+
+
+@loop_kernel(types.void(types.FunctionType(SOLVE), *SOLVE.args, types.int64))
+def ask_again(solve, means, integers, reals, out, calls):
+    """Call the compiled form of an oracle many times."""
+    for _ in range(calls):
+        solve(means, integers, reals, out)
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_a_compiled_oracle_allocates_nothing(case):
+    """As many allocations of compiled code for 600 calls as for 100."""
+    oracle, made = case.make(), []
+    form = compiled_form(oracle)
+    if form is None:
+        pytest.skip("no compiled form")
+    # As long as the loop's buffer.
+    means, out = np.full(oracle.n_arms, 0.5), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
+    ask_again(*form[:1], means, form.integers, form.reals, out, 1)
+    _nrt_python.memsys_enable_stats()
+    try:
+        for calls in (100, 600):
+            before = rtsys.get_allocation_stats().alloc
+            ask_again(*form[:1], means, form.integers, form.reals, out, calls)
+            made.append(rtsys.get_allocation_stats().alloc - before)
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("oracle", [TopK(1000, 10), PlainTopK(1000, 10)], ids=["compiled", "mixed"])
+def test_memory_does_not_grow_with_the_rounds(oracle):
+    """Records at checkpoints and final states only; so 10^7 rounds x 100 replications stay below 1 GB."""
+    environment, peaks = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 1000)), oracle), {}
+    for rounds, replications in ((100, 1), (1000, 1), (4000, 1), (1000, 5)):
+        tracemalloc.start()
+        points = np.unique(np.linspace(1, rounds, 100).astype(int))
+        simulate(CUCB(oracle), environment, rounds, replications=replications, checkpoints=points, rng=0)
+        peaks[rounds, replications] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert abs(peaks[4000, 1] - peaks[1000, 1]) < 20_000
+    each = (peaks[1000, 5] - peaks[1000, 1]) / 4
+    assert peaks[4000, 1] + 99 * each < 20e6
+
+
+@pytest.mark.slow
+def test_ten_million_updates_keep_the_mean():
+    """The running mean of 0s and 1s against their exact count, to 1e-12 relative; counters do not wrap."""
+    oracle, horizon = TopK(1, 1), 10_000_000
+    environment = SemiBandit(BernoulliArms([0.3]), oracle)
+    result = simulate(CUCB(oracle), environment, horizon, checkpoints=[horizon], rng=0)
+    (stats,) = result.states
+    assert stats.counts.tolist() == [horizon]
+    exact = result.rewards[0, 0] / horizon
+    assert abs(stats.means[0] - exact) < 1e-12 * exact
+    assert abs(stats.variances[0] - exact * (1 - exact)) < 1e-7
+
+
+SPOILT = """
+import numpy as np
+from cmab import CompiledIndexPolicy, LinearOracle
+from cmab.compiled import Kernel, index_kernel, solve_kernel
+
+@index_kernel
+def spoilt(counts, means, deviations, memory, t, reals, rng, out):
+    for i in range(counts.shape[0]):
+        out[i] = reals[1] if t == reals[0] and i == 1 else means[i]
+
+class Spoilt(CompiledIndexPolicy):
+    rounds, value = 0, 0.0
+    def rule(self):
+        return spoilt
+    def parameters(self):
+        return np.array([self.rounds, self.value])
+
+@solve_kernel
+def some(means, integers, reals, out):
+    out[0] = np.argmax(means)
+    integers[0] += 1
+    return 1 if integers[0] < 50 else -1
+
+class Some(LinearOracle):
+    n_arms = 4
+    def solve(self, means, rng):
+        return np.array([np.argmax(means)])
+    def is_feasible(self, super_arm):
+        return len(super_arm) == 1
+    def kernel(self):
+        return Kernel(some, np.zeros(1, np.int64))
+"""
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spoilt")
+    (folder / "spoilt_rules.py").write_text(SPOILT, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module("spoilt_rules")
+    sys.path.remove(str(folder))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_compiled_rule_of_users_with_indices_that_are_no_numbers(spoilt, value):
+    """A compiled oracle looks at no number: the run went on, with an answer to nan."""
+    oracle = TopK(4, 2)
+    policy = type("Late", (spoilt.Spoilt,), {"rounds": 30, "value": value})(oracle)
+    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
+    with pytest.raises(ValueError, match=f"indices must be finite, got {value} for base arm 1 in round 30"):
+        simulate(policy, environment, horizon=100, rng=0)
+    assert simulate(policy, environment, horizon=29, rng=0).path == "compiled"
+
+
+def test_a_compiled_oracle_that_finds_nothing_ends_the_run_with_an_error(spoilt):
+    oracle = spoilt.Some()
+    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
+    with pytest.raises(ValueError, match="negative size in round 50"):
+        simulate(CUCB(oracle), environment, horizon=100, rng=0)
