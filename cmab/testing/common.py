@@ -402,7 +402,7 @@ def usual_means(n_arms: int, low: float, high: float, rng: np.random.Generator) 
     fractions = [0.0 * ones, ones, 0.5 * ones, *eye, *(1.0 - eye)]
     fractions += [rng.integers(2, size=n_arms) * 1.0 for _ in range(4)]
     fractions += [rng.random(n_arms) for _ in range(12)]
-    fractions += [0.5 + 1e-6 * rng.random(n_arms) for _ in range(3)]
+    fractions += [0.5 + size * rng.random(n_arms) for size in (1e-3, 1e-6, 1e-8, 1e-8)]
     return [low + (high - low) * fraction for fraction in fractions]
 
 
