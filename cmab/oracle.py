@@ -71,7 +71,7 @@ class Oracle(ABC):
         that no groups are known. `HierarchicalCTS` learns a prior for each group.
     clusters : IntArray or None, shape (n_arms,)
         The cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
-        Only the regret bounds of `cmab.theory` use clusters: they count each cluster once (Chen et al. 2016,
+        Only the regret bounds of `cmab.bounds` use clusters: they count each cluster once (Chen et al. 2016,
         section 4.1, "clustered arms"). Policies still keep a counter for each arm.
     is_monotone : bool
         Whether increasing a mean (decreasing it, for costs) never makes a super arm worse; true unless

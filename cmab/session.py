@@ -28,12 +28,16 @@ from cmab._ask_tell import (
 )
 from cmab.archive import moved, position_of
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.certificate import (
+    Played,
+    RegretCertificate,
+    certified,
+    note_round,
+    statistics_for,
+    support_for,
+)
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate, certificate
-from cmab.certificates.certified import certified
-from cmab.certificates.played import Played, note_round
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate, certificate
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle

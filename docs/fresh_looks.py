@@ -3,6 +3,6 @@
 
 def forget(_settings, _script):
     """Forget which look each name has had in the scripts before, as a new program would."""
-    from cmab.plotting import _looks
+    from cmab.plotting import style as _looks
 
     _looks._EVERYWHERE.clear()

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds import best_mixture
 from cmab.compiled import Kernel
 from cmab.oracle import LinearOracle
-from cmab.theory import best_mixture
 from cmab.validation import listed, shown, vector
 from instances.arms import Arms, SemiBandit
 
@@ -32,7 +32,7 @@ class ResourceSemiBandit(SemiBandit):
         For each resource, the distributions of the consumption by each base arm, in [0, 1].
     allowance : array_like, shape (n_resources,), optional
         The allowed mean consumption of each resource per round, budget / horizon. The optimum is then that of
-        the best mixture of super arms within the allowance (`cmab.theory.best_mixture`), which is the
+        the best mixture of super arms within the allowance (`cmab.bounds.best_mixture`), which is the
         benchmark of bandits with knapsacks. A single super arm that exceeds the allowance may have a larger
         reward. If None, the optimum is that of the best super arm, whatever it consumes.
 

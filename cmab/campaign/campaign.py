@@ -29,12 +29,10 @@ from cmab._ask_tell import (
     support_of,
 )
 from cmab.arrays import IntArray
+from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import forgotten
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certified import certified
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.errors import (
     ClosedTicketError,
     DamagedStoreError,
@@ -175,8 +173,8 @@ class Campaign:
         by name, so a different order of the same names is always accepted.
     propensity_draws : int
         If positive, each ask is stored with its propensity and the propensities of its positions, estimated
-        from this number of further choices if they are not known exactly (see `cmab.logs.Propensity`). An ask
-        then takes as long as this number of asks. If 0, only propensities that the policy states
+        from this number of further choices if they are not known exactly (see `cmab.offline.Propensity`). An
+        ask then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are stored.
     author : str, optional
         The name that each event of this object contains, for example of a person or a worker.
@@ -258,10 +256,10 @@ class Campaign:
             }
             self._shared.create(beginning, self._author)
         self._shared.open()
+        check_budgets(self.policy, self._shared.replay.state)  # before anything is written
         self._check_learner(accept_changes)
         if expires is not None and _age_body(limit) != self._shared.of.last["expires"]:
             self._describe(expires=_age_body(limit))
-        check_budgets(self.policy, self._shared.replay.state)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
@@ -513,7 +511,7 @@ class Campaign:
             The axes, with one bar for each base arm.
         """
         from cmab.campaign.summary import draw
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)
 
@@ -1365,7 +1363,11 @@ class _Shared:
             self.is_contended = False
             for event in events:
                 self._describe(event)
+            before = self.replay.number
             self._publish(after)
+            # The process that writes the event with a round number stores the snapshot.
+            if self.replay.number // self._every > before // self._every:
+                self._keep_snapshot()
             return True
         self.is_contended = True
         self.catch_up()
@@ -1416,14 +1418,15 @@ class _Shared:
 
     def _publish(self, after: Replay | None) -> None:
         """Replace the state. After a correction or an undo, compute it from the events."""
-        before = self.replay.number
         if after is None:
             self._replay()
         else:
             self.replay = after
-        every = _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
-        if self.replay.number // every > before // every:
-            self._keep_snapshot()
+
+    @property
+    def _every(self) -> int:
+        """The number of events between two snapshots."""
+        return _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
 
     def _describe(self, event: Event) -> None:
         """Take over the names of a description of another process, or a forgotten name."""
@@ -1451,7 +1454,7 @@ class _Shared:
             else:
                 replay.apply(event, self._ask_of, rewrites.corrections.get(event.number))
         self.replay = replay
-        if replay.number - first > _EVERY:
+        if replay.number - first > self._every:
             self._keep_snapshot()
 
     def _snapshot(self, rewrites: Rewrites) -> Replay | None:

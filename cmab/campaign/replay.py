@@ -17,10 +17,10 @@ import numpy as np
 from cmab import archive
 from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
+from cmab.bounds.certificate import Played, note_round
 from cmab.campaign.names import Names, Texts, forgotten, nouns
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network
 from cmab.campaign.store import Event
-from cmab.certificates.played import Played, note_round
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
@@ -285,7 +285,7 @@ class Translation:
         if "used" in body:
             parts["used"] = np.array(body["used"], np.float64)
         elif "costs" in parts and not is_whole:  # the resources used by arms that are gone still count
-            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - int(there.sum()))
+            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - len(there))
         parts = {name: part if name == "used" else part[there] for name, part in parts.items()}
         return Feedback(arms[there], outcomes[there], reward=reward, **parts)
 

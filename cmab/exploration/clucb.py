@@ -13,6 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.radii import (
+    MODE,
+    RADII,
+    Mode,
+    anytime_rate,
+    around,
+    hoeffding_radii,
+    lil_parameters,
+    lil_radius,
+    radius_at,
+)
 from cmab.compiled import (
     EXPLORE_ORACLE,
     EXPLORE_TREES,
@@ -28,14 +39,6 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.confidence._kernels_radii import (
-    RADII,
-    anytime_rate,
-    hoeffding_radii,
-    lil_radius,
-    radius_at,
-)
-from cmab.confidence.radii import MODE, Mode, around, lil_parameters
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE, SamplingExplorer, grown
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle

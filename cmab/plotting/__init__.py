@@ -5,14 +5,18 @@ and marker, so they can also be distinguished in black and white.
 """
 
 from cmab.intervals import Band, band
-from cmab.plotting._animation import animate, check_animation
-from cmab.plotting._curves import curves_with_bands, learned_against_true, regret_curves
-from cmab.plotting._exploration import failure_curves, sample_bars
-from cmab.plotting._graphs import draw_graph, layout
-from cmab.plotting._looks import looks, own_looks
-from cmab.plotting._panels import panels_of_bars, panels_of_curves
-from cmab.plotting._parameters import parameter_curves
-from cmab.plotting._style import pyplot, save, style
+from cmab.plotting.curves import (
+    curves_with_bands,
+    failure_curves,
+    learned_against_true,
+    panels_of_bars,
+    panels_of_curves,
+    parameter_curves,
+    regret_curves,
+    sample_bars,
+)
+from cmab.plotting.graphs import animate, check_animation, draw_graph, layout
+from cmab.plotting.style import looks, own_looks, pyplot, save, style
 
 __all__ = [
     "Band",

@@ -22,7 +22,7 @@ from cmab.statistics import ArmStatistics
 WEIGHTS = (2.0, 8.0, 32.0, 128.0)
 #: The number of degrees of freedom of the prior of a dispersion.
 CAUTION = 5.0
-#: The weight of the prior of arms without outcomes in a round of discovery.
+#: The weight of the prior with a common mean in a round of discovery.
 VAGUE = 4.0
 #: The number of rounds with news that is added in the probability of a round of discovery.
 HASTE = 2.0
@@ -225,10 +225,10 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
         share, n = share_at(means[arm], low, length), float(counts[arm])
         known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
         alpha, beta = wins[p], losses[p]
-        if is_discovery and n == 0.0:
-            alpha, beta = VAGUE * common, VAGUE * (1.0 - common)
-        elif is_discovery and is_flat:
-            alpha, beta, known = 1.0, 1.0, n if n < few else known
+        if is_discovery and (n == 0.0 or (is_flat and n < few)):
+            alpha, beta, known = VAGUE * common, VAGUE * (1.0 - common), n
+        elif is_flat:
+            alpha, beta = 1.0, 1.0
         elif is_discovery or late[arm] > 0.0:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + known * share, beta + known * (1.0 - share)
@@ -263,17 +263,19 @@ class AdaptiveCTS(CompiledIndexPolicy):
 
     A super arm may consist of arms unlike those that were seen. Therefore some rounds are rounds of
     *discovery*. A round has *news* if it shows an arm for the first time. After R rounds with news and Z
-    rounds without, the next round is one of discovery with probability ``Z / (R + Z + 1) / (R + 2)``. In this
-    round, the arms without outcomes have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn
-    from the grid. Either the prior of all others has the drawn mean and the weight 1. Or, in half of these
-    rounds, it is uniform, the dispersion of arms with few outcomes is 1, and draws are not moved. Arms that
-    are seen when most rounds had no news keep the weight 1 in all rounds.
+    rounds without, round t is one of discovery with probability ``Z / t / (R + 2)``. In this round, the arms
+    without outcomes have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn from the grid.
+    In half of these rounds, the same prior holds for arms with fewer than ``t**0.25`` outcomes, whose
+    dispersion is 1 then, the prior of the others is uniform, and no draw is moved. In the other half, the
+    prior of arms with outcomes has the drawn mean of step 1 and the weight 1. Arms that are first seen when
+    most rounds had no news keep the weight 1 in all rounds.
 
     Step 1 is the exact posterior for outcomes 0 and 1. Other outcomes enter it as coins: the number of
     successes of an arm is the sum of its outcomes as shares of the support, rounded at a random-like offset.
 
     For fixed means, the regret per round tends to 0 with an exact oracle, immediate feedback, and outcomes
-    that are independent between rounds (theorem E in the docs, ours).
+    that are independent between rounds. The expected regret in T rounds is of the order ``(ln T)**2`` if they
+    are also independent between arms (theorem E in the docs, ours).
 
     A context may have `available`, and `values` or `costs` if rewards are sums. Features are rejected.
 

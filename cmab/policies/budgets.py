@@ -66,7 +66,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     oracle receives ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)`` for each base arm,
     with CUCB's radius. After each round, a price rises if the round used more than its share of the budget,
     and falls otherwise. Prices estimate the Lagrange multipliers of the linear program of
-    `cmab.theory.best_mixture`. If the best super arm is worth less than its price, the policy returns an
+    `cmab.bounds.best_mixture`. If the best super arm is worth less than its price, the policy returns an
     empty super arm, which the environment must accept. For costs (``oracle.sense == "min"``) prices are added
     to lower bounds, and the policy never skips a round.
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.bounds.mixtures import change_threshold, largest_ratio
 from cmab.compiled import index_kernel, learn_kernel
-from cmab.confidence.change_points import change_threshold, largest_ratio
 from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.policies.compiled_policy import CompiledIndexPolicy

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab import declared, validation
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.declared import interval, one_of, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.linear import LinearStatistics, check_size, checked_features, checked_groups, expected

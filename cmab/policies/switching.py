@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.declared import interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle

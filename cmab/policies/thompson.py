@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.bounds.beta import beta_quantile
 from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel
-from cmab.confidence._kernels_beta import beta_quantile
 from cmab.declared import interval, one_of, real
 from cmab.oracle import Oracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties

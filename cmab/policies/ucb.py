@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds.kl import kl_lower, kl_upper
+from cmab.bounds.radii import LogRadius, log_term
 from cmab.compiled import Kernel, index_kernel, lean_kernel
-from cmab.confidence._kernels_kl import kl_lower, kl_upper
-from cmab.confidence._kernels_radii import log_term
-from cmab.confidence.radii import LogRadius
 from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle, Oracle

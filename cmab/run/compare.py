@@ -29,7 +29,7 @@ from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 #: The column that says which learner is the best and which ones are not distinguishable from it.
 VERDICT = "against the best"
@@ -432,7 +432,7 @@ class Comparison:
             The axes with the picture.
         """
         from cmab import plotting
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         results = self.results
         if self.budgets:
@@ -512,9 +512,8 @@ class Comparison:
     def _title(self) -> str:
         first = next(iter(self.results.values()))
         n = len(first.seconds)
-        runs = (
-            f"{n:,} replication{'' if n == 1 else 's'}{f' on {self.environment}' if self.environment else ''}"
-        )
+        where = self.environment if len(self.environment) <= 80 else f"{self.environment[:77]}..."
+        runs = f"{n:,} replication{'' if n == 1 else 's'}{f' on {where}' if where else ''}"
         if self.is_regret:
             return f"After round {int(first.rounds[-1]):,}: means of {runs}"
         return f"Samples until stopping, and wrong answers: {runs}"

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
-from cmab.certificates.played import Played, note_round
+from cmab.bounds.certificate import Certify, Played, note_round
 from cmab.compiled import (
     INDEX,
     LEARN,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.samples import least_best_k_samples
+from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import ExploreM
@@ -18,13 +20,10 @@ from cmab.run.identify import check_fit, identify
 from cmab.run.results import Identification
 from cmab.run.tables import Row, Rows, text
 from cmab.seeding import Seed, root
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
-from cmab.theory.lower_bounds import least_best_k_samples
 from cmab.validation import listed, real, shown
 
 if TYPE_CHECKING:
-    from cmab.plotting._legends import Legend
+    from cmab.plotting.style import Legend
 
 #: Largest number of pairs of arms for which the characteristic time of the best k takes less than a second.
 _MOST_PAIRS = 500
@@ -224,7 +223,7 @@ class SamplePlan:
             The axes with the curves.
         """
         from cmab.plotting import parameter_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         axes = parameter_curves(self.results, parameter="delta", ax=ax, legend=False)
         bounds = {
@@ -262,8 +261,7 @@ def _quantile(found: Identification, share: float) -> float:
 
 
 def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Legend) -> Any:
-    from cmab.plotting._legends import add_legend
-    from cmab.plotting._style import style
+    from cmab.plotting.style import add_legend, style
 
     with style():
         for points in bounds:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.certificates.certificate import Certificate
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.bounds.certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate
 from cmab.oracle import Oracle, Sense
 from cmab.run.tables import number, text
 from cmab.validation import shown
@@ -165,7 +165,7 @@ class Simulation:
             The axes with the picture.
         """
         from cmab.plotting import regret_curves
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(regret_curves({self.policy: self}, ax=ax), path)
 
@@ -236,7 +236,7 @@ class Identification:
     judged : bool
         Whether the explorer has a goal, which decides whether an answer is correct.
     counts : IntArray, shape (R, n_arms), or None
-        Samples of each arm. `cmab.theory.optimal_proportions` returns the shares of an optimal rule. None for
+        Samples of each arm. `cmab.bounds.best_k_time` returns the shares of an optimal rule. None for
         states that do not count.
     certificates : list of Certificate
         The certificate of each run: its guarantee, its intervals and the two arms that were the hardest to
@@ -291,7 +291,7 @@ class Identification:
             The axes with the picture.
         """
         from cmab.plotting import sample_bars
-        from cmab.plotting._style import written
+        from cmab.plotting.style import written
 
         return written(sample_bars({self.explorer: self}, ax=ax), path)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
+from cmab.bounds.certificate import Certify
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
 from cmab.feedback import Context

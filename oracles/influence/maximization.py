@@ -577,9 +577,10 @@ class InfluenceMaximization(InfluenceOracle):
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
         """Return an upper bound on the spread of any seeds; it holds with probability `beta`.
 
-        It is the bound that the search computes to certify its seeds.
+        It is the bound that the search computes to certify its seeds, and at most the weight of all nodes.
         """
-        return self._found(self._probabilities(means), rng)[0].optimum
+        most = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
+        return min(self._found(self._probabilities(means), rng)[0].optimum, most)
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator

@@ -19,7 +19,6 @@ import networkx as nx
 import numpy as np
 
 from cmab import CUCB, simulate
-from cmab.run.identify import Watch
 from instances import BernoulliArms, SemiBandit, read_benchmark
 from instances.benchmarks.problem import Problem
 from oracles import VertexCover
@@ -118,7 +117,7 @@ def warm(problem: Problem, exchanges: int, rounds: int) -> tuple[float, float]:
             prune(oracle._incidence, costs, last)
             start = last if costs[last].sum() < costs[greedy].sum() else greedy
         covers = [
-            improved(oracle._incidence, costs, cover, bound, Clock(None), Watch("warm"), exchanges)
+            improved(oracle._incidence, costs, cover, bound, Clock(None), exchanges)
             for cover in (greedy, start)
         ]
         last = covers[1].copy()

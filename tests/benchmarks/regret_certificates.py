@@ -10,9 +10,8 @@ import networkx as nx
 import numpy as np
 
 from cmab import CTS, CUCB, simulate
-from cmab.certificates._confidence import confidence_set
-from cmab.certificates._linear import Family, LinearBound
-from cmab.confidence import anytime_kl_bounds
+from cmab.bounds import anytime_kl_bounds
+from cmab.bounds.confidence_set import Family, LinearBound, confidence_set
 from instances import BernoulliArms, SemiBandit
 from oracles import GraphicMatroid, ShortestPath, TopK
 

@@ -41,7 +41,7 @@ def rows() -> list[Row]:
 
 def draw(file: Path) -> None:
     """Draw seconds and memory against the number of arcs."""
-    from cmab.plotting._style import COLOURS, pyplot, style
+    from cmab.plotting.style import COLOURS, pyplot, style
 
     with style():
         figure, axes = pyplot().subplots(1, 2, figsize=(7.0, 2.8))

@@ -8,9 +8,9 @@ from exploring import errors, explore
 from scipy.stats import binom
 
 from cmab import AdaptiveTopK, BernsteinRace, Feedback, HoeffdingRace, Session
+from cmab.bounds.samples import halving_samples
+from cmab.bounds.times import characteristic_time, gaussian_divergence, least_samples
 from cmab.exploration.phases import Halving
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence, least_samples
-from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms
 
 MEANS = np.array([0.7, 0.3, 0.75, 0.2, 0.1])

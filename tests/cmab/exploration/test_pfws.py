@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
-from cmab.confidence.radii import mixture_threshold
+from cmab.bounds.radii import mixture_threshold
+from cmab.bounds.times import super_arm_time
 from cmab.exploration.pfws import Contest, OracleRivals
-from cmab.theory.super_arm_time import super_arm_time
 from instances import BernoulliArms, GaussianArms
 from oracles import (
     BruteForce,

@@ -168,10 +168,10 @@ def reference(policy, state, rng):
                 cumulated = np.cumsum(grid(policy, state)[group])
                 point = int(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"))
         alpha, beta, n = A[point], B[point], counts[arm] / phi[arm]
-        if is_discovery and counts[arm] == 0.0:
-            alpha, beta = 4.0 * common, 4.0 - 4.0 * common
+        if is_discovery and (counts[arm] == 0.0 or (is_flat and counts[arm] < t**0.25)):
+            alpha, beta, n = 4.0 * common, 4.0 - 4.0 * common, counts[arm]
         elif is_flat:
-            alpha, beta, n = 1.0, 1.0, counts[arm] if counts[arm] < t**0.25 else n
+            alpha, beta = 1.0, 1.0
         elif is_discovery or late[arm]:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + n * share[arm], beta + n * (1.0 - share[arm])
