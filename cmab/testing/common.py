@@ -53,9 +53,9 @@ class Subject:
         """Return a generator that depends on the seed and on `key` only."""
         return np.random.default_rng((self.seed, *key))
 
-    def timed(self, examples: Iterable[Any]) -> Iterator[Any]:
-        """Yield the examples. Stop after the first one that exceeds the limit of processor time."""
-        until = process_time() + self.limit
+    def timed(self, examples: Iterable[Any], share: float = 1.0) -> Iterator[Any]:
+        """Yield the examples. Stop after the first one that exceeds a share of the limit of processor time."""
+        until = process_time() + share * self.limit
         for example in examples:
             yield example
             if process_time() > until:

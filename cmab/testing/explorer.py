@@ -476,7 +476,7 @@ def check_errors(subject: ExplorerSubject) -> str:
     if delta is None:
         raise NotTried("no error rate is declared (delta)")
     wrong, runs = [0, 0, 0], [0, 0, 0]
-    for number in subject.timed(range(240 * subject.effort)):
+    for number in subject.timed(range(240 * subject.effort), 3.0):
         world = Hard(subject.explorer, _support(subject), _shapes(subject, number))
         found = identify(subject.explorer, world, rng=subject.rng(15, number), max_samples=3000)
         arms = entries(found.arms[0], subject.explorer.n_arms, "the answer of recommend")

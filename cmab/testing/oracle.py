@@ -589,12 +589,8 @@ def check_availability(subject: OracleSubject) -> str:
 
     rng = subject.rng(11)
     for numbers in subject.timed(subject.problems[:3] * 4):
-        test(
-            (
-                numbers,
-                set(rng.choice(oracle.n_choices, int(rng.integers(oracle.n_choices // 2 + 1))).tolist()),
-            )
-        )
+        gone = rng.choice(oracle.n_choices, int(rng.integers(oracle.n_choices // 2 + 1)))
+        test((numbers, set(gone.tolist())))
     return for_all(subject, st.tuples(means, sleepers), test)
 
 

@@ -1,4 +1,6 @@
-"""One table of faults that authors make. Each class has one fault; `FAULTS` names the checks that may find it."""
+"""One table of faults that authors make: each class has one."""
+
+# ruff: noqa: NPY002
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -19,7 +21,7 @@ from cmab import (
 )
 from cmab.goals import ExploreM
 from cmab.policy import best_within, refuse_parts
-from cmab.theory import Smoothness
+from cmab.smoothness import Smoothness
 from instances import BernoulliArms, SemiBandit
 from oracles import PartitionMatroid, TopK
 
@@ -184,10 +186,8 @@ class Covers(Oracle):
 
     def solve(self, means, rng):
         first = max(range(4), key=lambda i: means[list(self.sets[i])].sum())
-        second = max(
-            (i for i in range(4) if i != first), key=lambda i: self.expected_reward([first, i], means)
-        )
-        return np.array([first, second])
+        pairs = [[first, other] for other in range(4) if other != first]
+        return np.array(max(pairs, key=lambda pair: self.expected_reward(pair, means)))
 
 
 class GreedyDeclaredExact(Covers):
@@ -1071,10 +1071,10 @@ ORACLE_FAULTS = [
 #: Families of those that have another one.
 FAMILIES = {
     GreedyKnapsack: [(), (0,), (1,), (2,), (1, 2)],
-    **dict.fromkeys(
-        (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward),
-        [*combinations(range(4), 2)],
-    ),
+    **{
+        cover: [*combinations(range(4), 2)]
+        for cover in (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward)
+    },
 }
 INDEX_FAULTS = [
     *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds, UnseenAreZero),

@@ -23,13 +23,11 @@ def check(kind, make):
     return check_explorer(make(), BernoulliArms([0.2, 0.8, 0.4]))
 
 
-FAULTS = [
-    pytest.param(kind, make, id=make.__name__) for kind in planted.FAULTS for make in planted.FAULTS[kind]
-]
-SOUND = [pytest.param(kind, make, id=make.__name__) for kind in planted.SOUND for make in planted.SOUND[kind]]
+def items(table):
+    return [pytest.param(kind, make, id=make.__name__) for kind, makes in table.items() for make in makes]
 
 
-@pytest.mark.parametrize(("kind", "make"), FAULTS)
+@pytest.mark.parametrize(("kind", "make"), items(planted.FAULTS))
 def test_faults_are_found(kind, make):
     if make in planted.MISSED:
         pytest.skip(planted.MISSED[make])
@@ -37,7 +35,7 @@ def test_faults_are_found(kind, make):
         check(kind, make)
 
 
-@pytest.mark.parametrize(("kind", "make"), SOUND)
+@pytest.mark.parametrize(("kind", "make"), items(planted.SOUND))
 def test_correct_classes_pass(kind, make):
     assert check(kind, make).passed
 
