@@ -145,12 +145,12 @@ def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, BoolArray, b
 def uniform_chance(oracle: Oracle, super_arm: IntArray, context: Context | None) -> float | None:
     """Return the probability of a super arm if the oracle receives independent uniform means, or None.
 
-    It is known if the oracle states that these super arms are equally probable (`Oracle.uniform_family`).
+    It is known if the oracle states that these super arms are equally probable (`uniform_size`).
     """
     if context is not None and (context.values is not None or context.costs is not None):
         return None
     free = available_in(oracle, context)
-    family = oracle.uniform_family(free)
+    family = oracle._uniform_family(free)
     if family is None:
         return None
     count, size = family

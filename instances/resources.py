@@ -11,7 +11,7 @@ from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds import best_mixture
 from cmab.compiled import Kernel
-from cmab.oracle import LinearOracle
+from cmab.oracle import LinearOracle, check_super_arm
 from cmab.validation import listed, shown, vector
 from instances.arms import Arms, SemiBandit
 
@@ -91,7 +91,7 @@ class ResourceSemiBandit(SemiBandit):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`, which may be empty; raise ``ValueError`` if it is not feasible."""
-        arms = super_arm if len(super_arm) == 0 else self.oracle.check_super_arm(super_arm)
+        arms = super_arm if len(super_arm) == 0 else check_super_arm(self.oracle, super_arm)
         earned = self.arms.play(arms, rng)
         # Each resource takes one random number per round, whatever is played: common random numbers.
         costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)

@@ -131,7 +131,7 @@ class BruteForce(LinearOracle):
 
     def smoothness(self) -> Smoothness | None:
         """Return the smoothness of a sum; None for any other reward, because its smoothness is unknown."""
-        return super().smoothness() if self.reward is None else None
+        return Smoothness.linear(max(1, self.max_size)) if self.reward is None else None
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
@@ -162,7 +162,7 @@ class BruteForce(LinearOracle):
         if self.reward is not None:
             return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
         real("tolerance", tolerance, 0.0)
-        values = self.sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
+        values = self._sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
         if available is not None:
             values = np.where(self._left(self._check_available(available)), values, -np.inf)
         return self.super_arms[np.argmax(values)].copy()
@@ -180,10 +180,10 @@ class BruteForce(LinearOracle):
             within = (self.super_arms[i] for i in np.flatnonzero(left))
             return choose(within, key=lambda super_arm: value(super_arm, means)).copy()
         with np.errstate(over="ignore"):
-            values = self.sign * (self._contains @ means)
+            values = self._sign * (self._contains @ means)
         if not np.isfinite(values).all():
             # These sums overflow to infinity. Scaling by a power of two keeps their order.
-            values = self.sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
+            values = self._sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
         return self.super_arms[np.argmax(np.where(left, values, -np.inf))].copy()
 
 

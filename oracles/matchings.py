@@ -460,7 +460,7 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return edges of positive worth in decreasing order, or a perfect matching."""
-        worth = self.sign * values
+        worth = self._sign * values
         if self.perfect and self._way == "pulp":
             return super()._greedy(values)
         is_good = self._largest_matching[1][self._tails] == self._heads if self.perfect else worth > 0.0
@@ -471,13 +471,13 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return half the sum of the best edges of each node, as many as its capacity."""
-        worth, ends = np.tile(self.sign * values, 2), np.concatenate([self._tails, self._heads])
+        worth, ends = np.tile(self._sign * values, 2), np.concatenate([self._tails, self._heads])
         order = np.lexsort((-worth, ends))
         firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
         ranks = np.arange(len(ends)) - firsts[ends[order]]
         best = worth[order][ranks < self._room[ends[order]]]
         # An edge is at two nodes. Without `perfect`, a node needs no edge.
-        return self.sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
+        return self._sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
 
     def _search(self, values: FloatArray) -> SolverCertificate:
         if self._way == "pulp" or self.time_limit == 0.0:

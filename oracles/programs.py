@@ -746,7 +746,7 @@ class PuLPOracle(AnytimeOracle):
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return a bound on the value of every super arm without a search: the sum of the positive means."""
-        return value_of(self.sign * np.maximum(self.sign * values, 0.0))
+        return value_of(self._sign * np.maximum(self._sign * values, 0.0))
 
     def _searched(
         self, values: FloatArray, known: IntArray, seconds: float | None = None

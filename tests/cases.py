@@ -190,7 +190,7 @@ class UpToK(TopK):
     """The sets of at most k arms, the best of which, where means are not negative, has k."""
 
     has_membership = True
-    uniform_size = None
+    _uniform_size = None
 
     def is_feasible(self, super_arm):
         """Return whether there are at most k."""

@@ -18,7 +18,7 @@ from cmab.bounds.mixtures import LEAST_LENGTH, SLACK, bet_table
 from cmab.declared import Declared
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
-from cmab.oracle import Oracle, Sense
+from cmab.oracle import Oracle, Sense, optimum_bound
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
@@ -446,11 +446,11 @@ class _Bounds:
         self.oracle, self.stats, self.played = oracle, stats, played
         self.arms, self.family, self.delta, self.independent = arms, family, delta, independent
         self.size = max(1, min(oracle.max_size, oracle.n_arms))
-        self.means: FloatArray = arms.means_at(arms.shares, oracle.sign)
+        self.means: FloatArray = arms.means_at(arms.shares, oracle._sign)
 
     def linear(self, choice: IntArray) -> tuple[str, tuple[float, float, float, float]]:
         """Return the method and the bounds on the two regrets and gaps of a sum of means."""
-        rounds, sign, alpha = float(self.stats.rounds), self.oracle.sign, self.oracle.alpha
+        rounds, sign, alpha = float(self.stats.rounds), self.oracle._sign, self.oracle.alpha
         plays = self.arms.counts.astype(np.float64)
         value, method = self._linear(rounds, plays).tightest(fixed=True)
         regret = value - self._unreported() * self.arms.base
@@ -460,7 +460,7 @@ class _Bounds:
         if alpha == 1.0:
             return method, (max(regret, 0.0), regret, max(gap, 0.0), gap)
         # With alpha times the optimum, what was earned does not cancel a part of the optimum.
-        best = sign * alpha * self.oracle.optimum_bound(self._means(self.arms.upper), self.family.rng)
+        best = sign * alpha * optimum_bound(self.oracle, self._means(self.arms.upper), self.family.rng)
         worth = self.arms.base + self.arms.length * self.arms.lower
         earned = float((plays * worth).sum()) + self._unreported() * self.arms.base
         self.family.calls += 1
@@ -483,19 +483,19 @@ class _Bounds:
         self, choice: IntArray, reward_range: tuple[float, float] | None
     ) -> tuple[str, tuple[float, float, float, float]]:
         """Return the method and the bounds on the two regrets and gaps, at the bounds of the arms."""
-        oracle, sign = self.oracle, self.oracle.sign
+        oracle, sign = self.oracle, self.oracle._sign
         rounds, alpha = self.stats.rounds, oracle.alpha
         self.family.calls += 1
         low, high = self._range(reward_range)
         worst, top = (low, high) if sign > 0.0 else (-high, -low)
         # An approximate oracle may bound the optimum by more than any super arm can bring.
-        best = min(sign * oracle.optimum_bound(self._means(self.arms.upper), self.family.rng), top)
+        best = min(sign * optimum_bound(oracle, self._means(self.arms.upper), self.family.rng), top)
         earned = least_expected(self.played, (low, high), self.delta, sign)
         # Rounds without a known reward count with the worst one.
         unknown = rounds - self.played.told
         earned += unknown * worst if unknown else 0.0
         least = math.nan
-        if oracle.is_monotone:
+        if getattr(oracle, "is_monotone", True):
             least = max(sign * self._least_value(choice), worst)
         method = "rewards" if self.played.told else "no rewards"
         share = alpha if math.isfinite(best) else 1.0
@@ -515,10 +515,10 @@ class _Bounds:
             return self.oracle.expected_reward(choice, means)
         # Oracles that simulate the reward return its standard error as well.
         value, error = spread(choice, means)
-        return float(value - self.oracle.sign * _ERRORS * error)
+        return float(value - self.oracle._sign * _ERRORS * error)
 
     def _means(self, shares: FloatArray) -> FloatArray:
-        return self.arms.means_at(shares, self.oracle.sign)
+        return self.arms.means_at(shares, self.oracle._sign)
 
     def _range(self, given: tuple[float, float] | None) -> tuple[float, float]:
         """Return the interval of rewards, after validating the observed rewards."""
@@ -528,7 +528,7 @@ class _Bounds:
         elif self.oracle.sense == "max":
             self.family.calls += 1
             most = self._means(np.ones(self.oracle.n_arms))
-            low, high = 0.0, self.oracle.optimum_bound(most, self.family.rng)
+            low, high = 0.0, optimum_bound(self.oracle, most, self.family.rng)
             if not (0.0 < high < math.inf):
                 raise ValueError(
                     "reward_range must be given, because the oracle does not bound the largest reward, got"

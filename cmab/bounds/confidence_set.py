@@ -19,7 +19,7 @@ from cmab.bounds.mixtures import (
     shares_of,
 )
 from cmab.compiled import lean_kernel
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, optimum_bound
 from cmab.statistics import ArmStatistics
 
 #: An expectation is rounded by at most this amount.
@@ -135,7 +135,7 @@ def confidence_set(oracle: Oracle, stats: ArmStatistics, support: tuple[float, f
         shares = np.where(counts > 0, 1.0 - shares, 0.0)
     shares = np.where(counts > 0, shares, 0.0)
     # If increasing a mean may make a super arm worse, optimism needs the bounds of all arms.
-    size = min(oracle.max_size, n) if oracle.is_monotone else n
+    size = min(oracle.max_size, n) if getattr(oracle, "is_monotone", True) else n
     lower, surely = _intervals(counts, shares, deviations, ALL * delta / (2 * max(n, 1)), blur)
     share = OPTIMUM if oracle.is_linear else OPTIMUM_ALONE
     _, upper = _intervals(counts, shares, deviations, share * delta / max(size, 1), blur)
@@ -197,16 +197,16 @@ class Family:
         """Return an upper bound on the sum of `weights` over the arms of any super arm."""
         self.calls += 1
         least = getattr(self.oracle, "least_mean", -np.inf)
-        means = np.maximum(self.oracle.sign * weights, least)
+        means = np.maximum(self.oracle._sign * weights, least)
         # The oracle may need means of at least `least_mean`. For rewards, larger weights only increase the
         # sum. For costs, the parts of weights that are cut off are added for all arms.
-        raised = self.oracle.sign * means
+        raised = self.oracle._sign * means
         lost = float(np.maximum(weights - raised, 0.0).sum())
         self.super_arm = self.oracle.solve(means, self.rng)
         if self.oracle.is_exact:
             return float(raised[self.super_arm].sum()) + lost
         self.calls += 1
-        return self.oracle.sign * self.oracle.optimum_bound(means, self.rng) + lost
+        return self.oracle._sign * optimum_bound(self.oracle, means, self.rng) + lost
 
 
 @dataclass

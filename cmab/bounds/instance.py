@@ -33,7 +33,7 @@ from cmab.bounds.samples import (
     ugapec_samples,
 )
 from cmab.bounds.times import ROUNDING, ConditionError, best_k_time, evidence, super_arm_time
-from cmab.oracle import LinearOracle, Oracle, require_oracle
+from cmab.oracle import LinearOracle, Oracle, check_super_arm, require_oracle, smoothness_of
 from cmab.validation import integer, real, vector
 
 _FARTHEST = 1e18
@@ -187,7 +187,7 @@ def instance_bounds(
 
 
 def _uniform_size(oracle: Oracle) -> int | None:
-    return oracle.uniform_size if isinstance(oracle, LinearOracle) else None
+    return oracle._uniform_size if isinstance(oracle, LinearOracle) else None
 
 
 def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntArray]:
@@ -199,7 +199,7 @@ def _family(oracle: Oracle, super_arms: Iterable[ArrayLike] | None) -> list[IntA
                 f"super_arms must list all super arms of {oracle!r}, which has too many to be found here"
             )
         return _in_all_orders(oracle, listed) if _is_ordered(oracle, listed) else listed
-    given = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
+    given = [check_super_arm(oracle, np.asarray(arm)) for arm in super_arms]
     is_ordered = _is_ordered(oracle, given)
     kept = {tuple(arm if is_ordered else sorted(arm)): arm for arm in given}
     named = {tuple(sorted(arm)) for arm in given}
@@ -250,7 +250,7 @@ def _of_coins(means: FloatArray, sigma: float, compute: Callable[[], float]) -> 
 def _on_regret(
     oracle: Oracle, means: FloatArray, gaps: RewardGaps, rounds: int, sigma: float
 ) -> Iterator[Bound]:
-    smoothness = oracle.smoothness()
+    smoothness = smoothness_of(oracle)
     for source, note, function in (
         ("Chen et al. 2016, Theorem 1", "depends on all gaps", gap_dependent_bound),
         ("Chen et al. 2016, Theorem 2", "depends on the largest gap", gap_free_bound),

@@ -14,7 +14,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
-from cmab.oracle import LinearOracle, Oracle
+from cmab.oracle import LinearOracle, Oracle, check_super_arm
 from cmab.smoothness import Smoothness
 from cmab.validation import check_vector, integer, real, real_array, shown, vector
 
@@ -126,7 +126,7 @@ def reward_gaps(
     truth = vector("means", means, oracle.n_arms)
     if not oracle.alpha > 0.0:
         raise ValueError(f"oracle must declare its ratio alpha, got {oracle.alpha} for {oracle!r}")
-    family = [oracle.check_super_arm(np.asarray(arm)) for arm in super_arms]
+    family = [check_super_arm(oracle, np.asarray(arm)) for arm in super_arms]
     if not family:
         raise ValueError("super_arms must not be empty, got none; list at least one super arm")
     return gaps_of(oracle, truth, family, triggering)
@@ -140,12 +140,12 @@ def gaps_of(
 ) -> RewardGaps:
     """Return the result of `reward_gaps` for checked means and super arms."""
     if triggering is None and _is_plain_sum(oracle):
-        values = oracle.sign * np.array([truth[arm].sum() for arm in family])
+        values = oracle._sign * np.array([truth[arm].sum() for arm in family])
         chances = np.zeros((len(family), oracle.n_arms))
         for row, arm in zip(chances, family, strict=True):
             row[arm] = 1.0
     else:
-        values = np.array([oracle.sign * oracle.expected_reward(arm, truth) for arm in family])
+        values = np.array([oracle._sign * oracle.expected_reward(arm, truth) for arm in family])
         chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
     reached = chances > 0.0
     # Definition 6: alpha opt - r(S), with the opposite sign for costs.
@@ -162,8 +162,10 @@ def gaps_of(
     )
     # p_i is the minimum over the super arms that may trigger arm i.
     probabilities = np.where(reached, chances, 1.0).min(axis=0)
-    optimum, triggered = oracle.sign * float(values.max()), float(chances.sum(axis=1).max())
-    return RewardGaps(smallest, largest, bad, probabilities, optimum, oracle.clusters, triggered)
+    optimum, triggered = oracle._sign * float(values.max()), float(chances.sum(axis=1).max())
+    return RewardGaps(
+        smallest, largest, bad, probabilities, optimum, getattr(oracle, "clusters", None), triggered
+    )
 
 
 def _is_plain_sum(oracle: Oracle) -> bool:
@@ -213,7 +215,7 @@ def gap_dependent_bound(
     gaps : RewardGaps
         The gaps of the instance.
     smoothness : Smoothness
-        The smoothness of the reward, ``oracle.smoothness()``; None raises an error.
+        The smoothness of the reward, ``smoothness_of(oracle)``; None raises an error.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
     radius : LogRadius, optional
@@ -423,7 +425,7 @@ def modulated_gap_free_bound(
     gaps : RewardGaps
         The gaps of the instance, with m, K and Delta_max.
     smoothness : Smoothness
-        The smoothness of the reward, ``oracle.smoothness()``.
+        The smoothness of the reward, ``smoothness_of(oracle)``.
     rounds : array_like of int
         Numbers of rounds n, at least 1.
 

@@ -62,11 +62,11 @@ class Translation:
         self.policy, self.texts = policy, Texts(stored)
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
-        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
+        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle._arm_labels()
         choices = arms
         if oracle is not None and not isinstance(policy, Explorer):  # tickets of explorers hold base arms
             choices = oracle.labels(np.arange(oracle.n_choices))
-        is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
+        is_undirected = isinstance(oracle, Oracle) and getattr(oracle, "is_undirected", False)
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, is_undirected)
         self.arms = Names(of_arms, arms, is_undirected)

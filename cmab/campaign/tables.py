@@ -243,7 +243,7 @@ def _estimates(folder: CampaignFolder) -> list[Row]:
             "high": round(most, 6),
             "observed": round(seen, 3),
         }
-        for label, (mean, least, most, seen) in zip(folder.problem.oracle.arm_labels(), numbers, strict=True)
+        for label, (mean, least, most, seen) in zip(folder.problem.oracle._arm_labels(), numbers, strict=True)
     ]
 
 

@@ -445,7 +445,7 @@ class LilLUCB(RuledExplorer, BestK):
 
     #: Whether a round samples one critical arm at random instead of both.
     one_arm: ClassVar[bool] = False
-    in_kernel = (*RuledExplorer.in_kernel, "rule")
+    _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
     def is_proven(self) -> bool:
@@ -642,7 +642,7 @@ class LilUCB(RuledExplorer, BestK):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     mode: LilUCBMode = field(default="proven", metadata=one_of("proven", "faithful", "heuristic"))
 
-    in_kernel = (*RuledExplorer.in_kernel, "rule")
+    _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
     def is_proven(self) -> bool:

@@ -861,8 +861,8 @@ def _agreements_of(policy: Policy[Any], log: Log, rounds: list[LoggedRound], rng
     session = Session(policy, rng)
     oracle = policy.oracle
     own, own_arms = names_of(oracle)
-    choices = Names("entry of a super arm", own, oracle.is_undirected)
-    arms = Names("base arm", own_arms, oracle.is_undirected)
+    choices = Names("entry of a super arm", own, getattr(oracle, "is_undirected", False))
+    arms = Names("base arm", own_arms, getattr(oracle, "is_undirected", False))
     agreed = np.zeros(len(rounds))
     for i, row in enumerate(rounds):
         ticket = session.ask(_context_for(row, log, choices, arms))

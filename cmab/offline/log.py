@@ -249,7 +249,7 @@ class Log(Sequence[LoggedRound]):
         >>> seen.counts, seen.means
         (array([1, 1, 0]), array([1., 0., 0.]))
         """
-        names = Names("base arm", oracle.arm_labels(), oracle.is_undirected)
+        names = Names("base arm", oracle._arm_labels(), getattr(oracle, "is_undirected", False))
         seen = ArmStatistics.empty(oracle.n_arms)
         for row in self:
             if row.state != "told":

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.description import described
-from cmab.oracle import Oracle, require_oracle
+from cmab.oracle import Oracle, check_super_arm, require_oracle
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown
@@ -139,7 +139,7 @@ def clcb(
     with np.errstate(divide="ignore"):
         # Liu et al. (2025), Algorithm 1, line 4.
         radii = width * np.sqrt(math.log(4.0 * m * n / delta) / (2.0 * counts))
-    worst, sign = (low if oracle.sense == "max" else high), oracle.sign
+    worst, sign = (low if oracle.sense == "max" else high), oracle._sign
     uncut = np.where(is_seen, means, worst) - sign * radii
     bounds = np.clip(uncut, low, high)
     # The paper does not cut the bounds. Cut bounds would tie, so that a small log would decide nothing. A
@@ -154,6 +154,6 @@ def recommended(
     oracle: Oracle, told: FloatArray, bounds: FloatArray, delta: float, rng: Seed
 ) -> OfflineChoice:
     """Return the oracle's answer to the means `told`, and its reward under the `bounds`."""
-    chosen = oracle.check_super_arm(oracle.solve(told, np.random.default_rng(root(rng))))
-    certain = oracle.expected_reward(chosen, bounds) if oracle.is_monotone else math.nan
+    chosen = check_super_arm(oracle, oracle.solve(told, np.random.default_rng(root(rng))))
+    certain = oracle.expected_reward(chosen, bounds) if getattr(oracle, "is_monotone", True) else math.nan
     return OfflineChoice(chosen, bounds, float(certain), float(delta))

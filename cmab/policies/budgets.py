@@ -216,7 +216,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def _worth(self, state: BudgetState) -> FloatArray:
         """Return the optimistic value of each base arm at the current prices."""
         # CUCB's radius, sqrt(3 ln t / 2 T), on the optimistic side of outcomes and of costs.
-        sign = self.oracle.sign
+        sign = self.oracle._sign
         term = 1.5 * math.log(state.earned.rounds + 1) * self.radius_factor**2
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = np.clip(state.earned.means + sign * np.sqrt(term / state.earned.counts), 0.0, 1.0)
@@ -359,4 +359,4 @@ class LFG(CompiledIndexPolicy):
             raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
         shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)
         values = per_arm("values", self.values, self.oracle.n_arms, 0.0)
-        return np.concatenate([[self.eta, self.oracle.sign, *self.support], shares, values])
+        return np.concatenate([[self.eta, self.oracle._sign, *self.support], shares, values])

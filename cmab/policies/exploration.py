@@ -128,7 +128,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
         """Return the probability of a super arm, or None if it is unknown.
 
         It is known if every arm has been observed, the context has neither values nor costs, and random
-        means are fair for the oracle (`Oracle.uniform_family`).
+        means are fair for the oracle (`uniform_size`).
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
         if uniform is None or (state.counts == 0).any():
@@ -191,7 +191,7 @@ class RandomPolicy(CompiledIndexPolicy):
         """Return the probability of a super arm, or None if it is unknown.
 
         It is known if the context has neither values nor costs, and random means are fair for the oracle
-        (`Oracle.uniform_family`).
+        (`uniform_size`).
         """
         return uniform_chance(self.oracle, super_arm, context)
 

@@ -280,7 +280,7 @@ class C2UCB(LinearPolicy):
         else:
             radius = self.proven_radius(t) if self.radius is None else float(self.radius)
         widths = posterior.widths(features, self._groups)
-        return posterior.means(features, self._groups) + self.oracle.sign * radius * widths
+        return posterior.means(features, self._groups) + self.oracle._sign * radius * widths
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -380,7 +380,7 @@ class ModelPolicy(Policy[ModelState]):
         values = self._drawn(model, rows, context, rng)
         if self.exploration == "gap":
             chances = self._gap_chances(state, values, context)
-            return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle.sign, 0.0)
+            return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle._sign, 0.0)
         rounded = self._clipped(values)
         return rounded + rng.random(len(values)) * self._tie(rounded)
 
@@ -391,7 +391,7 @@ class ModelPolicy(Policy[ModelState]):
         if self.exploration not in UNCUT:
             return estimators.predict(model, rows)
         means, deviations = estimators.predict_with_deviation(model, rows)
-        widths = self.deviation_factor * self.oracle.sign * deviations
+        widths = self.deviation_factor * self.oracle._sign * deviations
         return means + (
             widths if self.exploration == "optimism" else widths * rng.standard_normal(len(means))
         )
@@ -414,7 +414,7 @@ class ModelPolicy(Policy[ModelState]):
         low, high = self.support or (float(values.min()), float(values.max()))
         free = available_in(self.oracle, context)
         chances = np.zeros(len(values))
-        scaled = self._clipped(values) * (self.oracle.sign / max(high - low, 1e-300))
+        scaled = self._clipped(values) * (self.oracle._sign / max(high - low, 1e-300))
         chances[free] = gap_chances(scaled[free], state.fitted)
         return chances
 
@@ -462,7 +462,7 @@ class ModelPolicy(Policy[ModelState]):
         chances = []
         for model in models:
             values = self._clipped(self._drawn(model, rows, context, unused))
-            chances.append(chance_within(values, len(super_arm), super_arm, free, self.oracle.sign))
+            chances.append(chance_within(values, len(super_arm), super_arm, free, self.oracle._sign))
         epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
         return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
 

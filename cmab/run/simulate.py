@@ -242,7 +242,7 @@ def _blank(policy: AnyPolicy, environment: Environment, rounds: IntArray, path: 
         sense=oracle.sense,
         path=path,
         optima=unknown() if changes(environment) else None,
-        proved_optima=unknown() if oracle.certifies_calls else None,
+        proved_optima=unknown() if getattr(oracle, "certifies_calls", False) else None,
     )
 
 

@@ -86,7 +86,7 @@ class World(Environment):
 
     def worth(self, super_arm: IntArray) -> float:
         """Return the expected reward; for costs, its negative."""
-        return self.oracle.sign * self.expected_reward(super_arm)
+        return self.oracle._sign * self.expected_reward(super_arm)
 
 
 class PolicySubject(Subject):
@@ -664,7 +664,7 @@ def _index(subject: PolicySubject, counts: int, fraction: float, rounds: int) ->
     indices, again = (np.asarray(policy.indices(state, subject.rng(39, i)), float) for i in range(2))
     if len(np.unique((indices, again))) > 1:
         raise NotTried("indices are random, or differ between arms with the same statistics")
-    return subject.oracle.sign * float(indices[0])
+    return subject.oracle._sign * float(indices[0])
 
 
 def check_radius(subject: PolicySubject) -> str:
@@ -677,7 +677,7 @@ def check_radius(subject: PolicySubject) -> str:
         "the index of an arm with 400 outcomes moves from {:.4g} to {:.4g} between rounds 10**4 and 10**10,"
     )
     text += " to the worse side; a bound must be above the mean for rewards, and below it for costs"
-    sign = subject.oracle.sign
+    sign = subject.oracle._sign
     require(later > few, text, sign * few, sign * later)
     if much_later <= many:
         raise NotTried("the indices of arms with many outcomes do not depend on the number of rounds")
@@ -759,7 +759,7 @@ def check_regret(subject: PolicySubject) -> str:
         here, there = (
             each.place.expected_reward(entries(arm, oracle.n_choices)) for arm in (each.super_arm, other)
         )
-        gains.append(oracle.sign * (here - there))
+        gains.append(oracle._sign * (here - there))
     if len(gains) < 100:
         raise NotTried("too few rounds in the given time")
     error = float(np.std(gains)) / math.sqrt(len(gains))

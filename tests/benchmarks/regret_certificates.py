@@ -29,7 +29,7 @@ def apart(oracle, state):
     lower, upper = anytime_kl_bounds(state, level=DELTA / (2 * oracle.n_arms))
     best, played = (upper, lower) if oracle.sense == "max" else (lower, upper)
     value = best[oracle.solve(best, np.random.default_rng(0))].sum()
-    return float(oracle.sign * (state.rounds * value - (state.counts * played).sum()))
+    return float(oracle._sign * (state.rounds * value - (state.counts * played).sum()))
 
 
 def bounds(oracle, state):

@@ -215,7 +215,7 @@ def test_bounds_hold_in_a_run(name, policy):
         for independent in (False, True):
             found = regret_bound(policy(oracle), played.states[0], delta=0.001, independent=independent)
             assert found.regret >= played.regret[0, -1] - 1e-9
-            own = oracle.sign * (played.optimum - oracle.expected_reward(found.choice, arms.means))
+            own = oracle._sign * (played.optimum - oracle.expected_reward(found.choice, arms.means))
             assert found.gap >= own - 1e-9
             assert found.alpha == 1.0
             assert found.rounds == horizon

@@ -64,7 +64,7 @@ def test_the_oracle_finds_the_hardest_rival_and_proves_only_what_holds(name):
     n = oracle.n_arms
     for trial in range(20):
         values = rng.normal(size=n)
-        best = np.sort(oracle.solve(oracle.sign * values, rng))
+        best = np.sort(oracle.solve(oracle._sign * values, rng))
         prices = np.exp(rng.normal(size=n)) * (trial % 2)
         contest = Contest(values, np.exp(rng.normal(size=n)), prices, 2.0, 0.1)
         signs = signs_of(family, best, n)
@@ -116,7 +116,7 @@ def test_it_stops_when_the_evidence_exceeds_the_threshold(name, mode):
             family,
             means,
             counts,
-            sign=oracle.sign,
+            sign=oracle._sign,
             delta=0.1,
             sigma=0.7,
             epsilon=epsilon,

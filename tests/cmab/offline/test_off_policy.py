@@ -322,7 +322,7 @@ def test_a_target_sees_the_round_as_it_was_before_the_choice():
 def uniform(n, oracle, worth, rng, names=None):
     """Return a log of random super arms whose outcomes depend on the arm alone."""
     rounds = []
-    names = oracle.arm_labels() if names is None else names
+    names = oracle._arm_labels() if names is None else names
     for i in range(n):
         played = tuple(names[arm] for arm in rng.permutation(oracle.n_arms)[: oracle.k])
         sizes = len(list(permutations(range(oracle.n_arms), oracle.k)))

@@ -67,7 +67,7 @@ def test_a_log_says_what_its_campaign_learned(tmp_path):
     assert same.counts.tolist() == learned.counts.tolist() and same.rounds == learned.rounds
     np.testing.assert_array_equal(same.means, learned.means)
     turned = GraphicMatroid(nx.Graph([("d", "c"), ("b", "a"), ("a", "c"), ("c", "b")]))
-    order = [list(map(set, graph.edges)).index(set(edge)) for edge in turned.arm_labels()]
+    order = [list(map(set, graph.edges)).index(set(edge)) for edge in turned._arm_labels()]
     np.testing.assert_array_equal(log.statistics(turned).means, learned.means[order])
     part = ShortestPath(nx.Graph([("a", "b"), ("b", "z")]), "a", "z")
     assert log.statistics(part).counts.tolist() == [learned.counts[0], 0]

@@ -162,7 +162,7 @@ def test_logs_that_say_nothing_of_an_edge():
         seeds.append(["always", *picked])
         active.append(told | ({"u"} if "a" in picked and rng.random() < 0.9 else set()))
     choice = clcb_cascades(oracle, seeds, active)
-    found = dict(zip(oracle.arm_labels(), choice.bounds.tolist(), strict=True))
+    found = dict(zip(oracle._arm_labels(), choice.bounds.tolist(), strict=True))
     assert found.pop(("a", "u")) > 0.2 and found.pop(("u", "sure")) > 0.2
     assert set(found.values()) == {0.0}
     for one in (clcb_cascades(oracle, seeds[:1], active[:1]), clcb_cascades(oracle, [[]], [[]])):
