@@ -54,7 +54,7 @@ class Subject:
         return np.random.default_rng((self.seed, *key))
 
     def timed(self, examples: Iterable[Any], share: float = 1.0) -> Iterator[Any]:
-        """Yield the examples. Stop after the first one that exceeds a share of the limit of processor time."""
+        """Yield the examples until they have taken `share` times the limit of processor time."""
         until = process_time() + share * self.limit
         for example in examples:
             yield example
@@ -481,9 +481,9 @@ def dirty(array: Any) -> None:
         array[...] = np.array(97).astype(array.dtype)
 
 
-def exceeds(failures: int, trials: int, rate: float) -> bool:
-    """Return whether so many failures have a probability below `FALSE_ALARM` if their rate is `rate`."""
-    return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < FALSE_ALARM
+def exceeds(failures: int, trials: int, rate: float, level: float = FALSE_ALARM) -> bool:
+    """Return whether so many failures have a probability below `level` if their rate is `rate`."""
+    return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < level
 
 
 def z_limit(tests: int = 1) -> float:
