@@ -1,7 +1,7 @@
 """Combinatorial multi-armed bandits with graph oracles.
 
 This module has all public names of the package. They are also in the namespaces `cmab.policies`,
-`cmab.exploration`, `cmab.logs`, `cmab.campaign`, `cmab.theory`, `cmab.testing` and
+`cmab.exploration`, `cmab.offline`, `cmab.campaign`, `cmab.bounds`, `cmab.testing` and
 `cmab.plotting`. Each name is imported when it is first used.
 """
 

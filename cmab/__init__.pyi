@@ -1,23 +1,23 @@
+from cmab import bounds as bounds
 from cmab import campaign as campaign
 from cmab import exploration as exploration
-from cmab import logs as logs
+from cmab import offline as offline
 from cmab import plotting as plotting
 from cmab import policies as policies
 from cmab import testing as testing
-from cmab import theory as theory
+from cmab.bounds.certificate import Certify as Certify
+from cmab.bounds.certificate import RegretCertificate as RegretCertificate
+from cmab.bounds.certificate import regret_bound as regret_bound
 from cmab.campaign import *
-from cmab.certificates.bound import regret_bound as regret_bound
-from cmab.certificates.certificate import Certificate as Certificate
-from cmab.certificates.certify import Certify as Certify
-from cmab.certificates.regret_certificate import RegretCertificate as RegretCertificate
 from cmab.environment import Environment as Environment
 from cmab.environment import round_key as round_key
 from cmab.exploration import *
+from cmab.exploration.certificate import Certificate as Certificate
 from cmab.explorer import Explorer as Explorer
 from cmab.feedback import Context as Context
 from cmab.feedback import Feedback as Feedback
 from cmab.linear import LinearStatistics as LinearStatistics
-from cmab.logs import *
+from cmab.offline import *
 from cmab.oracle import LinearOracle as LinearOracle
 from cmab.oracle import Oracle as Oracle
 from cmab.policies import *

@@ -82,7 +82,7 @@ def range_of_choices(policy: Policy[Any]) -> int:
 
 def names_of(oracle: Oracle) -> tuple[list[Hashable], list[Hashable]]:
     """Return the names of the entries of super arms, and those of the base arms."""
-    return oracle.labels(np.arange(oracle.n_choices)), oracle.arm_labels()
+    return oracle.labels(np.arange(oracle.n_choices)), oracle._arm_labels()
 
 
 def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:

@@ -33,7 +33,7 @@ COMMANDS = {
     "demo": ("instances.demos.command:demo", "compare learners on an example problem"),
     "arena": ("instances.arena.command:arena", "compare all policies, and yours, on many problems"),
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
-    "campaign": ("instances.campaigns.command:campaign", "keep a campaign: ask, report and read"),
+    "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
     "serve": ("instances.serve.command:serve", "show the local page of campaigns"),
     "graph": ("oracles.stores.command:graph", "convert, inspect and repair stores of graphs"),
     "list": ("cmab.cli:list_classes", "list the policies, explorers, oracles and environments"),

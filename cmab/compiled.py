@@ -359,7 +359,7 @@ class ExplorerKernel(NamedTuple):
 def compiled_form(thing: Any, form: str = "kernel") -> Any:
     """Return ``thing.kernel()``, or the result of another method `form`; None if there is no current one.
 
-    A class lists the methods that its kernel replaces, ``in_kernel``. If a subclass overrides one of them,
+    A class lists the methods that its kernel replaces, ``_in_kernel``. If a subclass overrides one of them,
     for example ``indices``, but not the kernel, the result is None: the method of the subclass must be used.
     """
     if not hasattr(thing, form):
@@ -367,7 +367,7 @@ def compiled_form(thing: Any, form: str = "kernel") -> Any:
     for home in type(thing).__mro__:
         if form in vars(home):
             return getattr(thing, form)()
-        if not vars(home).keys().isdisjoint(getattr(thing, f"in_{form}")):
+        if not vars(home).keys().isdisjoint(getattr(thing, f"_in_{form}")):
             return None
     return None
 

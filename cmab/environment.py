@@ -79,8 +79,8 @@ class Environment(ABC):
     distribution: Literal["bernoulli", "gaussian"] | None = None
     has_rounds: ClassVar[bool] = True
     #: The methods that compiled forms replace. If a subclass overrides one, but not the form, it runs.
-    in_kernel: ClassVar[tuple[str, ...]] = ("play", "quantile", "expected_reward")
-    in_pull_kernel: ClassVar[tuple[str, ...]] = ("pull", "sample")
+    _in_kernel: ClassVar[tuple[str, ...]] = ("play", "quantile", "expected_reward")
+    _in_pull_kernel: ClassVar[tuple[str, ...]] = ("pull", "sample")
 
     def __repr__(self) -> str:
         return described(self)

@@ -67,7 +67,7 @@ class Explorer(Policy[State]):
     n_arms: int
     sigma: float | None = None
     is_bounded: bool = False
-    in_kernel: ClassVar[tuple[str, ...]] = (
+    _in_kernel: ClassVar[tuple[str, ...]] = (
         *("select", "step", "is_done", "update", "initial_state", "pulls", "unseen"),
     )
 

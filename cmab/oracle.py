@@ -71,7 +71,7 @@ class Oracle(ABC):
         that no groups are known. `HierarchicalCTS` learns a prior for each group.
     clusters : IntArray or None, shape (n_arms,)
         The cluster of each base arm, numbered from 0, if all arms of a cluster are always triggered together.
-        Only the regret bounds of `cmab.theory` use clusters: they count each cluster once (Chen et al. 2016,
+        Only the regret bounds of `cmab.bounds` use clusters: they count each cluster once (Chen et al. 2016,
         section 4.1, "clustered arms"). Policies still keep a counter for each arm.
     is_monotone : bool
         Whether increasing a mean (decreasing it, for costs) never makes a super arm worse; true unless
@@ -105,17 +105,17 @@ class Oracle(ABC):
     alpha: float = 1.0
     beta: float = 1.0
     sense: Sense = "max"
-    clusters: IntArray | None = None
-    arm_groups: IntArray | None = None
     is_linear: bool = False
-    is_monotone: bool = True
-    is_undirected: bool = False
     has_membership: bool = False
-    can_constrain: bool = False
     triggers_surely: bool = True
-    certifies_calls: bool = False
+    # Optional attributes, which code reads with these defaults: None, None, True, False and False.
+    clusters: IntArray | None
+    arm_groups: IntArray | None
+    is_monotone: bool
+    is_undirected: bool
+    certifies_calls: bool
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
-    in_kernel: ClassVar[tuple[str, ...]] = ("solve",)
+    _in_kernel: ClassVar[tuple[str, ...]] = ("solve",)
     _given_names: tuple[Hashable, ...] | None = None
 
     # A cached property can be set in the constructor of a subclass.
@@ -161,36 +161,6 @@ class Oracle(ABC):
         """Return a compiled version of `solve` for the compiled loop, or None (the default)."""
         return None
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certified:
-        """Return the super arm of `solve` with the approximation ratio that this call proved.
-
-        By default, the ratio is the declared `alpha`, and the bound follows from it. Oracles that prove a
-        bound in each call override this method.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-        rng : numpy.random.Generator
-            The source of randomness, for randomised oracles.
-
-        Returns
-        -------
-        SolverCertificate
-            Or another certificate with the attributes `super_arm`, `ratio` and `certified`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import TopK
-        >>> answer = TopK(3, k=1).solve_certified(np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
-        >>> answer.super_arm, answer.ratio, answer.certified
-        (array([1]), 1.0, True)
-        """
-        chosen = self.solve(means, rng)
-        value = float(self.expected_reward(chosen, means))
-        return declared_certificate(chosen, value, self.alpha if self.beta == 1.0 else math.nan, self.sign)
-
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return a super arm that is good for `means` and has only available entries.
 
@@ -232,40 +202,6 @@ class Oracle(ABC):
             " super arm of available entries, if some entries are unavailable"
         )
 
-    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
-        """Return an upper bound on the reward of every super arm (a lower bound on the costs).
-
-        By default, it is the reward of the answer of `solve` divided by `alpha`, which is the optimum if the
-        oracle is exact. Override this method if a call proves a better bound. `regret_bound` uses it.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-        rng : numpy.random.Generator
-            The source of randomness, for randomised oracles.
-
-        Returns
-        -------
-        float
-            The bound, which holds with probability at least `beta`. It is infinite if the oracle declares no
-            approximation ratio, or if the reward of its answer is negative and the ratio is not 1.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import TopK
-        >>> TopK(3, k=1).optimum_bound(np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
-        0.75
-        """
-        value = self.expected_reward(self.solve(means, rng), np.asarray(means, np.float64))
-        if self.alpha == 1.0:
-            return value
-        # Without a ratio (nan), or if rewards may be negative, the ratio gives no bound.
-        if not (self.alpha > 0.0 and value >= 0.0):
-            return np.inf if self.sense == "max" else -np.inf
-        return value / self.alpha
-
     def _none_within(self, available: BoolArray) -> ValueError:
         """Return the error for the case that no super arm is available."""
         left = np.flatnonzero(available).tolist()
@@ -274,15 +210,7 @@ class Oracle(ABC):
         )
 
     @property
-    def network(self) -> Any:
-        """The graph as (tails, heads, number of nodes) if arm i is its arc i in cascades; None by default.
-
-        A session needs it to learn from reports of who joined a cascade.
-        """
-        return None
-
-    @property
-    def sign(self) -> float:
+    def _sign(self) -> float:
         """1 if rewards are maximised, -1 if costs are minimised."""
         return 1.0 if self.sense == "max" else -1.0
 
@@ -299,7 +227,7 @@ class Oracle(ABC):
         """
         return True
 
-    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:  # noqa: ARG002
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:  # noqa: ARG002
         """Return the number and the size of the super arms within `available`, if random means are fair.
 
         Independent uniform means are fair if they make each of these super arms the answer of `solve_within`
@@ -344,10 +272,6 @@ class Oracle(ABC):
         chances = np.zeros(self.n_arms)
         chances[self.triggered_arms(super_arm)] = 1.0
         return chances
-
-    def smoothness(self) -> Smoothness | None:
-        """Return the bounded-smoothness function of the rewards, or None (the default) if it is unknown."""
-        return None
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
@@ -395,42 +319,13 @@ class Oracle(ABC):
         object.__setattr__(other, "_given_names", given)
         return other
 
-    def arm_labels(self) -> list[Hashable]:
+    def _arm_labels(self) -> list[Hashable]:
         """Return the names of all base arms, for reports by name (`Campaign`).
 
         By default, if `n_choices` equals `n_arms`, these are the `labels` of the base arms; otherwise they
         are numbers. Override this method if super arms are not sets of base arms.
         """
         return self.labels(np.arange(self.n_arms)) if self.n_choices == self.n_arms else [*range(self.n_arms)]
-
-    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:  # noqa: ARG002
-        """Return the feedback for a report in other terms than the outcomes of base arms.
-
-        The default accepts no reports. For example, influence oracles accept the joined people and the steps.
-
-        Parameters
-        ----------
-        super_arm : IntArray, shape (size,)
-            The super arm that was played.
-        **report
-            The observations, by name.
-
-        Raises
-        ------
-        ValueError
-            If the report is impossible for this super arm, or if the oracle does not support it.
-        """
-        raise ValueError(
-            f"a report for {type(self).__name__} must be outcomes of base arms, such as {{name: 1.0}}, got"
-            f" {', '.join(report)}"
-        )
-
-    def check_super_arm(self, super_arm: ArrayLike, name: str = "super_arm") -> IntArray:
-        """Return `super_arm` as an int64 array, or raise ``ValueError`` if it is not in the family."""
-        chosen = arm_indices(name, super_arm, self.n_choices)
-        if not self.is_feasible(chosen):
-            raise ValueError(f"{name} must be feasible for {self!r}, got {chosen.tolist()}")
-        return chosen
 
     def _check_means(self, means: FloatArray, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         """Return `means` as `n_arms` finite floats within bounds, or raise ``ValueError``."""
@@ -478,6 +373,7 @@ class LinearOracle(Oracle):
     #: The number of linear problems after which `solve_root` stops; None for no limit.
     root_limit: int | None = 1_000
     is_linear = True
+    can_constrain: bool = False
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the sum of the means of the base arms in `super_arm`; infinite beyond the largest float."""
@@ -488,10 +384,6 @@ class LinearOracle(Oracle):
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return `super_arm` itself."""
         return self._check_entries(super_arm)
-
-    def smoothness(self) -> Smoothness | None:
-        """Return the smoothness of a sum of at most `max_size` means."""
-        return Smoothness.linear(max(1, self.max_size))
 
     def solve_constrained(
         self,
@@ -549,7 +441,7 @@ class LinearOracle(Oracle):
         return best
 
     @property
-    def can_solve_root(self) -> bool:
+    def _can_solve_root(self) -> bool:
         """Whether `solve_root` can be used: `solve_constrained` is defined, exact, and accepts any means."""
         return self.can_constrain and self.is_exact and self.least_mean == -np.inf
 
@@ -572,7 +464,7 @@ class LinearOracle(Oracle):
         (minus, for costs) at slopes s of tangents to the root. Each tangent gives a bound for all super arms.
         If no tangent touches the root at the best super arm, the search splits the family by an arm. For up
         to twenty arms, dozens of calls are usual, or a few with a positive `tolerance`. If the family is all
-        sets of k arms (`uniform_size`), a dynamic programme replaces the splitting; it is faster if many
+        sets of k arms, a dynamic programme replaces the splitting; it is faster if many
         numbers are equal.
 
         The problem is hard in general, and the number of calls may be exponential in the number of arms. The
@@ -602,7 +494,7 @@ class LinearOracle(Oracle):
         Raises
         ------
         TypeError
-            If `can_solve_root` is false.
+            If the oracle is not exact, or `solve_constrained` is not defined for means of any sign.
         ValueError
             If a square or `tolerance` is negative, if no super arm is available, or if `available` is not an
             array of `n_arms` booleans.
@@ -630,7 +522,7 @@ class LinearOracle(Oracle):
         Algorithms for Combinatorial Semi-Bandits, SIGMETRICS 2021 (a discretised search). This search is our
         own, by J. E. Kelley's cuts (1960) in the slope.
         """
-        if not self.can_solve_root:
+        if not self._can_solve_root:
             raise TypeError(
                 f"{self!r} must be exact and define solve_constrained, for means of any sign, or define"
                 " solve_root(means, squares, rng, *, tolerance, available), to be used here"
@@ -638,7 +530,7 @@ class LinearOracle(Oracle):
         gone: list[int] = []
         if available is not None:
             gone = np.flatnonzero(~self._check_available(available)).tolist()
-        sign = self.sign
+        sign = self._sign
         means, squares = self._check_means(means), real_array("squares", squares)
         check_vector("squares", squares, self.n_arms, 0.0)
 
@@ -648,7 +540,7 @@ class LinearOracle(Oracle):
             return self.solve_constrained(sign * weights, include, exclude, rng)
 
         limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
-        kind = RootSearch if self.uniform_size is None else SetSearch
+        kind = RootSearch if self._uniform_size is None else SetSearch
         margin = real("tolerance", tolerance, 0.0)
         search = kind(best, sign * means, squares, margin, tuple(gone), limit)
         found = search.run()
@@ -674,13 +566,13 @@ class LinearOracle(Oracle):
         return -np.inf
 
     @property
-    def uniform_size(self) -> int | None:
+    def _uniform_size(self) -> int | None:
         """The number k if the super arms are all sets of k base arms, otherwise None."""
         return None
 
-    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number and the size of the sets of k available arms, or None for other families."""
-        k = self.uniform_size
+        k = self._uniform_size
         return None if k is None else (math.comb(int(self._check_available(available).sum()), k), k)
 
     def gaps(
@@ -743,7 +635,7 @@ class LinearOracle(Oracle):
                 # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) minus the best weight with arm e on
                 # the other side. The common arms cancel. Negative gaps are due to rounding and become 0.
                 lost, won = np.setdiff1d(best, other), np.setdiff1d(other, best)
-                gap = max(0.0, self.sign * (scaled[lost].sum() - scaled[won].sum()))
+                gap = max(0.0, self._sign * (scaled[lost].sum() - scaled[won].sum()))
                 with np.errstate(over="ignore"):
                     gaps[arm] = min(np.ldexp(gap, exponent), np.finfo(np.float64).max)
         return best, gaps
@@ -778,3 +670,158 @@ def require_oracle(oracle: object) -> None:
     """Raise ``ValueError`` unless `oracle` is an instance of `Oracle`."""
     if not isinstance(oracle, Oracle):
         raise ValueError(f"oracle must be an Oracle, got {shown(oracle)}")
+
+
+def check_super_arm(oracle: Oracle, super_arm: ArrayLike, name: str = "super_arm") -> IntArray:
+    """Return `super_arm` as an int64 array, or raise ``ValueError`` if it is not in the family of `oracle`.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The family.
+    super_arm : array_like of int
+        Entries of the family.
+    name : str
+        The name of the argument in error messages.
+
+    Examples
+    --------
+    >>> from cmab.oracle import check_super_arm
+    >>> from oracles import TopK
+    >>> check_super_arm(TopK(3, k=2), [0, 2])
+    array([0, 2])
+    """
+    chosen = arm_indices(name, super_arm, oracle.n_choices)
+    if not oracle.is_feasible(chosen):
+        raise ValueError(f"{name} must be feasible for {oracle!r}, got {chosen.tolist()}")
+    return chosen
+
+
+def solve_certified(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> Certified:
+    """Return the super arm of an oracle with the approximation ratio that this call proved.
+
+    An oracle that proves a bound in each call has a method of this name. For other oracles, the ratio is the
+    declared `alpha`, and the bound follows from it.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle.
+    means : FloatArray, shape (n_arms,)
+        The means of the base arms.
+    rng : numpy.random.Generator
+        The source of randomness, for randomised oracles.
+
+    Returns
+    -------
+    SolverCertificate
+        Or another certificate with the attributes `super_arm`, `ratio` and `certified`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.oracle import solve_certified
+    >>> from oracles import TopK
+    >>> answer = solve_certified(TopK(3, k=1), np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
+    >>> answer.super_arm, answer.ratio, answer.certified
+    (array([1]), 1.0, True)
+    """
+    if (prove := getattr(oracle, "solve_certified", None)) is not None:
+        certified: Certified = prove(means, rng)
+        return certified
+    chosen = oracle.solve(means, rng)
+    value = float(oracle.expected_reward(chosen, means))
+    return declared_certificate(chosen, value, oracle.alpha if oracle.beta == 1.0 else math.nan, oracle._sign)
+
+
+def optimum_bound(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> float:
+    """Return an upper bound on the reward of every super arm (a lower bound on the costs).
+
+    An oracle that proves a bound in each call has a method of this name. For other oracles, it is the reward
+    of the answer of `solve` divided by `alpha`, which is the optimum if the oracle is exact.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle.
+    means : FloatArray, shape (n_arms,)
+        The means of the base arms.
+    rng : numpy.random.Generator
+        The source of randomness, for randomised oracles.
+
+    Returns
+    -------
+    float
+        The bound, which holds with probability at least `beta`. It is infinite if the oracle declares no
+        approximation ratio, or if the reward of its answer is negative and the ratio is not 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cmab.oracle import optimum_bound
+    >>> from oracles import TopK
+    >>> optimum_bound(TopK(3, k=1), np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
+    0.75
+    """
+    if (prove := getattr(oracle, "optimum_bound", None)) is not None:
+        return float(prove(means, rng))
+    value = oracle.expected_reward(oracle.solve(means, rng), np.asarray(means, np.float64))
+    if oracle.alpha == 1.0:
+        return value
+    # Without a ratio (nan), or if rewards may be negative, the ratio gives no bound.
+    if not (oracle.alpha > 0.0 and value >= 0.0):
+        return oracle._sign * np.inf
+    return value / oracle.alpha
+
+
+def smoothness_of(oracle: Oracle) -> Smoothness | None:
+    """Return the bounded-smoothness function of the rewards of an oracle, or None if it is unknown.
+
+    It is the result of the method ``smoothness()`` of the oracle. Without this method, it is the smoothness
+    of a sum of at most `max_size` means if the oracle is linear.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle.
+
+    Examples
+    --------
+    >>> from cmab.oracle import smoothness_of
+    >>> from oracles import TopK
+    >>> smoothness_of(TopK(3, k=2))
+    Smoothness(gamma=2.0, omega=1.0, modulated=1.0)
+    """
+    if (own := getattr(oracle, "smoothness", None)) is not None:
+        smoothness: Smoothness | None = own()
+        return smoothness
+    return Smoothness.linear(max(1, oracle.max_size)) if oracle.is_linear else None
+
+
+def feedback_of(oracle: Oracle, super_arm: IntArray, **report: Any) -> Feedback:
+    """Return the feedback for a report in other terms than the outcomes of base arms.
+
+    An oracle that accepts such reports has a method of this name. For example, influence oracles accept the
+    joined people and the steps.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle.
+    super_arm : IntArray, shape (size,)
+        The super arm that was played.
+    **report
+        The observations, by name.
+
+    Raises
+    ------
+    ValueError
+        If the report is impossible for this super arm, or if the oracle does not support it.
+    """
+    if (own := getattr(oracle, "feedback_of", None)) is not None:
+        feedback: Feedback = own(super_arm, **report)
+        return feedback
+    raise ValueError(
+        f"a report for {type(oracle).__name__} must be outcomes of base arms, such as {{name: 1.0}}, got"
+        f" {', '.join(report)}"
+    )

@@ -83,7 +83,7 @@ class Policy(Declared, ABC, Generic[State]):
     learns: ClassVar[bool] = True
     may_rest: ClassVar[bool] = False
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
-    in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
+    _in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
 
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""
@@ -267,8 +267,8 @@ class IndexPolicy(Policy[ArmStatistics]):
     """
 
     oracle: Oracle
-    #: Parameters on which the memory depends; None for all. A saved memory requires the same values of these.
-    memory_parameters: ClassVar[tuple[str, ...] | None] = None
+    #: Parameters on which the memory depends. A saved memory requires the same values of these.
+    memory_parameters: ClassVar[tuple[str, ...]] = ()
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
 

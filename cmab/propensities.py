@@ -44,7 +44,7 @@ class Propensity:
     Examples
     --------
     >>> from cmab import CUCB
-    >>> from cmab.logs import estimate_propensity
+    >>> from cmab.offline import estimate_propensity
     >>> from oracles import TopK
     >>> policy = CUCB(TopK(3, k=1))
     >>> found = estimate_propensity(policy, policy.initial_state(), [0], rng=0)
@@ -145,12 +145,12 @@ def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, BoolArray, b
 def uniform_chance(oracle: Oracle, super_arm: IntArray, context: Context | None) -> float | None:
     """Return the probability of a super arm if the oracle receives independent uniform means, or None.
 
-    It is known if the oracle states that these super arms are equally probable (`Oracle.uniform_family`).
+    It is known if the oracle states that these super arms are equally probable, as for all sets of k arms.
     """
     if context is not None and (context.values is not None or context.costs is not None):
         return None
     free = available_in(oracle, context)
-    family = oracle.uniform_family(free)
+    family = oracle._uniform_family(free)
     if family is None:
         return None
     count, size = family

@@ -28,12 +28,16 @@ from cmab._ask_tell import (
 )
 from cmab.archive import moved, position_of
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.certificate import (
+    Played,
+    RegretCertificate,
+    certified,
+    note_round,
+    statistics_for,
+    support_for,
+)
 from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
-from cmab.certificates.arguments import statistics_for, support_for
-from cmab.certificates.certificate import Certificate, certificate
-from cmab.certificates.certified import certified
-from cmab.certificates.played import Played, note_round
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate, certificate
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
@@ -491,7 +495,7 @@ class Session(Generic[State]):
                 f" {other.pending} pending"
             )
         (_, old), (_, new) = names
-        if self.policy.oracle.is_undirected:
+        if getattr(self.policy.oracle, "is_undirected", False):
             new = in_form(new, old)
         stats: ArmStatistics = other.state
         other.state = stats.relabelled(old, new)
@@ -650,6 +654,15 @@ class Session(Generic[State]):
                 f"{name} must be a session of {session.policy!r}, got {shown('; '.join(changed), 300)}; call"
                 " Session.load(..., accept_changes=True) to continue with other parameters"
             )
+        names = {text.partition(" ")[0].rpartition(".")[2] for text in changed}
+        kept: Any = session.policy
+        while kept is not None:  # the policy, and the policies that it wraps
+            if bad := names.intersection(getattr(kept, "memory_parameters", ())):
+                raise ValueError(
+                    f"{name} must be a session with the same {', '.join(sorted(bad))}, on which its memory"
+                    f" depends, got {shown('; '.join(changed), 300)}"
+                )
+            kept = getattr(kept, "policy", None)
         try:
             session.state = archive.filled(session.state, document["state"], arrays)
         except ValueError as error:

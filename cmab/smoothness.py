@@ -28,7 +28,7 @@ class Smoothness(declared.Declared):
 
     Examples
     --------
-    >>> from cmab.theory import Smoothness
+    >>> from cmab.bounds import Smoothness
     >>> Smoothness.linear(max_size=5).inverse(0.5)
     0.1
 

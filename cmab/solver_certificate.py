@@ -13,7 +13,7 @@ from cmab.arrays import IntArray
 
 
 class Certified(Protocol):
-    """The attributes that the result of every `Oracle.solve_certified` has.
+    """The attributes that the result of every `solve_certified` has.
 
     Attributes
     ----------

@@ -18,6 +18,7 @@ Choice = TypeVar("Choice", bound=str)
 Entry = TypeVar("Entry")
 
 _SHOWN = 60
+_REAL = np.dtype(np.float64)
 _MOST_WORKERS = 4096
 #: Whole numbers below this size are printed with all digits.
 _WHOLE = 2.0**63
@@ -138,7 +139,7 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
     numpy itself would convert strings and dates, and drop imaginary parts and masks. An array of floats is
     returned without a copy.
     """
-    if type(values) is np.ndarray and values.dtype == np.float64:
+    if type(values) is np.ndarray and values.dtype == _REAL:
         return values
     wanted = f"{name} must be an array of real numbers, got"
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
@@ -165,8 +166,9 @@ def check_vector(
     if array.ndim != 1 or (length is not None and array.shape[0] != length):
         wanted = "a 1-D array" if length is None else f"a 1-D array of length {length}"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
-    # This runs in every round. Without bounds, one test of all entries is faster than two extremes.
-    if array.shape[0] == 0 or (low == -math.inf and high == math.inf and np.isfinite(array).all()):
+    # This runs in every round. Searching the bytes of the flags takes a quarter of the time of `all`.
+    is_unbounded = low == -math.inf and high == math.inf
+    if array.shape[0] == 0 or (is_unbounded and b"\0" not in np.isfinite(array).tobytes()):
         return
     smallest, largest = float(array.min()), float(array.max())
     # Comparisons with NaN are false, so the condition states the valid case.

@@ -13,16 +13,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 #: Modules that have a page each, by the namespace that lists them.
 MODULES = {
-    "cmab": "cmab.compiled cmab.selection cmab.validation",
-    "cmab.campaigns": "cmab.campaigns.journal",
+    "cmab": "cmab.compiled cmab.errors cmab.selection cmab.validation",
     "cmab.exploration": "cmab.goals",
-    "cmab.theory": "cmab.theory.sample_bounds cmab.theory.lower_bounds cmab.theory.hardness cmab.theory.characteristic_time "
-    "cmab.theory.best_k_time cmab.theory.super_arm_time cmab.theory.width cmab.confidence.radii cmab.confidence.kl "
-    "cmab.confidence.variances",
 }
 #: Namespaces without a stub.
 FURTHER = {
-    "cmab": ["cmab.theory", "cmab.testing", "cmab.plotting"],
+    "cmab": ["cmab.testing", "cmab.plotting"],
     "oracles": [],
     "instances": ["instances.datasets"],
 }

@@ -17,6 +17,7 @@ from cmab.compiled import Kernel, keyed_uniform, lean_kernel, play_kernel
 from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
+from cmab.oracle import check_super_arm
 from cmab.validation import frozen, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from oracles import Assortment
@@ -103,7 +104,7 @@ class MultinomialLogit(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Offer between 1 and k items; raise ``ValueError`` if `super_arm` is not feasible."""
-        chosen = self.oracle.check_super_arm(super_arm)
+        chosen = check_super_arm(self.oracle, super_arm)
         place = bought(chosen, len(chosen), round_key(rng), np.array(self.attraction))
         if place < 0:
             return Feedback.unchecked(chosen, np.zeros(len(chosen)), 0.0)

@@ -13,6 +13,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
+from cmab.oracle import check_super_arm
 from cmab.validation import frozen, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from oracles import MaxCoverage
@@ -106,7 +107,7 @@ class Coverage(ValuedByOracle):
         """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
         from cmab.compiled import keyed_uniforms
 
-        arms = self.oracle.triggered_arms(self.oracle.check_super_arm(super_arm))
+        arms = self.oracle.triggered_arms(check_super_arm(self.oracle, super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
 

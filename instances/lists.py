@@ -18,6 +18,7 @@ from cmab.compiled import Kernel, keyed_uniform, play_kernel
 from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
+from cmab.oracle import check_super_arm
 from cmab.validation import frozen, real_array, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from instances.arms import BernoulliArms, SemiBandit
@@ -93,7 +94,7 @@ class CascadeModel(ValuedByOracle):
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
         from cmab.compiled import keyed_uniforms
 
-        chosen = self.oracle.check_super_arm(super_arm)
+        chosen = check_super_arm(self.oracle, super_arm)
         successes = keyed_uniforms(round_key(rng), chosen) < self.means[chosen]
         is_disjunctive = self.oracle.reward == "disjunctive"
         settling = np.flatnonzero(successes == is_disjunctive)
@@ -160,7 +161,7 @@ class DependentClickModel(ValuedByOracle):
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
         from cmab.compiled import keyed_uniforms
 
-        chosen, key = self.oracle.check_super_arm(super_arm), round_key(rng)
+        chosen, key = check_super_arm(self.oracle, super_arm), round_key(rng)
         clicks = keyed_uniforms(key, chosen) < self.means[chosen]
         # Positions have numbers after those of the arms, so that no random number is used twice.
         places = self.n_arms + np.arange(len(chosen))

@@ -9,9 +9,9 @@ import numpy as np
 
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds import best_mixture
 from cmab.compiled import Kernel
-from cmab.oracle import LinearOracle
-from cmab.theory import best_mixture
+from cmab.oracle import LinearOracle, check_super_arm
 from cmab.validation import listed, shown, vector
 from instances.arms import Arms, SemiBandit
 
@@ -32,7 +32,7 @@ class ResourceSemiBandit(SemiBandit):
         For each resource, the distributions of the consumption by each base arm, in [0, 1].
     allowance : array_like, shape (n_resources,), optional
         The allowed mean consumption of each resource per round, budget / horizon. The optimum is then that of
-        the best mixture of super arms within the allowance (`cmab.theory.best_mixture`), which is the
+        the best mixture of super arms within the allowance (`cmab.bounds.best_mixture`), which is the
         benchmark of bandits with knapsacks. A single super arm that exceeds the allowance may have a larger
         reward. If None, the optimum is that of the best super arm, whatever it consumes.
 
@@ -91,7 +91,7 @@ class ResourceSemiBandit(SemiBandit):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`, which may be empty; raise ``ValueError`` if it is not feasible."""
-        arms = super_arm if len(super_arm) == 0 else self.oracle.check_super_arm(super_arm)
+        arms = super_arm if len(super_arm) == 0 else check_super_arm(self.oracle, super_arm)
         earned = self.arms.play(arms, rng)
         # Each resource takes one random number per round, whatever is played: common random numbers.
         costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)

@@ -79,7 +79,7 @@ class GraphOracle(Oracle):
             return np.array(graph.probabilities)
         if not callable(weight) and not isinstance(weight, Mapping | Hashable):
             raise ValueError(f"weight must be a name, a mapping or a function, got {shown(weight)}")
-        labels = self.arm_labels()
+        labels = self._arm_labels()
         is_node = self._arms_are_nodes
         values = np.empty(len(labels))
         if isinstance(weight, Mapping) and not is_node and not graph.is_directed():

@@ -151,7 +151,7 @@ class AnytimeOracle(LinearOracle):
 
     def _certificate(self, chosen: IntArray, value: float, bound: float) -> SolverCertificate:
         """Return the certificate of a super arm; it is certified if the bound is within `gap`."""
-        sign = self.sign
+        sign = self._sign
         bound = sign * max(sign * bound, sign * value)
         is_within = sign * (bound - value) <= self.gap * abs(value)
         return SolverCertificate(chosen, value, bound, bool(is_within))

@@ -324,7 +324,7 @@ class Arborescence(LinearOracle, GraphOracle):
     def kernel(self) -> Kernel:
 
         arcs, nodes = len(self._to), self._all_nodes
-        head, scratch = [int(self.sign), nodes, self._root, arcs], np.empty(2 * arcs + 13 * nodes, np.int64)
+        head, scratch = [int(self._sign), nodes, self._root, arcs], np.empty(2 * arcs + 13 * nodes, np.int64)
         integers = np.concatenate([head, self._from, self._to, scratch])
         return Kernel(solve_arborescence, integers, np.empty(2 * arcs))
 
@@ -337,7 +337,7 @@ class Arborescence(LinearOracle, GraphOracle):
 
         arcs, nodes = len(self._to), self._all_nodes
         reals, into = np.zeros(2 * arcs), np.empty(nodes, np.int64)
-        reals[: self.n_arms] = -self.sign * means
+        reals[: self.n_arms] = -self._sign * means
         reals[:arcs][is_closed] = np.inf
         scratch = np.empty(2 * arcs + 12 * nodes, np.int64)
         if not arborescence(Arcs(self._from, self._to, nodes, self._root), scratch, reals, into):

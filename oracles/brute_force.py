@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Set
-from typing import Any
 
 import numpy as np
 
@@ -32,11 +31,14 @@ class BruteForce(LinearOracle):
         the sum of the means.
     sense : {"max", "min"}
         Whether to maximise or to minimise the reward.
+    monotone : bool
+        Whether increasing a mean never decreases `reward`. Regret bounds need it, and the constructor tests
+        it on random means of every super arm. The sum of the means is monotone in any case.
 
     Raises
     ------
     ValueError
-        If `reward` returns ``nan``.
+        If `reward` returns ``nan``, or if `monotone` is true and a test finds a decrease.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class BruteForce(LinearOracle):
         *,
         reward: Callable[[FloatArray, IntArray], float] | None = None,
         sense: Sense = "max",
+        monotone: bool = False,
     ) -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.super_arms = _family(super_arms, self.n_arms)
@@ -75,13 +78,25 @@ class BruteForce(LinearOracle):
         for row, super_arm in zip(self._contains, self.super_arms, strict=True):
             row[super_arm] = True
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # A pickle of version 0.2 may come from a separate class for rewards, which stored fewer attributes.
-        self.__dict__ |= state
-        if "_contains" not in state:
-            BruteForce.__init__(
-                self, state["n_arms"], state["super_arms"], reward=self.reward, sense=self.sense
-            )
+        self.is_monotone = reward is None or bool(monotone)
+        if reward is not None and monotone:
+            self._check_monotone()
+
+    def _check_monotone(self) -> None:
+        """Raise ``ValueError`` if a larger mean decreases the reward of a super arm, on random means."""
+        rng = np.random.default_rng(0)
+        for super_arm in self.super_arms:
+            for _ in range(8):
+                low, raised = rng.random(self.n_arms), int(rng.integers(self.n_arms))
+                high = low.copy()
+                high[raised] += (1.0 - low[raised]) * rng.random()
+                values = [self.expected_reward(super_arm, means) for means in (low, high)]
+                if values[1] < values[0] - 1e-9 * (1.0 + abs(values[0])):
+                    raise ValueError(
+                        f"monotone must be False for this reward: it decreases from {values[0]:.6g} to"
+                        f" {values[1]:.6g} for super arm {super_arm.tolist()} if the mean of arm {raised}"
+                        " increases"
+                    )
 
     def __repr__(self) -> str:
         return described(self, super_arms=len(self.super_arms))
@@ -116,7 +131,7 @@ class BruteForce(LinearOracle):
 
     def smoothness(self) -> Smoothness | None:
         """Return the smoothness of a sum; None for any other reward, because its smoothness is unknown."""
-        return super().smoothness() if self.reward is None else None
+        return Smoothness.linear(max(1, self.max_size)) if self.reward is None else None
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
@@ -147,7 +162,7 @@ class BruteForce(LinearOracle):
         if self.reward is not None:
             return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
         real("tolerance", tolerance, 0.0)
-        values = self.sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
+        values = self._sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
         if available is not None:
             values = np.where(self._left(self._check_available(available)), values, -np.inf)
         return self.super_arms[np.argmax(values)].copy()
@@ -165,10 +180,10 @@ class BruteForce(LinearOracle):
             within = (self.super_arms[i] for i in np.flatnonzero(left))
             return choose(within, key=lambda super_arm: value(super_arm, means)).copy()
         with np.errstate(over="ignore"):
-            values = self.sign * (self._contains @ means)
+            values = self._sign * (self._contains @ means)
         if not np.isfinite(values).all():
             # These sums overflow to infinity. Scaling by a power of two keeps their order.
-            values = self.sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
+            values = self._sign * (self._contains @ np.ldexp(means, -self.n_arms.bit_length()))
         return self.super_arms[np.argmax(np.where(left, values, -np.inf))].copy()
 
 

@@ -309,7 +309,7 @@ class MaxCoverage(GraphOracle):
         super_arm = self._check_entries(super_arm)
         return [self.left[entry] for entry in super_arm]
 
-    def arm_labels(self) -> list[Hashable]:
+    def _arm_labels(self) -> list[Hashable]:
         return list(self.edges)
 
 

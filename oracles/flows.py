@@ -20,7 +20,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
 from cmab.description import described
-from cmab.oracle import LinearOracle, Sense
+from cmab.oracle import LinearOracle, Sense, check_super_arm
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
@@ -438,7 +438,7 @@ class Flows(LinearOracle, GraphOracle):
         return self._flow(costs, required)
 
     def _costs(self, means: FloatArray) -> FloatArray:
-        return -self.sign * self._check_means(means, self.least_mean)
+        return -self._sign * self._check_means(means, self.least_mean)
 
     def _flow(self, costs: FloatArray, forced: IntArray | None = None) -> IntArray | None:
         """Return the arms of the cheapest flow over edges of finite cost; None if there is no such flow."""
@@ -580,7 +580,7 @@ class DisjointPaths(Flows):
         list of list
             The k paths. If only edges are disjoint, other paths with the same edges may exist.
         """
-        chosen = self.check_super_arm(super_arm)
+        chosen = check_super_arm(self, super_arm)
         costs = np.full(self.n_arms, np.inf)
         costs[chosen] = 0.0
         is_used = self._used_arcs(costs, chosen[:0])
@@ -836,7 +836,7 @@ class CapacitatedFlow(GraphOracle):
         super_arm : IntArray, shape (size,)
             A super arm of the family.
         """
-        entries = self.check_super_arm(super_arm)
+        entries = check_super_arm(self, super_arm)
         arcs = self._arcs(entries)
         units = np.zeros(self.n_arms, np.int64)
         units[arcs] = entries - self.offsets[arcs] + 1
@@ -870,7 +870,7 @@ class CapacitatedFlow(GraphOracle):
         counts = (super_arm - self.offsets[arcs] + 1).tolist()
         return [(self.edges[arc], count) for arc, count in zip(arcs, counts, strict=True)]
 
-    def arm_labels(self) -> list[Hashable]:
+    def _arm_labels(self) -> list[Hashable]:
         """Return the arcs."""
         return list(self.edges)
 
@@ -901,7 +901,7 @@ class CapacitatedFlow(GraphOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the best flow, its entries in increasing order."""
-        units = self._flow(-self.sign * self._check_means(means))
+        units = self._flow(-self._sign * self._check_means(means))
         assert units is not None, "the constructor checked that a flow exists"
         return self.super_arm_of(units)
 

@@ -423,7 +423,7 @@ class RankedTopK(Oracle):
             raise self._none_within(available)
         return free[self._ranked(values[free])]
 
-    def uniform_family(self, available: BoolArray) -> tuple[int, int]:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int]:
         """Return the number of lists of k available arms, and k."""
         available = self._check_available(available)
         return math.perm(int(available.sum()), self.k), self.k
@@ -623,7 +623,7 @@ class Slate(LinearOracle):
             raise ValueError(f"items must be {len(self.items)} booleans, got {shown(items)}")
         return np.repeat(flags, self.positions)
 
-    def uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number and the length of the slates of available items, without quotas and budgets.
 
         It returns None if there are quotas or a budget, or if only some positions of an item are available.

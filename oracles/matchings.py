@@ -208,8 +208,8 @@ def _pair(one: Any, other: Any) -> tuple[int, int]:
     return (int(one), int(other)) if one < other else (int(other), int(one))
 
 
-# From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
-# faster; otherwise the dense method is faster.
+# Measured: on large matrices with few edges the sparse method is 2 to 3 times faster; otherwise the dense
+# method is faster.
 _LARGE, _SPARSE = 100_000, 20
 
 
@@ -316,10 +316,10 @@ class Matching(PuLPOracle, GraphOracle):
         program, which takes minutes for a perfect matching of 250,000 edges. ``"assignment"`` (scipy, dense
         or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
         2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
-        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles
-        (`tests/benchmarks/matching.py`). ``"auto"`` uses ``"pulp"`` if a `solver` is given. Otherwise it uses
-        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
-        optimal, different methods may return different ones.
+        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles. ``"auto"`` uses
+        ``"pulp"`` if a `solver` is given. Otherwise it uses the first supported method of ``"assignment"``,
+        ``"blossom"`` and ``"pulp"``. If several matchings are optimal, different methods may return different
+        ones.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
     gap : float
@@ -460,7 +460,7 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return edges of positive worth in decreasing order, or a perfect matching."""
-        worth = self.sign * values
+        worth = self._sign * values
         if self.perfect and self._way == "pulp":
             return super()._greedy(values)
         is_good = self._largest_matching[1][self._tails] == self._heads if self.perfect else worth > 0.0
@@ -471,13 +471,13 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return half the sum of the best edges of each node, as many as its capacity."""
-        worth, ends = np.tile(self.sign * values, 2), np.concatenate([self._tails, self._heads])
+        worth, ends = np.tile(self._sign * values, 2), np.concatenate([self._tails, self._heads])
         order = np.lexsort((-worth, ends))
         firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
         ranks = np.arange(len(ends)) - firsts[ends[order]]
         best = worth[order][ranks < self._room[ends[order]]]
         # An edge is at two nodes. Without `perfect`, a node needs no edge.
-        return self.sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
+        return self._sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
 
     def _search(self, values: FloatArray) -> SolverCertificate:
         if self._way == "pulp" or self.time_limit == 0.0:

@@ -24,7 +24,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.description import described
-from cmab.oracle import LinearOracle, Sense
+from cmab.oracle import LinearOracle, Sense, check_super_arm
 from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
 from oracles._graph_means import GraphOracle, KeptGraph
@@ -459,7 +459,7 @@ class Matroid(LinearOracle):
         array([ 1,  2,  1, -1])
         """
         required, banned = self._check_constraints(include, exclude)
-        chosen = self.check_super_arm(basis, "basis")
+        chosen = check_super_arm(self, basis, "basis")
         if not np.isin(required, chosen).all() or np.isin(banned, chosen).any():
             raise ValueError(f"basis must contain all of include and none of exclude, got {chosen.tolist()}")
         order = self._order(self._check_means(means))
@@ -597,7 +597,7 @@ class GraphicMatroid(Matroid, GraphOracle):
     def kernel(self) -> Kernel:
 
         integers = packed(
-            self.sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
+            self._sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
         )
         return Kernel(solve_graphic, integers, np.empty(self.n_arms))
 
@@ -711,7 +711,7 @@ class LaminarMatroid(Matroid):
     def kernel(self) -> Kernel:
 
         sets = (self._innermost, self._parent, self._room)
-        integers = packed(self.sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
+        integers = packed(self._sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
         return Kernel(solve_laminar, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
@@ -777,7 +777,7 @@ class PartitionMatroid(LaminarMatroid):
         sets = [np.array(arms, np.int64) for arms in members.values()]
         self._set_up(sets, rooms, integer("the number of classes", len(classes), 1), sense)
 
-    def uniform_family(self, available: BoolArray) -> tuple[int, int]:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int]:
         """Return the number of sets with as many available arms of each class as possible, and their size."""
         available = self._check_available(available)
         rooms = [min(len(arms), int(room)) for arms, room in zip(self._members, self._room, strict=True)]

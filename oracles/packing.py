@@ -1033,20 +1033,20 @@ class GeneralizedAssignment(PuLPOracle):
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return the value if each job had its best agent, without capacities."""
-        best = (self.sign * values.reshape(self.weights.shape)).max(axis=0)
-        return self.sign * value_of(best if self.complete else np.maximum(best, 0.0))
+        best = (self._sign * values.reshape(self.weights.shape)).max(axis=0)
+        return self._sign * value_of(best if self.complete else np.maximum(best, 0.0))
 
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return the best of several greedy assignments, or the one that the constructor found."""
         values, _ = scaled(values)
-        worth = self.sign * values.reshape(self.weights.shape)
+        worth = self._sign * values.reshape(self.weights.shape)
         sizes = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
         # The price of a capacity, in units of the means; relative sizes are at most the number of pairs.
         relative = sizes / max(sizes.mean(), np.finfo(np.float64).tiny)
         measures = [worth - price * np.abs(worth).mean() * relative for price in _PRICES]
         found = [self._assigned(worth, measure) for measure in (*measures, -sizes)]
         complete = [arms for arms in found if arms is not None]
-        return max(complete, key=lambda arms: self.sign * values[arms].sum(), default=self._largest)
+        return max(complete, key=lambda arms: self._sign * values[arms].sum(), default=self._largest)
 
     def _assigned(self, worth: FloatArray, measure: FloatArray) -> IntArray | None:
         """Return a greedy assignment; None if it cannot be completed.

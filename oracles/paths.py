@@ -374,7 +374,7 @@ class ShortestPath(_Paths, LinearOracle):
         if not self._is_acyclic:
             return None
         road = self._map
-        head = [-int(self.sign), road.n_nodes, road.source, road.target]
+        head = [-int(self._sign), road.n_nodes, road.source, road.target]
         scratch = np.empty(road.n_nodes, np.int64)
         parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
         return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))

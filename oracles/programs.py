@@ -427,6 +427,14 @@ def compile_model(problem: Any, variables: Sequence[Any]) -> FeasibleSet:
     starts = np.cumsum([0, *(len(terms) for *_, terms in rows)])
     terms = [(position[variable.name], value) for *_, row in rows for variable, value in row]
     senses, sides = np.array([(s, side) for s, side, _ in rows], np.float64).reshape(-1, 2).T
+    values = np.array([value for _, value in terms], np.float64)
+    # The tolerance of a row is absolute, so a row in small units is multiplied by a power of two: its largest
+    # coefficient is then at least 1.
+    of_term = np.repeat(np.arange(len(rows)), np.diff(starts))
+    largest = np.zeros(len(rows))
+    np.maximum.at(largest, of_term, np.abs(values))
+    exponents = np.maximum(0, 1 - np.frexp(largest)[1]) * (largest > 0.0)
+    values, sides = np.ldexp(values, exponents[of_term]), np.ldexp(sides, exponents)
     return FeasibleSet(
         arms,
         lower,
@@ -434,7 +442,7 @@ def compile_model(problem: Any, variables: Sequence[Any]) -> FeasibleSet:
         integral,
         starts.astype(np.int64),
         np.array([column for column, _ in terms], np.int64),
-        np.array([value for _, value in terms], np.float64),
+        values,
         np.where(senses < 0, -np.inf, sides),
         np.where(senses > 0, np.inf, sides),
     )
@@ -738,7 +746,7 @@ class PuLPOracle(AnytimeOracle):
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return a bound on the value of every super arm without a search: the sum of the positive means."""
-        return value_of(self.sign * np.maximum(self.sign * values, 0.0))
+        return value_of(self._sign * np.maximum(self._sign * values, 0.0))
 
     def _searched(
         self, values: FloatArray, known: IntArray, seconds: float | None = None

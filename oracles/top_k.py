@@ -45,7 +45,7 @@ class TopK(LinearOracle):
         return self.k
 
     @property
-    def uniform_size(self) -> int:
+    def _uniform_size(self) -> int:
         return self.k
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002

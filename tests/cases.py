@@ -58,7 +58,7 @@ from cmab import (
     SlidingWindow,
     TopRank,
 )
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
@@ -190,7 +190,7 @@ class UpToK(TopK):
     """The sets of at most k arms, the best of which, where means are not negative, has k."""
 
     has_membership = True
-    uniform_size = None
+    _uniform_size = None
 
     def is_feasible(self, super_arm):
         """Return whether there are at most k."""
@@ -592,7 +592,9 @@ ORACLES = [
     ),
     OracleCase(
         "brute_force_reward",
-        lambda: BruteForce(4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms])),
+        lambda: BruteForce(
+            4, [(0, 1), (2,)], reward=lambda means, arms: 1 - np.prod(1 - means[arms]), monotone=True
+        ),
         lambda: [(0, 1), (2,)],
     ),
     OracleCase("knapsack_core", lambda: Knapsack([3e9, 2e9, 2e9, 1e9], 5e9), knapsack_sets, -1.0, 1.0),

@@ -5,5 +5,5 @@ from cmab.campaign.store import copy_campaign as copy_campaign
 from cmab.campaign.summary import Summary as Summary
 from cmab.campaign.summary import read_campaign as read_campaign
 from cmab.feedback import Ticket as Ticket
-from cmab.logs.log import Log as Log
-from cmab.logs.log import LoggedRound as LoggedRound
+from cmab.offline.log import Log as Log
+from cmab.offline.log import LoggedRound as LoggedRound

@@ -17,10 +17,10 @@ import numpy as np
 from cmab import archive
 from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
+from cmab.bounds.certificate import Played, note_round
 from cmab.campaign.names import Names, Texts, forgotten, nouns
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network
 from cmab.campaign.store import Event
-from cmab.certificates.played import Played, note_round
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
@@ -62,11 +62,11 @@ class Translation:
         self.policy, self.texts = policy, Texts(stored)
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
-        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle.arm_labels()
+        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle._arm_labels()
         choices = arms
         if oracle is not None and not isinstance(policy, Explorer):  # tickets of explorers hold base arms
             choices = oracle.labels(np.arange(oracle.n_choices))
-        is_undirected = isinstance(oracle, Oracle) and oracle.is_undirected
+        is_undirected = isinstance(oracle, Oracle) and getattr(oracle, "is_undirected", False)
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, is_undirected)
         self.arms = Names(of_arms, arms, is_undirected)
@@ -285,7 +285,7 @@ class Translation:
         if "used" in body:
             parts["used"] = np.array(body["used"], np.float64)
         elif "costs" in parts and not is_whole:  # the resources used by arms that are gone still count
-            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - int(there.sum()))
+            parts["used"] = np.sum(parts["costs"], axis=0) + (len(asked["super_arm"]) - len(there))
         parts = {name: part if name == "used" else part[there] for name, part in parts.items()}
         return Feedback(arms[there], outcomes[there], reward=reward, **parts)
 

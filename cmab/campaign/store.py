@@ -85,12 +85,16 @@ _snapshots = sql.Table(
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
 _COLUMNS = [column for column in _events.c if column.name != "campaign"]
-_INTO = "INSERT INTO cmab_events (campaign, number, kind, ticket, at, author, key, body)"
-_ROW = ":campaign, :number, :kind, :ticket, :at, :author, :key, :body"
+_NAMES = [column.name for column in _events.c]
+_INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
 _UNLESS = "ON CONFLICT DO NOTHING"
-#: PostgreSQL answers before the row is on the disk and then `_FLUSH` waits for the disk. Rows of other
+_FAST = f"{_INTO} VALUES ({', '.join('?' * len(_NAMES))}) {_UNLESS}"
+#: PostgreSQL answers before the row is on the disk, and then `_FLUSH` waits for the disk. Rows of other
 #: processes that were inserted in the meantime reach the disk in the same write.
-_EARLY = f"{_INTO} SELECT {_ROW} FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s {_UNLESS}"
+_EARLY = (
+    f"{_INTO} SELECT %s, %s, %s, %s::int, %s, %s::text, %s::text, %s"
+    f" FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s {_UNLESS}"
+)
 _FLUSH = sql.text("SELECT pg_logical_emit_message(true, 'cmab', '')")
 
 
@@ -265,8 +269,11 @@ class Store:
             nonlocal attempts
             attempts += 1
             if len(events) == 1 and not names:
-                statement = _SINGLE if self.is_sqlite else _SINGLE_EARLY
-                is_added = connection.execute(statement, self._parameters(events[0])).rowcount == 1
+                # The statement of the driver takes less time than one that SQLAlchemy compiles.
+                values = tuple(self._parameters(events[0])[name] for name in _NAMES)
+                is_added = (
+                    connection.exec_driver_sql(_FAST if self.is_sqlite else _EARLY, values).rowcount == 1
+                )
             else:
                 with _transaction(connection) as transaction:
                     if not self.is_sqlite:
@@ -406,7 +413,7 @@ class Store:
         self, connection: sql.Connection, events: Sequence[Event], names: Sequence[str], n_names: int
     ) -> bool:
         """Insert events and names in a transaction; return whether all events had free numbers."""
-        added = connection.execute(_SINGLE, list(map(self._parameters, events)))
+        added = connection.execute(_MANY, list(map(self._parameters, events)))
         if names:
             rows = [
                 {"campaign": self.id, "place": place, "name": name}
@@ -465,11 +472,8 @@ class Store:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
 
 
-_SINGLE = sql.text(f"{_INTO} VALUES ({_ROW}) {_UNLESS}")
+_MANY = sql.text(f"{_INTO} VALUES ({', '.join(f':{name}' for name in _NAMES)}) {_UNLESS}")
 _LATER = sql.text("SELECT set_config('synchronous_commit', 'off', true)")
-_SINGLE_EARLY = sql.text(_EARLY).bindparams(
-    sql.bindparam("ticket", type_=sql.Integer), sql.bindparam("at", type_=sql.Double)
-)
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.names import Texts
 from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
 from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
-from cmab.certificates.regret_certificate import RegretCertificate
 from cmab.feedback import Context, Feedback
-from cmab.logs.log import Log, LoggedRound, written
+from cmab.offline.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.bounds.samples import gaps_of_best
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.declared import checked, one_of
 from cmab.exploration.base import N_ARMS, POSITIVE, POSITIVE_OR_NONE, SUPPORT, RuledExplorer, budget, length
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_k, best_of_each
 from cmab.selection import descending_order
 from cmab.statistics import ArmStatistics
-from cmab.theory._kernels_gaps import gaps_of_best
 
 #: A number of samples that is greater than the number of arms.
 BUDGET = budget(lambda explorer: sum(bandit_sizes(explorer.arms_per_bandit)) + 1)

@@ -13,6 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.radii import (
+    MODE,
+    PARAMETERS,
+    RADII,
+    Mode,
+    anytime_rate,
+    around,
+    hoeffding_radii,
+    lil_parameters,
+    lil_radius,
+    radius_at,
+)
 from cmab.compiled import (
     EXPLORE_ORACLE,
     EXPLORE_TREES,
@@ -28,14 +40,6 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.confidence._kernels_radii import (
-    RADII,
-    anytime_rate,
-    hoeffding_radii,
-    lil_radius,
-    radius_at,
-)
-from cmab.confidence.radii import MODE, Mode, around, lil_parameters
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE, SamplingExplorer, grown
 from cmab.goals import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle
@@ -325,7 +329,7 @@ class _CLUCBRule(SuperArmExplorer):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     growth: float = field(default=0.0, metadata=GROWTH)
 
-    in_kernel = (*SuperArmExplorer.in_kernel, "radii", "rivals", "has_won")
+    _in_kernel = (*SuperArmExplorer._in_kernel, "radii", "rivals", "has_won")
 
     @abstractmethod
     def _radius(self) -> tuple[bool, float, float]:
@@ -334,17 +338,17 @@ class _CLUCBRule(SuperArmExplorer):
     @cached_property
     def _rule(self) -> Arguments:
         oracle, (is_lil, *radius) = self.oracle, self._radius()
-        integers = np.array([is_lil, oracle.uniform_size is not None], np.int64)
-        return Arguments(integers, np.array([oracle.sign, oracle.least_mean, self.sigma, *radius]))
+        integers = np.array([is_lil, oracle._uniform_size is not None], np.int64)
+        return Arguments(integers, np.array([oracle._sign, oracle.least_mean, self.sigma, *radius]))
 
     def rivals(self, state: ArmStatistics) -> Rivals:
         """Compare the best super arm with its rival, the best super arm for the revised means."""
         best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
         radii, revised = self.radii(state), np.empty(self.n_arms)
         best[self._solve(state.means)] = True
-        revise(state.means, radii, best, self.oracle.sign, self.oracle.least_mean, revised)
+        revise(state.means, radii, best, self.oracle._sign, self.oracle.least_mean, revised)
         rival[self._solve(revised)] = True
-        return Rivals(*dispute(revised, radii, best, rival, self.oracle.sign))
+        return Rivals(*dispute(revised, radii, best, rival, self.oracle._sign))
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius of each arm."""
@@ -456,14 +460,15 @@ class LilCLUCB(_CLUCBRule):
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop: with trees if any k arms are a super arm, otherwise with the oracle."""
-        k, general = self.oracle.uniform_size, super().kernel()
+        k, general = self.oracle._uniform_size, super().kernel()
         # The trees support only super arms of any k arms, and no least mean.
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
         _, level, epsilon = self._radius()
-        reals = np.concatenate(([epsilon, self.sigma, level, level], np.zeros(RADII)))
+        reals = np.zeros(PARAMETERS + RADII)
+        reals[:PARAMETERS] = epsilon, self.sigma, level, level
         return ExplorerKernel(
-            explore_clucb_trees, (Arguments(np.array([k, self.oracle.sign], np.int64), reals),)
+            explore_clucb_trees, (Arguments(np.array([k, self.oracle._sign], np.int64), reals),)
         )
 
 

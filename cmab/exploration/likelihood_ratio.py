@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.bounds.kl import divergence
+from cmab.bounds.radii import pair_threshold
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
-from cmab.confidence.radii import pair_threshold
 from cmab.declared import one_of, real
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
 from cmab.exploration.lucb import choose_critical
@@ -39,17 +40,6 @@ def evidence(gap, spread, sigma):
     Z_ab(t) of Garivier and Kaufmann (COLT 2016), for Gaussian arms with the same variance.
     """
     return gap * gap / (2.0 * sigma * sigma * spread)
-
-
-@lean_kernel
-def divergence(p, q):
-    """Return the relative entropy of Bernoulli(p) to Bernoulli(q), which may be infinite if q is 0 or 1."""
-    total = 0.0
-    if p > 0.0:
-        total += p * math.log(p / q) if q > 0.0 else np.inf
-    if p < 1.0:
-        total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if q < 1.0 else np.inf
-    return max(total, 0.0)
 
 
 @lean_kernel
@@ -432,7 +422,7 @@ class TTUCB(LikelihoodStop):
 
     The stopping rule is that of `BestKGLR`. For Gaussian arms, the mean number of samples divided by ``ln(1 /
     delta)`` tends, as `delta` tends to 0, to the least value of all rules that give the best arm the share
-    `beta` (`cmab.theory.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the
+    `beta` (`cmab.bounds.times` with ``beta``). For ``beta = 1/2``, this is at most twice the
     least value of all rules. The paper also bounds the mean number of samples for fixed `delta`.
 
     Parameters

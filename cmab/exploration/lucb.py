@@ -16,6 +16,20 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.bounds.kl import heuristic_rate, kl_bounds, kl_bounds_of, kl_lucb_rate, kl_rate
+from cmab.bounds.radii import (
+    MODE,
+    RADII,
+    Mode,
+    around,
+    c_epsilon,
+    hoeffding_radii,
+    lil_parameters,
+    lil_radii,
+    lucb1_radii,
+    lucb1_rate,
+    radius_at,
+)
 from cmab.compiled import (
     EXPLORE_TREES,
     MOST_SAMPLES,
@@ -29,10 +43,6 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.confidence._kernels_kl import heuristic_rate, kl_bounds_of, kl_lucb_rate
-from cmab.confidence._kernels_radii import RADII, hoeffding_radii, lucb1_rate, radius_at
-from cmab.confidence.kl import kl_bounds, kl_rate
-from cmab.confidence.radii import MODE, Mode, around, c_epsilon, lil_parameters, lil_radii, lucb1_radii
 from cmab.declared import one_of
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
 from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
@@ -98,7 +108,7 @@ class LUCBRule(BestK):
     Examples
     --------
     >>> from cmab import LUCBRule, identify
-    >>> from cmab.confidence import kl_bounds, kl_rate
+    >>> from cmab.bounds import kl_bounds, kl_rate
     >>> from instances import BernoulliArms
     >>> class Entropy(LUCBRule):
     ...     support = (0.0, 1.0)
@@ -435,7 +445,7 @@ class LilLUCB(RuledExplorer, BestK):
 
     #: Whether a round samples one critical arm at random instead of both.
     one_arm: ClassVar[bool] = False
-    in_kernel = (*RuledExplorer.in_kernel, "rule")
+    _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
     def is_proven(self) -> bool:
@@ -632,7 +642,7 @@ class LilUCB(RuledExplorer, BestK):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     mode: LilUCBMode = field(default="proven", metadata=one_of("proven", "faithful", "heuristic"))
 
-    in_kernel = (*RuledExplorer.in_kernel, "rule")
+    _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
     def is_proven(self) -> bool:

@@ -15,7 +15,7 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.declared import one_of, real
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.clucb import SuperArmExplorer, check_constrains
-from cmab.oracle import LinearOracle
+from cmab.oracle import LinearOracle, check_super_arm
 from cmab.statistics import ArmStatistics
 from cmab.validation import arm_indices, listed
 
@@ -186,7 +186,7 @@ class OracleRivals(Rivals):
         # Exact oracles need no randomness, and the stopping rule must not advance a random generator.
         include, exclude = (np.array(arms, np.int64) for arms in region)
         rng = np.random.default_rng(0)
-        return self.oracle.solve_constrained(self.oracle.sign * values, include, exclude, rng)
+        return self.oracle.solve_constrained(self.oracle._sign * values, include, exclude, rng)
 
 
 _KEPT = 64
@@ -200,7 +200,7 @@ def copied_family(oracle: LinearOracle, super_arms: Sequence[Sequence[int]]) -> 
     each = (arm_indices("super_arms", arms, oracle.n_arms).tolist() for arms in family)
     copied = tuple(tuple(arms) for arms in each)
     for arms in copied:
-        oracle.check_super_arm(arms, "super_arms")
+        check_super_arm(oracle, arms, "super_arms")
     return copied
 
 
@@ -233,7 +233,7 @@ def rivals_of(
 
 def has_exchanges(oracle: LinearOracle) -> bool:
     """Return whether the super arms are known to be the bases of a matroid. All sets of k arms are."""
-    return hasattr(oracle, "exchange_pairs") or oracle.uniform_size is not None
+    return hasattr(oracle, "exchange_pairs") or oracle._uniform_size is not None
 
 
 def _exchanges(oracle: Any, best: IntArray) -> IntArray:
@@ -382,7 +382,7 @@ class PFWS(SuperArmExplorer):
         if self.plays == "arms" or not len(arms):
             return arms
         # The super arm with the most arms without outcomes.
-        found = self._with(int(arms[0]), self.oracle.sign * (state.counts == 0).astype(np.float64))
+        found = self._with(int(arms[0]), self.oracle._sign * (state.counts == 0).astype(np.float64))
         assert found is not None, "the constructor checked that each arm is in a super arm"
         return found
 
@@ -426,7 +426,7 @@ class PFWS(SuperArmExplorer):
     def _contest(
         self, state: ArmStatistics, best: IntArray, spreads: FloatArray, prices: FloatArray, base: float
     ) -> Contest:
-        return Contest(self.oracle.sign * state.means, spreads, prices, base, self._margin(best))
+        return Contest(self.oracle._sign * state.means, spreads, prices, base, self._margin(best))
 
     def _margin(self, best: IntArray) -> float:
         if self.epsilon == 0.0 or self.super_arms is not None or not self._is_listed:
@@ -456,8 +456,8 @@ class PFWS(SuperArmExplorer):
         if self.plays == "arms":
             return np.array([rare if is_rare else np.argmax(gradient)], np.int64)
         if not is_rare:
-            return self._solve(self.oracle.sign * gradient)
-        found = self._with(rare, self.oracle.sign * gradient)
+            return self._solve(self.oracle._sign * gradient)
+        found = self._with(rare, self.oracle._sign * gradient)
         assert found is not None, "the constructor checked that each arm is in a super arm"
         return found
 
@@ -465,7 +465,7 @@ class PFWS(SuperArmExplorer):
         self, state: ArmStatistics, best: IntArray, near: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Return the average gradient of the least evidence at perturbed proportions, in relative units."""
-        values, margin = self.oracle.sign * state.means, self._margin(best)
+        values, margin = self.oracle._sign * state.means, self._margin(best)
         rounds, n = self._rounds(state, best), self.n_arms
         shares = state.counts / state.counts.sum()
         if not len(near):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.bounds.samples import best_k_gaps, halving_samples, halving_schedule
 from cmab.declared import integer, real
 from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
 from cmab.exploration.lucb import LUCB1
@@ -22,7 +23,6 @@ from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
 from cmab.statistics import ArmStatistics, count
-from cmab.theory.hardness import best_k_gaps, halving_samples, halving_schedule
 from cmab.validation import shown
 
 
@@ -213,7 +213,7 @@ class Halving(PhasedExplorer):
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
-    (`cmab.theory.hardness.halving_samples`). Each round uses only its own outcomes.
+    (`cmab.bounds.samples.halving_samples`). Each round uses only its own outcomes.
 
     Parameters
     ----------

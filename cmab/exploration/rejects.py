@@ -9,7 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.confidence.radii import around, scaled_radius
+from cmab.bounds.radii import around, scaled_radius
+from cmab.bounds.samples import best_k_gaps
 from cmab.declared import integer
 from cmab.exploration.base import DELTA, MOST, N_ARMS, SUPPORT, K, budget, length
 from cmab.exploration.clucb import check_constrains, check_exact, possible
@@ -17,7 +18,6 @@ from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, fini
 from cmab.goals import BestSuperArm, Goal, best_k
 from cmab.oracle import LinearOracle
 from cmab.statistics import ArmStatistics
-from cmab.theory.hardness import best_k_gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +240,7 @@ class SAR(_BestK):
 
     Use this explorer for the k best arms if the number of samples is fixed and no parameter is known.
 
-    No answer is certified. For a known instance, `cmab.theory.hardness.rejects_error` bounds the probability
+    No answer is certified. For a known instance, `cmab.bounds.samples.rejects_error` bounds the probability
     of error.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cmab.bounds.kl import divergence
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
 from cmab.exploration.base import GROWTH, K
 from cmab.exploration.likelihood_ratio import (
@@ -15,7 +16,6 @@ from cmab.exploration.likelihood_ratio import (
     TOLERANCE,
     LikelihoodStop,
     coin_evidence,
-    divergence,
     least_separated_pair,
     pair_evidence,
 )
@@ -255,7 +255,7 @@ class TrackAndStop(LikelihoodStop):
     possible. For usual probabilities, `BestKGLR` needs about as many.
 
     The explorer computes the optimal proportions of samples for the empirical means
-    (`cmab.theory.characteristic_time`, and for k > 1 `cmab.theory.best_k_time`, within 2 %). It recomputes
+    (`cmab.bounds.times`, and for k > 1 `cmab.bounds.times`, within 2 %). It recomputes
     these proportions, the plan, whenever the number of samples t has grown by the share `growth` (Jedra and
     Proutiere 2020). If an arm has fewer than ``sqrt(t) - N / 2`` samples, the explorer samples the least
     sampled arm; otherwise, the arm that is farthest below its proportion. It needs no randomness.

@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.radii import (
+    anytime_radii,
+    anytime_rate,
+    around,
+    bernstein_radii,
+    bernstein_rate,
+    hoeffding_radii,
+    write_bernstein_radii,
+)
+from cmab.bounds.samples import sum_of_inverse_squares
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
-from cmab.confidence._kernels_radii import anytime_rate, bernstein_rate, hoeffding_radii
-from cmab.confidence._kernels_radii import bernstein_radii as write_bernstein
-from cmab.confidence.radii import anytime_radii, around, bernstein_radii
 from cmab.exploration.base import (
     EPSILON,
     N_ARMS,
@@ -30,7 +37,6 @@ from cmab.explorer import Explorer
 from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
 from cmab.selection import mark_best
 from cmab.statistics import ArmStatistics
-from cmab.theory._kernels_gaps import sum_of_inverse_squares
 
 
 @kernel
@@ -138,7 +144,7 @@ def present_answer(seen, integers, reals, is_chosen):
     delta, length, n, samples = reals[0], reals[1], seen.means.shape[0], seen.clock[SAMPLES]
     radii, bounds = np.empty(n), np.empty(sizes.shape[0])
     if by_variance:
-        write_bernstein(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
+        write_bernstein_radii(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
     else:
         hoeffding_radii(seen.counts, anytime_rate(n, samples, delta), length / 2.0, radii)
     pull = least_certain_bandit(seen.means, radii, sizes, k, is_chosen, bounds)
@@ -373,7 +379,7 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
         Samples of open tickets are not counted.
     a : float, optional
         Exploration parameter, positive. The paper uses ``(budget - n_arms) / (4 H)`` with H of
-        `cmab.theory.hardness.ugape_hardness`. If `a` is omitted, each step estimates H from the empirical
+        `cmab.bounds.samples.ugape_hardness`. If `a` is omitted, each step estimates H from the empirical
         gaps plus ``b sqrt(1 / 2T)``. This estimate is our choice, and nothing is proven for it.
     c : float
         Factor of the estimated `a`, used only if `a` is omitted. The default, 1, is the constant of the

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray
+from cmab.bounds.mixtures import bernstein_radius, bet_table, one_sided_evidence, student_radius
 from cmab.compiled import Rule, decide_kernel, lean_kernel
-from cmab.confidence._kernels_variances import bernstein_radius, student_radius
-from cmab.confidence.variances import bet_table, one_sided_evidence
 from cmab.exploration.base import EPSILON, SUPPORT, BestK, RuledExplorer
 from cmab.exploration.lucb import best_mask, choose_critical, critical_pair
 from cmab.selection import mark_best_again
@@ -128,7 +127,7 @@ class BernsteinLUCB(VarianceLUCB):
 
     Notes
     -----
-    The intervals are those of `cmab.confidence.anytime_bernstein_radii` (see there for the proof) at the
+    The intervals are those of `cmab.bounds.anytime_bernstein_radii` (see there for the proof) at the
     levels of LUCB++. Assume that the answer contains an arm b with a mean below the k-th largest by more
     than `epsilon`. Then it lacks one of the k best arms, a, and the lower bound of b is at least the upper
     bound of a minus `epsilon`. Hence the empirical mean of b is too large by more than its radius, or that of
@@ -181,7 +180,7 @@ class StudentLUCB(VarianceLUCB):
 
     Notes
     -----
-    The intervals are those of `cmab.confidence.student_radii` (see there for the proof). The levels are those
+    The intervals are those of `cmab.bounds.student_radii` (see there for the proof). The levels are those
     of `BernsteinLUCB`, by the same argument.
 
     The interval of an arm is infinite before about a dozen outcomes, as long as all outcomes are equal, and

@@ -1,4 +1,4 @@
-from cmab.confidence.radii import LogRadius as LogRadius
+from cmab.bounds.radii import LogRadius as LogRadius
 from cmab.policies.adaptive import AdaptiveCTS as AdaptiveCTS
 from cmab.policies.adaptive import Learner as Learner
 from cmab.policies.adversarial import FTPL as FTPL

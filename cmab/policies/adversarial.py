@@ -99,7 +99,7 @@ class FTPL(IndexPolicy):
         """Return the estimated losses with noise, with the sign of rewards or costs."""
         noise = rng.standard_exponential(self.oracle.n_arms)
         # For rewards the sign is reversed, because the oracle then maximises.
-        indices: FloatArray = self.oracle.sign * (noise - self.rate(stats.rounds + 1) * stats.memory)
+        indices: FloatArray = self.oracle._sign * (noise - self.rate(stats.rounds + 1) * stats.memory)
         return indices
 
     def update(
@@ -300,7 +300,7 @@ class BarrierFTRL(CompiledIndexPolicy):
     Parameters
     ----------
     oracle : LinearOracle
-        A family of all sets of k arms, such as `TopK` (its `uniform_size` is k).
+        A family of all sets of k arms, such as `TopK`.
     horizon : int, optional
         The number T of rounds. If omitted, the number of the round replaces it, which has no guarantee.
     step : float, optional
@@ -353,10 +353,8 @@ class BarrierFTRL(CompiledIndexPolicy):
         return np.concatenate(parts)
 
     def parameters(self) -> FloatArray:
-        if not isinstance(self.oracle, LinearOracle) or self.oracle.uniform_size is None:
-            raise ValueError(
-                f"oracle must have all sets of k arms for BarrierFTRL (uniform_size), got {self.oracle!r}"
-            )
+        if not isinstance(self.oracle, LinearOracle) or self.oracle._uniform_size is None:
+            raise ValueError(f"oracle must have all sets of k arms for BarrierFTRL, got {self.oracle!r}")
         log_horizon = 0.0 if self.horizon is None else max(1.0, math.log(self.horizon))
-        numbers = [self.oracle.uniform_size, self.oracle.sign, *self.support, log_horizon, self.step or 0.0]
+        numbers = [self.oracle._uniform_size, self.oracle._sign, *self.support, log_horizon, self.step or 0.0]
         return np.array(numbers)

@@ -66,7 +66,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     oracle receives ``min(mean + radius, 1) - sum of price x max(mean cost - radius, 0)`` for each base arm,
     with CUCB's radius. After each round, a price rises if the round used more than its share of the budget,
     and falls otherwise. Prices estimate the Lagrange multipliers of the linear program of
-    `cmab.theory.best_mixture`. If the best super arm is worth less than its price, the policy returns an
+    `cmab.bounds.best_mixture`. If the best super arm is worth less than its price, the policy returns an
     empty super arm, which the environment must accept. For costs (``oracle.sense == "min"``) prices are added
     to lower bounds, and the policy never skips a round.
 
@@ -216,7 +216,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def _worth(self, state: BudgetState) -> FloatArray:
         """Return the optimistic value of each base arm at the current prices."""
         # CUCB's radius, sqrt(3 ln t / 2 T), on the optimistic side of outcomes and of costs.
-        sign = self.oracle.sign
+        sign = self.oracle._sign
         term = 1.5 * math.log(state.earned.rounds + 1) * self.radius_factor**2
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = np.clip(state.earned.means + sign * np.sqrt(term / state.earned.counts), 0.0, 1.0)
@@ -359,4 +359,4 @@ class LFG(CompiledIndexPolicy):
             raise ValueError(f"oracle must be a LinearOracle for LFG, got {self.oracle!r}")
         shares = per_arm("shares", self.shares, self.oracle.n_arms, 0.0, 1.0)
         values = per_arm("values", self.values, self.oracle.n_arms, 0.0)
-        return np.concatenate([[self.eta, self.oracle.sign, *self.support], shares, values])
+        return np.concatenate([[self.eta, self.oracle._sign, *self.support], shares, values])

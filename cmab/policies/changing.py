@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.bounds.mixtures import change_threshold, largest_ratio
 from cmab.compiled import index_kernel, learn_kernel
-from cmab.confidence.change_points import change_threshold, largest_ratio
 from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.policies.compiled_policy import CompiledIndexPolicy
@@ -109,7 +109,7 @@ class DiscountedCUCB(CompiledIndexPolicy):
     _: KW_ONLY
     radius_factor: float = field(default=1.0, metadata=real(0.0))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    memory_parameters: ClassVar[tuple[str, ...] | None] = ("discount",)
+    memory_parameters: ClassVar[tuple[str, ...]] = ("discount",)
 
     def rule(self) -> Any:
         return discounted_bounds
@@ -125,7 +125,7 @@ class DiscountedCUCB(CompiledIndexPolicy):
         if self.discount == 0.0:
             raise ValueError(f"discount must lie in (0, 1], got {self.discount!r}")
         low, high = self.support
-        return np.array([self.discount, self.radius_factor * (high - low), self.oracle.sign, low, high])
+        return np.array([self.discount, self.radius_factor * (high - low), self.oracle._sign, low, high])
 
 
 # Sliding windows ----------------------------------------------------------------------------------------
@@ -531,7 +531,7 @@ def _super_arm_with(
         except TypeError:
             # To find a path through an edge is hard on some graphs. Random costs of all magnitudes make each
             # path optimal from time to time.
-            means = oracle.sign * -(10.0 ** -rng.uniform(0.0, 8.0, oracle.n_arms))
+            means = oracle._sign * -(10.0 ** -rng.uniform(0.0, 8.0, oracle.n_arms))
             means[arm] = 0.0
             chosen = oracle.solve_constrained(means, [], exclude, rng)
     elif available is None:

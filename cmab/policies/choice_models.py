@@ -126,7 +126,7 @@ class MNLUCB(InPlay[EpochStatistics]):
             # Attractions are not negative, but outcomes that are not purchases may be.
             mean = np.maximum(state.counts * state.means / over, 0.0)
             # Agrawal et al. (2019), equation 6; for costs, the mirror image.
-            bound = mean + self.oracle.sign * (np.sqrt(term * mean / over) + term / over)
+            bound = mean + self.oracle._sign * (np.sqrt(term * mean / over) + term / over)
         # Items without an epoch have the optimistic end: for costs, 0 if they were never offered.
         without = np.full(state.n_arms, self.max_attraction)
         if self.oracle.sense == "min":
@@ -315,7 +315,7 @@ class ContextualMNLUCB(ContextualMNL):
         t, d, posterior = state.rounds + 1, self._shape[1], state.posterior()
         # Oh and Iyengar (2021): 1 / (2 kappa) sqrt(2 d ln(1 + t / d) + 2 ln t).
         alpha = float(self.radius_factor) * math.sqrt(2.0 * d * math.log1p(t / d) + 2.0 * math.log(t))
-        return posterior.means(features) + self.oracle.sign * alpha * posterior.widths(features)
+        return posterior.means(features) + self.oracle._sign * alpha * posterior.widths(features)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, IntArray
 from cmab.declared import integer, real
 from cmab.feedback import LARGEST, Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, check_super_arm
 from cmab.policy import Policy, refuse_parts
 from cmab.validation import arm_indices, shown
 
@@ -88,7 +88,7 @@ class SetTrials(Policy[QueryState]):
         if self.oracle.sense != "max" or not isinstance(k, int):
             raise ValueError(f"oracle must have all sets of k entries, and rewards, got {self.oracle!r}")
         for some in (np.arange(k), np.arange(n - k, n)):
-            self.oracle.check_super_arm(some, "a set of k entries")
+            check_super_arm(self.oracle, some, "a set of k entries")
         return k
 
     def initial_state(self, rng: np.random.Generator | None = None) -> QueryState:  # noqa: ARG002

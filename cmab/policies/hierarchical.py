@@ -90,7 +90,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     estimate: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
-    memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
+    memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
         if self.estimate == "mean":
@@ -185,7 +185,7 @@ def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:
     If `groups` is None, the labels are those of the oracle. If it has none, all arms form one group.
     """
     m = oracle.n_arms
-    given = oracle.arm_groups if groups is None else groups
+    given = getattr(oracle, "arm_groups", None) if groups is None else groups
     if given is None:
         return np.zeros(m, np.int64)
     labels = as_array("groups", given)

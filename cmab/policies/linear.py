@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab import declared, validation
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.declared import interval, one_of, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.linear import LinearStatistics, check_size, checked_features, checked_groups, expected
@@ -280,7 +280,7 @@ class C2UCB(LinearPolicy):
         else:
             radius = self.proven_radius(t) if self.radius is None else float(self.radius)
         widths = posterior.widths(features, self._groups)
-        return posterior.means(features, self._groups) + self.oracle.sign * radius * widths
+        return posterior.means(features, self._groups) + self.oracle._sign * radius * widths
 
 
 @dataclass(frozen=True, eq=False, repr=False)

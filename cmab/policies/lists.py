@@ -12,7 +12,7 @@ from cmab import declared
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.compiled_policy import CompiledIndexPolicy
 from cmab.policy import Policy, refuse_parts
 from cmab.validation import arm_indices, integer, per_arm, shown
@@ -145,8 +145,8 @@ class TopRank(Policy[Comparisons]):
         items[table] = np.arange(n)[:, None]
         if (items[table] != np.arange(n)[:, None]).any():
             raise ValueError(f"lists must not give an arm to several items, got {shown(self.lists)}")
-        self.oracle.check_super_arm(table[np.arange(k), np.arange(k)], "the first list of lists")
-        self.oracle.check_super_arm(table[np.arange(n - k, n), np.arange(k)], "the last list of lists")
+        check_super_arm(self.oracle, table[np.arange(k), np.arange(k)], "the first list of lists")
+        check_super_arm(self.oracle, table[np.arange(n - k, n), np.arange(k)], "the last list of lists")
         object.__setattr__(self, "_table", table)
         object.__setattr__(self, "_items", items)
 
@@ -358,5 +358,5 @@ class PBMUCB(CompiledIndexPolicy):
         if len(numbers) != m:
             raise ValueError(f"items must have one number for each of {m} arms, got {len(numbers)}")
         ordered = np.argsort(numbers, kind="stable")
-        scalars = [self.radius_factor, self.oracle.sign]
+        scalars = [self.radius_factor, self.oracle._sign]
         return np.concatenate([scalars, examined, ordered, numbers[ordered]])

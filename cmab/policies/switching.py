@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.declared import interval, real
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import CUCB
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics
@@ -81,7 +81,7 @@ class InPlay(Policy[State]):
         rng, oracle = self._generator(state), self.oracle
         means = self._means(state, rng)
         chosen = oracle.solve(means, rng) if available is None else oracle.solve_within(means, available, rng)
-        return oracle.check_super_arm(chosen, f"the super arm of {type(oracle).__name__}.solve")
+        return check_super_arm(oracle, chosen, f"the super arm of {type(oracle).__name__}.solve")
 
 
 @dataclass(eq=False, repr=False)

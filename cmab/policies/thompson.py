@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
+from cmab.bounds.beta import beta_quantile
 from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel
-from cmab.confidence._kernels_beta import beta_quantile
 from cmab.declared import interval, one_of, real
 from cmab.oracle import Oracle
 from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
@@ -239,7 +239,7 @@ class BayesUCB(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         prior = beta_reals(self.oracle, self.support, self.prior_mean, self.prior_weight)
-        return np.append(prior, [self.level or 0.0, self.oracle.sign])
+        return np.append(prior, [self.level or 0.0, self.oracle._sign])
 
 
 # Gaussian posteriors ------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ class GaussianCTS(CompiledIndexPolicy):
         # With a support, an unobserved arm of CL-SG has the worst mean, as in the authors' code, and its
         # width makes it optimistic. Without one, it comes first, except in BG-CTS, whose width is huge.
         if self.support is None:
-            unseen = 0.0 if self.coupling == "boosted" else self.oracle.sign * _HUGE * sigma
+            unseen = 0.0 if self.coupling == "boosted" else self.oracle._sign * _HUGE * sigma
         else:
             unseen = best if self.coupling == "independent" else worst
         return np.array([sigma, factor, low, high, unseen, self.oracle.max_size])

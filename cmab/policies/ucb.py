@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds.kl import kl_lower, kl_upper
+from cmab.bounds.radii import LogRadius, log_term
 from cmab.compiled import Kernel, index_kernel, lean_kernel
-from cmab.confidence._kernels_kl import kl_lower, kl_upper
-from cmab.confidence._kernels_radii import log_term
-from cmab.confidence.radii import LogRadius
 from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle, Oracle
@@ -109,7 +108,7 @@ def optimistic_reals(
             f" got prior_mean={shown(prior_mean)}, prior_weight={shown(prior_weight)}"
         )
     coefficient, loglog = (0.0, 0.0) if radius is None else (radius.coefficient, radius.loglog)
-    numbers = [coefficient, loglog, radius_factor * (high - low), oracle.sign, low, high]
+    numbers = [coefficient, loglog, radius_factor * (high - low), oracle._sign, low, high]
     if prior_mean is None:
         return np.array(numbers)
     return np.concatenate([numbers, weights, per_arm("prior_mean", prior_mean, len(weights), low, high)])
@@ -241,7 +240,7 @@ class KLCUCB(CompiledIndexPolicy):
         return entropy_indices
 
     def parameters(self) -> FloatArray:
-        return np.array([self.oracle.sign, *self.support, self.loglog])
+        return np.array([self.oracle._sign, *self.support, self.loglog])
 
 
 # CMOSS --------------------------------------------------------------------------------------------------
@@ -322,7 +321,7 @@ class CMOSS(CompiledIndexPolicy):
             )
         most = oracle.max_size if oracle.is_linear else oracle.n_arms
         share = max(1.0, (size or max(1, most)) * self.horizon / oracle.n_arms)
-        return np.array([share, self.radius_factor, oracle.sign, *self.support])
+        return np.array([share, self.radius_factor, oracle._sign, *self.support])
 
 
 # LLR ----------------------------------------------------------------------------------------------------
@@ -407,7 +406,7 @@ class LLR(CompiledIndexPolicy):
         if not self.oracle.is_linear:
             raise ValueError(f"oracle must be a LinearOracle, got {shown(self.oracle)}")
         size = self.oracle.max_size if self.max_super_arm_size is None else self.max_super_arm_size
-        return np.array([size, self.oracle.sign, *self.support])
+        return np.array([size, self.oracle._sign, *self.support])
 
 
 # CUCB with a log ----------------------------------------------------------------------------------------
@@ -487,14 +486,15 @@ class OfflineCUCB(CompiledIndexPolicy):
         return hybrid_bounds
 
     def parameters(self) -> FloatArray:
-        m, given = self.oracle.n_arms, self.offline
+        m = self.oracle.n_arms
+        given: Any = self.offline
         if not isinstance(given, ArmStatistics) or given.n_arms != m:
             raise ValueError(f"offline must be ArmStatistics of {m} arms, got {shown(given)}")
         counts = given.counts.astype(np.float64)
         means = np.where(counts > 0, given.means, 0.0)
         if ((means < -1e-9) | (means > 1.0 + 1e-9)).any():
             raise ValueError(f"means of offline must lie in [0, 1], got {shown(means.tolist())}")
-        return np.concatenate([[self.oracle.sign], counts, means, per_arm("bias", self.bias, m, 0.0)])
+        return np.concatenate([[self.oracle._sign], counts, means, per_arm("bias", self.bias, m, 0.0)])
 
 
 # ESCB ---------------------------------------------------------------------------------------------------
@@ -520,7 +520,7 @@ class ESCB(Policy[ArmStatistics]):
     Parameters
     ----------
     oracle : LinearOracle
-        The family of super arms. It must have `solve_root` (`can_solve_root`).
+        The family of super arms. It must have `solve_root` (`LinearOracle.solve_root`).
     loglog : float, optional
         Factor of ln ln t, at least 0. The default is 4 `max_size`. With 0 there is no proof, but much less
         exploration.
@@ -575,8 +575,8 @@ class ESCB(Policy[ArmStatistics]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not getattr(self.oracle, "can_solve_root", False):
-            raise ValueError(f"oracle must have solve_root (can_solve_root) for ESCB, got {self.oracle!r}")
+        if not getattr(self.oracle, "_can_solve_root", False):
+            raise ValueError(f"oracle must have solve_root for ESCB, got {self.oracle!r}")
 
     def widths(self, stats: ArmStatistics, t: int) -> FloatArray:
         """Return ``f(t) / 2T`` of each arm in round `t`, in units of the squared length of `support`."""
@@ -613,7 +613,7 @@ class ESCB(Policy[ArmStatistics]):
         available = None if context is None else context.available
         unseen, oracle = state.counts == 0, self.oracle
         if unseen.any():
-            fresh = oracle.sign * unseen.astype(np.float64)
+            fresh = oracle._sign * unseen.astype(np.float64)
             chosen = (
                 oracle.solve(fresh, rng) if available is None else oracle.solve_within(fresh, available, rng)
             )

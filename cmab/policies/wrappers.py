@@ -12,7 +12,7 @@ import numpy as np
 from cmab import declared
 from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, smoothness_of
 from cmab.policies.ucb import CUCB, optimistic_means
 from cmab.policy import AnyPolicy, Policy, State, best_within, check_policy_instance, refuse_parts
 from cmab.statistics import ArmStatistics
@@ -183,7 +183,7 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
             raise ValueError(f"policy must have a bounded support, got {self.policy!r} with None")
         oracle, (low, high) = self.oracle, self.support
         object.__setattr__(self, "_bounds", CUCB(oracle, support=self.support).parameters())
-        scale, smoothness = self.scale, oracle.smoothness()
+        scale, smoothness = self.scale, smoothness_of(oracle)
         if scale is None and smoothness is not None:
             scale = smoothness.modulated
         if scale is None:
@@ -247,7 +247,7 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
 
     def _value(self, super_arm: IntArray, indices: FloatArray) -> float:
         """Return the value of a super arm for these indices, with costs as negative values."""
-        return self.oracle.sign * self.oracle.expected_reward(super_arm, indices)
+        return self.oracle._sign * self.oracle.expected_reward(super_arm, indices)
 
 
 # Regret balancing ---------------------------------------------------------------------------------------

@@ -449,8 +449,8 @@ class Comparison:
         if all(np.isfinite(each.optimum) for each in results.values()):
             return written(plotting.regret_curves(results, exact=True, **settings), path)
         curves = {name: (each.rounds, each.expected_rewards / each.rounds) for name, each in results.items()}
-        labels = {"x_label": "Round", "y_label": "Expected reward per round so far"}
-        return written(plotting.curves_with_bands(curves, **labels, **settings), path)
+        settings |= {"x_label": "Round", "y_label": "Expected reward per round so far"}
+        return written(plotting.curves_with_bands(curves, **settings), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but the final states and certificates to a numpy archive without pickle.
@@ -512,9 +512,8 @@ class Comparison:
     def _title(self) -> str:
         first = next(iter(self.results.values()))
         n = len(first.seconds)
-        runs = (
-            f"{n:,} replication{'' if n == 1 else 's'}{f' on {self.environment}' if self.environment else ''}"
-        )
+        where = self.environment if len(self.environment) <= 80 else f"{self.environment[:77]}..."
+        runs = f"{n:,} replication{'' if n == 1 else 's'}{f' on {where}' if where else ''}"
         if self.is_regret:
             return f"After round {int(first.rounds[-1]):,}: means of {runs}"
         return f"Samples until stopping, and wrong answers: {runs}"

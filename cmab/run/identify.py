@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.certificates.certificate import certificate
 from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
+from cmab.exploration.certificate import certificate
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.goals import BestSuperArm

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
-from cmab.certificates.played import Played, note_round
+from cmab.bounds.certificate import Certify, Played, note_round
 from cmab.compiled import (
     INDEX,
     LEARN,
@@ -34,7 +33,7 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, Ticket, check_outcomes
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
@@ -92,7 +91,7 @@ def play_in_python(
     checkpoint, last = next(checkpoints), int(record.rounds[-1])
     clock = time.perf_counter
     next_tick = clock() + TICK_SECONDS
-    with metered(oracle if oracle.certifies_calls else None) as meter:
+    with metered(oracle if getattr(oracle, "certifies_calls", False) else None) as meter:
         for t in range(1, last + 1):
             if not is_constant:
                 with metered(None):  # the environment may call the oracle of the policy
@@ -408,7 +407,7 @@ def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | N
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
         return None
-    if policy.oracle.certifies_calls:
+    if getattr(policy.oracle, "certifies_calls", False):
         return None
     index = compiled_form(policy)
     play = compiled_form(environment)
@@ -492,7 +491,7 @@ class CompiledLoop:
         learning = policy.learning or no_learning
         is_lazy = policy.is_lazy and _is_small_top_k(solve, state.n_arms)
         self._loop = play_rounds_lazily if is_lazy else play_rounds
-        room = np.empty(state.n_arms, np.int64), np.empty(state.n_arms), np.empty(2)
+        n, here = state.n_arms, (self._super_arm, self._indices)
         # The tests check that indices of this library are always finite. Checking them here would cost 4 %.
         parameters = (*solve[1:3], *play[1:3], not is_ours(policy.function))
         self._arguments: tuple[Any, ...] = (
@@ -500,8 +499,8 @@ class CompiledLoop:
             Arguments(policy.reals, policy.learning is not None, *parameters),
             Learned(state.counters, state.means, state.deviations, state.memory),
             Log(
-                *(self._progress, record.rounds, self.recorded, np.zeros(2)),
-                *(self._super_arm, self._indices, *room),
+                *(self._progress, record.rounds, self.recorded, np.zeros(2), *here),
+                *(np.empty(n, np.int64), np.empty(n), np.empty(2)),
             ),
             Streams(*streams),
         )
@@ -565,7 +564,7 @@ class OracleCallback:
         self, oracle: Oracle, rng: np.random.Generator, indices: FloatArray, super_arm: IntArray
     ) -> None:
         self.seconds, self.error = 0.0, None
-        solve, check = oracle.solve, oracle.check_super_arm
+        solve = oracle.solve
         name = f"the super arm of {type(oracle).__name__}.solve"
 
         def answer() -> int:
@@ -574,7 +573,7 @@ class OracleCallback:
                 own, started = indices.copy(), time.perf_counter()
                 solved = solve(own, rng)
                 self.seconds += time.perf_counter() - started
-                arms = check(solved, name)
+                arms = check_super_arm(oracle, solved, name)
                 super_arm[: len(arms)] = arms
                 return len(arms)
             except BaseException as error:  # exceptions must not unwind compiled frames

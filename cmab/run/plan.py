@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.samples import least_best_k_samples
+from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.goals import ExploreM
@@ -18,9 +20,6 @@ from cmab.run.identify import check_fit, identify
 from cmab.run.results import Identification
 from cmab.run.tables import Row, Rows, text
 from cmab.seeding import Seed, root
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
-from cmab.theory.lower_bounds import least_best_k_samples
 from cmab.validation import listed, real, shown
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.certificates.certificate import Certificate
-from cmab.certificates.regret_certificate import RegretCertificate
+from cmab.bounds.certificate import RegretCertificate
+from cmab.exploration.certificate import Certificate
 from cmab.oracle import Oracle, Sense
 from cmab.run.tables import number, text
 from cmab.validation import shown
@@ -66,7 +66,7 @@ class Simulation:
         with its largest consumption. Empty for policies without budgets.
     proved_optima : FloatArray or None, shape (R, C)
         Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
-        round; None unless the oracle certifies its calls (`Oracle.certifies_calls`), as oracles with a limit
+        round; None unless the oracle certifies its calls (`certifies_calls`), as oracles with a limit
         do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
         last call counts.
     certificates : list of list of RegretCertificate
@@ -191,7 +191,7 @@ class Simulation:
         """Return the regret against `share` times the optimum."""
         # With the same optimum in all rounds, t times the optimum. Otherwise the sum of the optima.
         if self.optima is None:
-            return self._against(self.rounds * (share * self.optimum))
+            return self._against((self.rounds * (share * self.optimum)).astype(np.float64, copy=False))
         return self._against(share * self.optima)
 
     def _against(self, benchmark: FloatArray) -> FloatArray:
@@ -236,7 +236,7 @@ class Identification:
     judged : bool
         Whether the explorer has a goal, which decides whether an answer is correct.
     counts : IntArray, shape (R, n_arms), or None
-        Samples of each arm. `cmab.theory.optimal_proportions` returns the shares of an optimal rule. None for
+        Samples of each arm. `cmab.bounds.best_k_time` returns the shares of an optimal rule. None for
         states that do not count.
     certificates : list of Certificate
         The certificate of each run: its guarantee, its intervals and the two arms that were the hardest to
@@ -320,29 +320,19 @@ _FORMAT = 1
 
 def joined(results: Sequence[Result]) -> Result:
     """Return one result with the replications of all results, in their order."""
-    first = results[0]
+    every: list[Any] = list(results)
+    first = every[0]
     values: dict[str, Any] = {}
     for name in (each.name for each in fields(first) if each.name not in _SHARED):
-        parts = [getattr(result, name) for result in results]
+        parts = [getattr(result, name) for result in every]
         if isinstance(parts[0], list):
             values[name] = [entry for part in parts for entry in part]
         elif parts[0] is not None:
             values[name] = np.concatenate(parts)
-    if isinstance(first, Simulation) and first.optima is not None:
-        values["optimum"] = float(np.mean([result.optimum for result in results]))
-    return replace(first, **values)
-
-
-def selected(result: Result, replications: Sequence[int]) -> Result:
-    """Return the result of some of the replications."""
-    values: dict[str, Any] = {}
-    for name in (each.name for each in fields(result) if each.name not in _SHARED):
-        part = getattr(result, name)
-        if isinstance(part, list):
-            values[name] = [part[i] for i in replications] if part else part
-        elif part is not None:
-            values[name] = part[list(replications)]
-    return replace(result, **values)
+    if getattr(first, "optima", None) is not None:
+        values["optimum"] = float(np.mean([result.optimum for result in every]))
+    joint: Result = replace(first, **values)
+    return joint
 
 
 def benchmark(oracle: Oracle, optimum: float) -> float:

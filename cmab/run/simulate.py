@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.certificates.certify import Certify
+from cmab.bounds.certificate import Certify
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
 from cmab.feedback import Context
@@ -242,7 +242,7 @@ def _blank(policy: AnyPolicy, environment: Environment, rounds: IntArray, path: 
         sense=oracle.sense,
         path=path,
         optima=unknown() if changes(environment) else None,
-        proved_optima=unknown() if oracle.certifies_calls else None,
+        proved_optima=unknown() if getattr(oracle, "certifies_calls", False) else None,
     )
 
 

@@ -7,10 +7,12 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab import simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Context, Feedback, Ticket
@@ -84,7 +86,7 @@ class World(Environment):
 
     def worth(self, super_arm: IntArray) -> float:
         """Return the expected reward; for costs, its negative."""
-        return self.oracle.sign * self.expected_reward(super_arm)
+        return self.oracle._sign * self.expected_reward(super_arm)
 
 
 class PolicySubject(Subject):
@@ -662,7 +664,7 @@ def _index(subject: PolicySubject, counts: int, fraction: float, rounds: int) ->
     indices, again = (np.asarray(policy.indices(state, subject.rng(39, i)), float) for i in range(2))
     if len(np.unique((indices, again))) > 1:
         raise NotTried("indices are random, or differ between arms with the same statistics")
-    return subject.oracle.sign * float(indices[0])
+    return subject.oracle._sign * float(indices[0])
 
 
 def check_radius(subject: PolicySubject) -> str:
@@ -675,7 +677,7 @@ def check_radius(subject: PolicySubject) -> str:
         "the index of an arm with 400 outcomes moves from {:.4g} to {:.4g} between rounds 10**4 and 10**10,"
     )
     text += " to the worse side; a bound must be above the mean for rewards, and below it for costs"
-    sign = subject.oracle.sign
+    sign = subject.oracle._sign
     require(later > few, text, sign * few, sign * later)
     if much_later <= many:
         raise NotTried("the indices of arms with many outcomes do not depend on the number of rounds")
@@ -757,7 +759,7 @@ def check_regret(subject: PolicySubject) -> str:
         here, there = (
             each.place.expected_reward(entries(arm, oracle.n_choices)) for arm in (each.super_arm, other)
         )
-        gains.append(oracle.sign * (here - there))
+        gains.append(oracle._sign * (here - there))
     if len(gains) < 100:
         raise NotTried("too few rounds in the given time")
     error = float(np.std(gains)) / math.sqrt(len(gains))
@@ -952,8 +954,8 @@ def _tells(subject: PolicySubject, one: IntArray, two: IntArray) -> bool:
     good, bad = (0.5, 0.025) if subject.oracle.sense == "max" else (0.025, 0.5)
     for first, second in ((one, two), (two, one)):
         other = subject.policy.initial_state(subject.rng(47))
-        fractions = np.full(n, 0.5)
-        fractions[first], fractions[second] = good, bad
+        fractions = np.full(n, bad)
+        fractions[first] = good
         subject.teach(other, np.arange(n), fractions, 300)
         signs.append(_preference(subject, other, first, second, None))
     return min(signs) > 0.9
@@ -976,9 +978,31 @@ def check_propensities(subject: PolicySubject) -> str:
             )
         require(not fault, "{}", fault)
         told += tests
+        total = _total_propensity(subject, state, context)
+        text = "the propensities of all super arms add up to {:.9g} instead of 1"
+        require(abs(total - 1.0) <= 1e-6, text, total)
     if not told:
         raise NotTried("propensity is not defined")
     return f"{told} propensities"
+
+
+def _total_propensity(subject: PolicySubject, state: Any, context: Context | None) -> float:
+    """Return the sum of the propensities of all sets of a few entries; 1 if it cannot be computed."""
+    oracle, total = subject.oracle, 0.0
+    n = oracle.n_choices
+    if n > 8 or not oracle.has_membership or not oracle.is_linear:
+        return 1.0
+    for size in range(n + 1):
+        for subset in combinations(range(n), size):
+            arm = np.array(subset, np.int64)
+            if not oracle.is_feasible(arm):
+                continue
+            chances = {subject.policy.propensity(state, each, context) for each in (arm, arm[::-1].copy())}
+            chance = chances.pop()
+            if chance is None or chances:  # unknown, or the propensity of an order
+                return 1.0
+            total += chance
+    return total
 
 
 def _propensity_fault(
@@ -1041,8 +1065,6 @@ class _Python(Policy[Any]):
 
 def check_compiled(subject: PolicySubject) -> str:
     """The compiled loop plays the same rounds as the methods in Python."""
-    from cmab.run.simulate import simulate
-
     policy: Any = subject.policy
     if not isinstance(policy, IndexPolicy) or policy.kernel() is None:
         raise NotTried("there is no compiled form")

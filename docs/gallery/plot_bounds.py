@@ -14,8 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CUCB, Environment, Feedback, Oracle, simulate
-from cmab.plotting import curves_with_bands
-from cmab.theory import (
+from cmab.bounds import (
     Smoothness,
     gap_dependent_bound,
     gap_free_bound,
@@ -23,6 +22,7 @@ from cmab.theory import (
     modulated_gap_free_bound,
     reward_gaps,
 )
+from cmab.plotting import curves_with_bands
 from instances import BernoulliArms
 
 

@@ -4,7 +4,7 @@ A campaign with names
 
 Each week, a campaign asks two people to spread a message. Later it learns who joined and which ties carried
 the message. In this example the people are simulated; the rest of the program is the same in a real campaign.
-Every event is written to a journal before the call returns, so the program may be killed at any time.
+Every event is stored in a database before the call returns, so the program may be killed at any time.
 """
 
 import tempfile
@@ -25,7 +25,7 @@ people = IndependentCascade(graph, truth, k=2)
 ties, chance = list(graph.edges), np.random.default_rng(1)
 
 with tempfile.TemporaryDirectory() as folder:
-    campaign = Campaign(CTS(oracle, prior_mean=0.2, prior_weight=5.0), Path(folder) / "journal.db", rng=0)
+    campaign = Campaign(CTS(oracle, prior_mean=0.2, prior_weight=5.0), Path(folder) / "campaign.db", rng=0)
     for _ in range(30):  # weeks
         request = campaign.ask()
         seen = people.play(request.ticket.super_arm, chance)

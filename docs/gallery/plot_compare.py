@@ -28,7 +28,7 @@ comparison.plot()
 plt.show()
 
 # %%
-# The same comparison as a table. `comparison.tests()` compares all pairs. `to_latex`, `to_frame` and `save`
-# export the result.
+# The same comparison as a table. `comparison.tests()` compares all pairs. `table("latex_booktabs")`, `to_frame`
+# and `save` export the result.
 
 print(comparison.table())

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 
-from cmab.confidence.kl import kl_bounds
+from cmab.bounds.kl import kl_bounds
 from cmab.plotting import style
 from instances import weighted_cascade
 from oracles import InfluenceMaximization, robust_seeds

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from cmab import CUCB, simulate
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.plotting import regret_curves
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK

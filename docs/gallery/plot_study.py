@@ -2,40 +2,35 @@
 A study
 =======
 
-A study describes a comparison as data: instances, learners with a grid of parameters, and replications. It
-stores each result when it is finished. `study.comparisons` returns the same objects as `compare`, and `cmab
-report` writes a page.
+A study describes a comparison by classes and arguments: instances, learners and replications. It stores each
+result when it is finished, and plays only the missing ones when it runs again. `study.comparisons` returns the
+same objects as `compare`.
 """
 
 import tempfile
 
 import matplotlib.pyplot as plt
 
-from cmab import Study
+from cmab import CTS, CUCB, Study
+from instances import BernoulliArms, SemiBandit
+from oracles import TopK
 
-study = Study(
-    {
-        "horizon": 1000,
-        "replications": 10,
-        "instances": {
-            "ads": {
-                "oracle": {"class": "TopK", "n_arms": 8, "k": 3},
-                "environment": {
-                    "class": "SemiBandit",
-                    "oracle": "$oracle",
-                    "arms": {"class": "BernoulliArms", "means": [0.4, 0.9, 0.1, 0.7, 0.3, 0.8, 0.2, 0.5]},
-                },
-            }
-        },
-        "learners": {
-            "CUCB": {"class": "CUCB", "grid": {"radius_factor": [0.25, 1.0]}},
-            "Thompson": {"class": "CTS"},
-        },
-    }
-)
+ads = {
+    "class": SemiBandit,
+    "arms": {"class": BernoulliArms, "means": [0.4, 0.9, 0.1, 0.7, 0.3, 0.8, 0.2, 0.5]},
+    "oracle": {"class": TopK, "n_arms": 8, "k": 3},
+}
+learners = {f"CUCB {factor}": {"class": CUCB, "radius_factor": factor} for factor in (0.25, 1.0)}
 with tempfile.TemporaryDirectory() as folder:
-    study.run(folder)
-    comparison = study.comparisons(folder)["ads"]
+    study = Study(
+        f"{folder}/study.sqlite",
+        instances={"ads": ads},
+        learners={**learners, "Thompson": CTS},
+        horizon=1000,
+        replications=10,
+    )
+    study.run()
+    comparison = study.comparisons()["ads"]
 print(comparison.table())
 
 # %%

@@ -26,6 +26,8 @@ from cmab import (
     identify,
 )
 from cmab.arrays import FloatArray
+from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
+from cmab.bounds.times import best_k_time, super_arm_time
 from cmab.exploration.budget import UCBE, ContinuousRejects
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
@@ -33,9 +35,6 @@ from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer
 from cmab.goals import best_k
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.hardness import best_k_gaps, hardness, ugape_hardness
-from cmab.theory.super_arm_time import super_arm_time
 from instances.arms import Arms, BernoulliArms, GaussianArms
 from instances.best_k import (
     audibert_bubeck_munos,

@@ -6,12 +6,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from cmab.campaign.files import clean
+from cmab.campaign.folder import read_reports, take_all
+from cmab.campaign.reports import Report, Round, UnreachableError, report_of, round_of
 from cmab.errors import NewerEventsError
-from instances.campaigns.intake import read_reports, take_all
-from instances.campaigns.names import clean
-from instances.campaigns.paths import UnreachableError
-from instances.campaigns.reports import Report, report_of, round_of
-from instances.campaigns.rounds import Round
 from instances.serve import views
 from instances.serve.context import CHANGED, Context, go
 from instances.serve.refusals import Refusal, shown_error
@@ -232,6 +230,6 @@ def upload(context: Context) -> Response:
 
 
 def _text(data: bytes) -> str:
-    from instances.campaigns.sheets import decoded
+    from cmab.campaign.files import decoded
 
     return decoded(data)

@@ -7,11 +7,9 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from instances.campaigns.exports import TABLES, table_of
-from instances.campaigns.names import clean
-from instances.campaigns.options import Options
-from instances.campaigns.reports import Report, report_of, round_of
-from instances.campaigns.rounds import Round
+from cmab.campaign.files import Options, clean
+from cmab.campaign.reports import Report, Round, report_of, round_of
+from cmab.campaign.tables import TABLES, table_of
 from instances.serve import views
 from instances.serve.actions import check_mark, replace_round
 from instances.serve.context import Context, member

@@ -6,9 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from instances.campaigns.names import clean
-from instances.campaigns.options import Options
-from instances.campaigns.sheets import number_in
+from cmab.campaign.files import Options, clean, number_in
 from instances.serve.actions import names_in_lines
 from instances.serve.context import Context, File, go
 from instances.serve.refusals import Refusal, shown_error

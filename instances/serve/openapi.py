@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cmab
-from instances.campaigns.exports import TABLES
+from cmab.campaign.tables import TABLES
 
 _TEXT, _NUMBER, _WHOLE, _FLAG = (
     {"type": "string"}, {"type": "number"}, {"type": "integer"}, {"type": "boolean"},

@@ -6,10 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from instances.campaigns.exports import FORMATS, TABLES, csv_of, exported
-from instances.campaigns.reports import round_of
-from instances.campaigns.rounds import Round
-from instances.campaigns.words import TOO_EARLY, outcome_in_words
+from cmab.campaign.reports import Round, round_of
+from cmab.campaign.tables import FORMATS, TABLES, TOO_EARLY, csv_of, exported, outcome_in_words
 from instances.serve import views
 from instances.serve.context import Context, attachment, go
 from instances.serve.refusals import DAMAGED, Refusal

@@ -10,7 +10,7 @@ from typing import Any
 
 import networkx as nx
 
-from instances.campaigns.rounds import Round
+from cmab.campaign.reports import Round
 from oracles import DirectedGraph
 
 _MOST_NODES, _MOST_LABELS = 120, 45

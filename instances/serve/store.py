@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from instances.campaigns.folder import CampaignFolder, create_folder
-from instances.campaigns.options import FILE, Options
+from cmab.campaign.files import FILE, Options
+from cmab.campaign.folder import CampaignFolder, create_folder
 from instances.serve.refusals import Refusal
 
 Found = TypeVar("Found")

@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from cmab import RegretCertificate
-from instances.campaigns.beliefs import LEVEL
-from instances.campaigns.exports import WORDS, table_of
-from instances.campaigns.progress import ByName, by_name, by_week, different_people
-from instances.campaigns.reasons import Reason, reasons_of
-from instances.campaigns.rounds import Round, steps_in
-from instances.campaigns.words import counted, is_telling
+from cmab.campaign.reasons import LEVEL, Reason, reasons_of
+from cmab.campaign.reports import Round, steps_in
+from cmab.campaign.tables import (
+    WORDS,
+    ByName,
+    by_name,
+    by_week,
+    counted,
+    different_people,
+    is_telling,
+    table_of,
+)
 from instances.serve.picture import Picture, chart_of, picture_of
 from instances.serve.store import Opened
 from oracles.influence.maximization import InfluenceOracle

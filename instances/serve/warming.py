@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from instances.campaigns.folder import create_folder
-from instances.campaigns.options import Options
-from instances.campaigns.reports import Report
+from cmab.campaign.files import Options
+from cmab.campaign.folder import create_folder
+from cmab.campaign.reports import Report
 from instances.serve import views
 from instances.serve.store import Opened
 

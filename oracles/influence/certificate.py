@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cmab.arrays import IntArray
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
 
 # The bounds, sample sizes and confidence levels of Tang et al. 2018 were compared with the authors' code
 # (`opimc` in OPIM1.1/alg.cpp of github.com/tangj90/OPIM); the equation numbers are from memory.

@@ -332,7 +332,7 @@ class InfluenceOracle(GraphOracle):
         super_arm = self._check_entries(super_arm)
         return list(map(self.graph.label, np.asarray(super_arm).tolist()))
 
-    def arm_labels(self) -> list[Hashable]:
+    def _arm_labels(self) -> list[Hashable]:
         """Return each edge as the names of its two nodes, with a number if it has parallel edges.
 
         An edge of an undirected graph is two arms, one in each direction.
@@ -396,7 +396,7 @@ class InfluenceOracle(GraphOracle):
         >>> friends = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan")])
         >>> oracle = DegreeHeuristic(friends, k=1)
         >>> feedback = oracle.feedback_of([0], joined=["bob"], carried=[("ann", "bob")])
-        >>> [oracle.arm_labels()[arm] for arm in feedback.arms], feedback.outcomes, feedback.reward
+        >>> [oracle._arm_labels()[arm] for arm in feedback.arms], feedback.outcomes, feedback.reward
         ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
         >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # who told dan is not known
         array([0, 1])
@@ -408,7 +408,10 @@ class InfluenceOracle(GraphOracle):
 
         if not self._people_tell_coins:
             given_all = {"joined": joined, "carried": carried, "unseen": unseen, "known": known, **others}
-            return super().feedback_of(super_arm, **given_all)
+            raise ValueError(
+                f"a report for {type(self).__name__} must be outcomes of base arms, such as {{name: 1.0}},"
+                f" got {', '.join(given_all)}"
+            )
         if others or joined is None:
             given = ", ".join(others) or "nothing"
             raise ValueError(
@@ -577,9 +580,10 @@ class InfluenceMaximization(InfluenceOracle):
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
         """Return an upper bound on the spread of any seeds; it holds with probability `beta`.
 
-        It is the bound that the search computes to certify its seeds.
+        It is the bound that the search computes to certify its seeds, and at most the weight of all nodes.
         """
-        return self._found(self._probabilities(means), rng)[0].optimum
+        most = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
+        return min(self._found(self._probabilities(means), rng)[0].optimum, most)
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator

@@ -23,7 +23,7 @@ from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel
 from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.logs.offline import OfflineChoice, recommended
+from cmab.offline.warm_start import OfflineChoice, recommended
 from cmab.seeding import Seed
 from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, listed, real, shown, vector
@@ -140,7 +140,7 @@ def robust_seeds(
     Examples
     --------
     >>> import numpy as np
-    >>> from cmab.confidence.kl import kl_bounds
+    >>> from cmab.bounds.kl import kl_bounds
     >>> from oracles import DirectedGraph, InfluenceMaximization, robust_seeds
     >>> oracle = InfluenceMaximization(DirectedGraph.from_edges([0, 0, 3], [1, 2, 2]), k=1)
     >>> means, counts = np.array([0.5, 0.4, 0.1]), np.array([200, 200, 200])

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from cmab import CLUCB, CUCB, LUCB1, LilCLUCB, LilRandLUCB, Oracle, UGapEc, identify, simulate
-from cmab.theory import instance_bounds
+from cmab.bounds import instance_bounds
 from instances import BernoulliArms, SemiBandit
 from oracles import GraphicMatroid, Matching, ShortestPath, TopK
 

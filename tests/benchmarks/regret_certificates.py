@@ -10,9 +10,8 @@ import networkx as nx
 import numpy as np
 
 from cmab import CTS, CUCB, simulate
-from cmab.certificates._confidence import confidence_set
-from cmab.certificates._linear import Family, LinearBound
-from cmab.confidence import anytime_kl_bounds
+from cmab.bounds import anytime_kl_bounds
+from cmab.bounds.confidence_set import Family, LinearBound, confidence_set
 from instances import BernoulliArms, SemiBandit
 from oracles import GraphicMatroid, ShortestPath, TopK
 
@@ -30,7 +29,7 @@ def apart(oracle, state):
     lower, upper = anytime_kl_bounds(state, level=DELTA / (2 * oracle.n_arms))
     best, played = (upper, lower) if oracle.sense == "max" else (lower, upper)
     value = best[oracle.solve(best, np.random.default_rng(0))].sum()
-    return float(oracle.sign * (state.rounds * value - (state.counts * played).sum()))
+    return float(oracle._sign * (state.rounds * value - (state.counts * played).sum()))
 
 
 def bounds(oracle, state):

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from cmab import TTUCB, BestKGLR, TrackAndStop, identify
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
+from cmab.bounds.times import characteristic_time, gaussian_divergence
 from instances import GaussianArms
 
 MEANS, SIGMA = [1.0, 0.7, 0.6, 0.3, 0.3], 0.5

@@ -23,7 +23,7 @@ from cmab import (
     identify,
     simulate,
 )
-from cmab.confidence.radii import LogRadius
+from cmab.bounds.radii import LogRadius
 from cmab.run.simulate import check_rounds
 from cmab.validation import integer, real
 from instances import BernoulliArms, SemiBandit

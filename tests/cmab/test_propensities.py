@@ -21,7 +21,7 @@ from cmab import (
     off_policy_value,
     read_campaign,
 )
-from cmab.logs import estimate_propensity
+from cmab.offline import estimate_propensity
 from cmab.propensities import chance_within
 from oracles import Knapsack, TopK
 from oracles.lists import RankedTopK, Slate

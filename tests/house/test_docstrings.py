@@ -7,15 +7,15 @@ import pytest
 from places import ROOT
 
 import cmab
+import cmab.bounds
 import cmab.testing
-import cmab.theory
 import instances
 import instances.datasets
 import oracles
 
 PUBLIC = [
     pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
-    for module in (cmab, cmab.testing, cmab.theory, oracles, instances, instances.datasets)
+    for module in (cmab, cmab.testing, cmab.bounds, oracles, instances, instances.datasets)
     for name in module.__all__
     if callable(getattr(module, name))
 ]

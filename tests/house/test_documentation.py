@@ -4,7 +4,6 @@ import pkgutil
 import re
 import shlex
 import sys
-import tomllib
 from contextlib import redirect_stdout
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,7 +16,7 @@ import pytest
 from places import ROOT
 from public import public_classes
 
-from cmab import Study, cli
+from cmab import cli
 from instances.reproduce.experiment import experiments
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -90,14 +89,6 @@ def blocks(language):
     return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.slow
-def test_studies_in_the_pages_are_valid():
-    studies = [text for _, text in blocks("toml") if "[instances" in text or "instances." in text]
-    assert len(studies) >= 2
-    for text in studies:
-        assert Study(tomllib.loads(text)).pieces
-
-
 def test_commands_in_the_pages_are_commands():
     """Each line that begins with `cmab` is one that the parser takes, with options that exist."""
     texts = [text.replace("\\\n", " ") for _, text in blocks("(?:sh|console)")]
@@ -113,20 +104,13 @@ def test_commands_in_the_pages_are_commands():
         assert callable(parsed.command), arguments
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "docs" / "studies").glob("*.toml")), ids=lambda file: file.stem
-)
-def test_studies_are_valid(file):
-    assert Study.load(file).pieces
-
-
 def test_no_example_plays_on_falling_means():
     """Ties go to the lower index, so that falling means make a learner's first guess the optimum."""
     number = r"\d*\.\d+"
     lists = re.compile(rf"\[((?:\s*{number}\s*,){{2,}}\s*{number}\s*),?\s*\]")
     ranges = re.compile(rf"linspace\(\s*({number})\s*,\s*({number})")
     docs, seen = ROOT / "docs", 0
-    for file in [*PAGES, *docs.rglob("*.toml"), *docs.rglob("*.py"), *(ROOT / "cmab").glob("policies/*.py")]:
+    for file in [*PAGES, *docs.rglob("*.py"), *(ROOT / "cmab").glob("policies/*.py")]:
         text = file.read_text(encoding="utf-8")
         for values in [*(found.split(",") for found in lists.findall(text)), *ranges.findall(text)]:
             means = [float(value) for value in values if value.strip()]

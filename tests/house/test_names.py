@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 from places import ROOT
 
-SPACES = ("cmab", "cmab.policies", "cmab.exploration", "cmab.logs", "cmab.theory", "oracles", "instances")
+SPACES = ("cmab", "cmab.policies", "cmab.exploration", "cmab.offline", "cmab.bounds", "oracles", "instances")
 #: What is made by the library and not by users.
 RESULTS = {
     name for space in ("results", "states", "errors") for name in import_module(f"cmab.{space}").__all__

@@ -55,7 +55,7 @@ def test_no_policy_plays_what_is_not_there(case):
 )
 def test_the_root_is_the_best_of_what_is_available(case):
     oracle, rng = case.make(), np.random.default_rng(0)
-    family, sign, answered = [np.array(list(arms), int) for arms in case.super_arms()], oracle.sign, 0
+    family, sign, answered = [np.array(list(arms), int) for arms in case.super_arms()], oracle._sign, 0
     for _ in range(8):
         means, squares = rng.random(oracle.n_arms), rng.integers(0, 3, oracle.n_arms) / 2
         available = rng.random(oracle.n_arms) < 0.75
@@ -87,11 +87,11 @@ def test_sets_of_k_arms_are_the_best_by_enumeration(sense, outcomes):
         family = np.array(list(combinations(np.flatnonzero(available), k)), int)
         if not len(family):
             continue
-        best = (oracle.sign * means[family].sum(axis=1) + np.sqrt(squares[family].sum(axis=1))).max()
+        best = (oracle._sign * means[family].sum(axis=1) + np.sqrt(squares[family].sum(axis=1))).max()
         arms = oracle.solve_root(means, squares, rng, available=available)
         assert len(arms) == k
         assert available[arms].all()
-        assert oracle.sign * means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(
+        assert oracle._sign * means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(
             best, rel=1e-10
         )
 

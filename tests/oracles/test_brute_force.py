@@ -122,3 +122,12 @@ def test_listed_super_arms_cannot_be_written_to():
         oracle.super_arms[1][0] = 0
     oracle.solve(np.array([0.1, 0.5, 0.5]), 0)[0] = 0
     assert oracle.solve(np.array([0.1, 0.5, 0.5]), 0).tolist() == [1, 2]
+
+
+def test_a_reward_is_monotone_only_if_declared_and_tested():
+    family = [[0, 1], [1, 2]]
+    assert BruteForce(3, family).is_monotone
+    assert not BruteForce(3, family, reward=lambda means, arms: means[arms].min()).is_monotone
+    assert BruteForce(3, family, reward=lambda means, arms: means[arms].min(), monotone=True).is_monotone
+    with pytest.raises(ValueError, match=r"monotone must be False for this reward: it decreases from"):
+        BruteForce(3, family, reward=lambda means, arms: means[0] - means[1], monotone=True)

@@ -57,10 +57,10 @@ UNDIRECTED = (
 def test_weights_of_undirected_edges(make, kind):
     graph = kind(turned_round())
     oracle = make(graph)
-    expected = [100.0 * min(label[:2]) + max(label[:2]) for label in oracle.arm_labels()]
+    expected = [100.0 * min(label[:2]) + max(label[:2]) for label in oracle._arm_labels()]
     assert oracle.means_of("weight").tolist() == expected
     assert oracle.means_of(lambda u, v, data: data["weight"] + u + v).tolist() == [
-        value + sum(label[:2]) for value, label in zip(expected, oracle.arm_labels(), strict=True)
+        value + sum(label[:2]) for value, label in zip(expected, oracle._arm_labels(), strict=True)
     ]
     if kind is nx.Graph:
         named = {(v, u): 100.0 * min(u, v) + max(u, v) for u, v in graph.edges}
@@ -87,8 +87,8 @@ def test_a_directed_graph_of_arrays_is_taken_for_one_of_networkx(make):
     theirs = weighted(theirs)
     ours = DirectedGraph.from_edges(*zip(*arcs, strict=True), probabilities=[0.5, 0.25, 0.125, 1.0, 0.75])
     one, other = make(theirs), make(ours)
-    assert other.arm_labels() == arcs
-    place = [one.arm_labels().index(arc) for arc in arcs]
+    assert other._arm_labels() == arcs
+    place = [one._arm_labels().index(arc) for arc in arcs]
     assert other.means_of("probability").tolist() == [0.5, 0.25, 0.125, 1.0, 0.75]
     assert other.means_of(dict(zip(arcs, range(5), strict=True))).tolist() == [0, 1, 2, 3, 4]
     for seed in range(5):
@@ -118,7 +118,7 @@ def test_weights_of_nodes_and_of_pages():
     pages.add_edge("x", "A", p=0.25)
     pages.add_edge("B", "y", p=0.5)
     oracle = MaxCoverage(pages, k=1)
-    assert oracle.arm_labels() == [("A", "x"), ("B", "y")]
+    assert oracle._arm_labels() == [("A", "x"), ("B", "y")]
     assert oracle.means_of("p").tolist() == [0.25, 0.5]
 
 
@@ -153,7 +153,7 @@ def test_threshold_weights_that_were_rounded_are_scaled():
 def test_contradictory_weights_are_refused(make, kind):
     """Both orders of an undirected edge may be given if their weights are equal, or if both are arms."""
     oracle = make(kind(turned_round()))
-    labels = oracle.arm_labels()
+    labels = oracle._arm_labels()
     weights = {label: float(arm) for arm, label in enumerate(labels)}
     both = {(v, u, *key): weight for (u, v, *key), weight in weights.items()} | weights
     assert oracle.means_of(both).tolist() == list(range(oracle.n_arms))

@@ -55,7 +55,7 @@ def test_a_large_slate_with_quotas_is_exact():
 
 def test_pairs_have_names_and_features():
     oracle = Slate(["tea", "milk"], 2)
-    assert oracle.arm_labels() == [("tea", 1), ("tea", 2), ("milk", 1), ("milk", 2)]
+    assert oracle._arm_labels() == [("tea", 1), ("tea", 2), ("milk", 1), ("milk", 2)]
     features = oracle.pair_features([[5.0], [7.0]])
     assert features.tolist() == [[5, 1, 0], [5, 0, 1], [7, 1, 0], [7, 0, 1]]
     assert Context(oracle.available([True, False]), features).parts == ("available", "features")

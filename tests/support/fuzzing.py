@@ -258,7 +258,7 @@ class Subject:
         if name == "units":
             return same_numbers(self.good(method, name))
         if name == "weight":
-            return [lambda *_: np.float32(0.25), dict.fromkeys(self.thing.arm_labels(), 0.25)]
+            return [lambda *_: np.float32(0.25), dict.fromkeys(self.thing._arm_labels(), 0.25)]
         return [0, np.int64(0)] if name == "rng" and method != "sample" else ()
 
 

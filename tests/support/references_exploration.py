@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, entr, lambertw
 
-from cmab.confidence.kl import bernoulli_divergence
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.times import characteristic_time, gaussian_divergence
 
 
 def top(values, k):

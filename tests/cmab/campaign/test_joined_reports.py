@@ -18,7 +18,7 @@ from cmab import (
     copy_campaign,
     read_campaign,
 )
-from cmab.campaign import campaign as module
+from cmab.campaign import replica as module
 from cmab.campaign.posterior import CascadeFeedback
 from oracles import DegreeHeuristic, InfluenceMaximization
 
@@ -75,7 +75,7 @@ def all_in(campaign, seed, n=10, graph=FRIENDS):
 
 
 def hidden(campaign):
-    return campaign._shared.current().hidden.chain()
+    return campaign._replica.current().hidden.chain()
 
 
 def future(campaign, n=6):
@@ -91,8 +91,8 @@ def test_a_new_process_has_the_reports_and_their_chain(path, learner, every, mon
     copy_campaign(path, path.with_name("copy.db"))
     again = Campaign(learner(oracle()), path)
     assert (again.health().since_snapshot < 7) == (every == 7)
-    once = [again._shared.completed(again._shared.replay, np.random.default_rng(0)) for _ in range(2)]
-    here = running._shared.completed(running._shared.replay, np.random.default_rng(0))
+    once = [again._replica.completed(again._replica.replay, np.random.default_rng(0)) for _ in range(2)]
+    here = running._replica.completed(running._replica.replay, np.random.default_rng(0))
     assert once[0].counts.tolist() == once[1].counts.tolist() == here.counts.tolist()
     assert future(Campaign(learner(oracle()), path.with_name("copy.db"))) == future(running)
 
@@ -137,7 +137,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     grown = FRIENDS.copy()
     grown.add_edges_from([("ann", "zoe"), ("ann", "dan")])
     running = Campaign(oracle(grown), path, accept_changes=True)
-    names = oracle(grown).arm_labels()
+    names = oracle(grown)._arm_labels()
     chain = hidden(running)
     assert {names[arm] for arm in np.flatnonzero(chain.won + chain.lost)} == {*TIES} - {("cy", "dan")}
     running.tell(ticket=running.ask(available=["ann"]), joined=["zoe"])
@@ -146,7 +146,7 @@ def test_people_and_ties_of_later_networks_took_no_part(path):
     # Without bob, nothing explains dan: then dan counts as a seed, and the tie to eve has failed.
     smaller = FRIENDS.subgraph(["ann", "cy", "dan", "eve"])
     running = Campaign(oracle(nx.DiGraph(smaller)), path, accept_changes=True)
-    names = oracle(nx.DiGraph(smaller)).arm_labels()
+    names = oracle(nx.DiGraph(smaller))._arm_labels()
     chain = hidden(running)
     assert chain.lost[names.index(("dan", "eve"))] == 1
     assert chain.won.sum() == 0
@@ -172,7 +172,7 @@ def counted(graph, joined):
 
 
 def by_tie(chain, policy):
-    names = policy.oracle.arm_labels()
+    names = policy.oracle._arm_labels()
     counts = dict(zip(names, zip(chain.won.tolist(), chain.lost.tolist(), strict=True), strict=True))
     return {name: count for name, count in counts.items() if any(count)}
 

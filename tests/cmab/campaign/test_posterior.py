@@ -251,7 +251,7 @@ def test_estimates_are_the_posterior_under_learned_priors_and_with_unknown_peopl
         oracle = DegreeHeuristic(graph, k=1)
         policy = AdaptiveCTS(oracle, groups=np.zeros(oracle.n_arms, int))
         session, outcomes = Session(policy, rng=0), []
-        ends, nobody = np.array(oracle.arm_labels()).T, listed([])
+        ends, nobody = np.array(oracle._arm_labels()).T, listed([])
         for _ in range(rounds):
             joined = [v for v in range(2, n) if rng.random() < 0.2]
             ticket = session.ask()

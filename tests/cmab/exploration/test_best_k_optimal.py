@@ -8,11 +8,10 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 
 from cmab import LUCB1, BestKGLR, TrackAndStop, identify
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.times import best_k_time, gaussian_divergence
 from cmab.exploration.likelihood_ratio import coin_evidence
 from cmab.exploration.track_and_stop import best_k_proportions
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import gaussian_divergence
 from instances import BernoulliArms, GaussianArms
 
 

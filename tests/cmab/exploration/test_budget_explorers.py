@@ -15,9 +15,9 @@ from cmab import (
     UniformAllocation,
     identify,
 )
+from cmab.bounds.samples import best_k_gaps, rejects_error
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.goals import best_k
-from cmab.theory.hardness import best_k_gaps, rejects_error
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

@@ -24,11 +24,11 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.confidence.radii import lil_radii
+from cmab.bounds.radii import lil_radii
+from cmab.bounds.samples import halving_samples
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB, RadiusRule
 from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
-from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms, GaussianArms
 from oracles import GraphicMatroid, PartitionMatroid, TopK
 

@@ -10,10 +10,10 @@ from scipy.special import entr, gammaln
 from scipy.stats import binom
 
 from cmab import TTUCB, BestKGLR, TrackAndStop, identify
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.times import characteristic_time, gaussian_divergence
 from cmab.exploration.likelihood_ratio import coin_evidence, mixture_penalty
 from cmab.exploration.track_and_stop import coin_proportions, gaussian_proportions
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
 RULES = {

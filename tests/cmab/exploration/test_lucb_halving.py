@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cmab import LUCB1, LUCB1Halving, Session, identify
+from cmab.bounds.samples import halving_samples
 from cmab.exploration.phases import Halving
-from cmab.theory.hardness import halving_samples
 from instances import BernoulliArms
 
 SIZES = {"n_arms": 5, "k": 2, "epsilon": 0.3}

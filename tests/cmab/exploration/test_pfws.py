@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
-from cmab.confidence.radii import mixture_threshold
+from cmab.bounds.radii import mixture_threshold
+from cmab.bounds.times import super_arm_time
 from cmab.exploration.pfws import Contest, OracleRivals
-from cmab.theory.super_arm_time import super_arm_time
 from instances import BernoulliArms, GaussianArms
 from oracles import (
     BruteForce,
@@ -64,7 +64,7 @@ def test_the_oracle_finds_the_hardest_rival_and_proves_only_what_holds(name):
     n = oracle.n_arms
     for trial in range(20):
         values = rng.normal(size=n)
-        best = np.sort(oracle.solve(oracle.sign * values, rng))
+        best = np.sort(oracle.solve(oracle._sign * values, rng))
         prices = np.exp(rng.normal(size=n)) * (trial % 2)
         contest = Contest(values, np.exp(rng.normal(size=n)), prices, 2.0, 0.1)
         signs = signs_of(family, best, n)
@@ -116,7 +116,7 @@ def test_it_stops_when_the_evidence_exceeds_the_threshold(name, mode):
             family,
             means,
             counts,
-            sign=oracle.sign,
+            sign=oracle._sign,
             delta=0.1,
             sigma=0.7,
             epsilon=epsilon,

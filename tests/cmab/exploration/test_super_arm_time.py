@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from cmab.theory.best_k_time import best_k_time
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
-from cmab.theory.super_arm_time import super_arm_time
+from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence, super_arm_time
 
 PATHS = [(0, 1), (0, 2, 3), (4, 3), (4, 2, 1)]
 

@@ -8,11 +8,11 @@ from scipy.special import lambertw
 from scipy.stats import binom
 
 from cmab import TTUCB, Feedback, Session, TrackAndStop, identify
-from cmab.confidence.kl import bernoulli_divergence
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.times import characteristic_time, gaussian_divergence
 from cmab.exploration.likelihood_ratio import bonus_level
 from cmab.exploration.track_and_stop import gaussian_proportions
 from cmab.run import identify as _exploring
-from cmab.theory.characteristic_time import characteristic_time, gaussian_divergence
 from instances import GaussianArms
 
 RULES = [TTUCB, TrackAndStop]

@@ -13,7 +13,7 @@ from refusals import refused
 from scipy.stats import nct, norm, t
 
 from cmab import LUCB1, ArmStatistics, BernsteinLUCB, Feedback, Session, StudentLUCB, identify
-from cmab.confidence import anytime_bernstein_radii, student_radii
+from cmab.bounds import anytime_bernstein_radii, student_radii
 from cmab.exploration.ugape import UGapEcV
 from cmab.run import identify as compiled_exploration
 from instances import BernoulliArms, EmpiricalArms, GaussianArms

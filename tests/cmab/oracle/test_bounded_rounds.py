@@ -129,7 +129,9 @@ def test_the_loss_of_an_ended_search_is_bounded(name, limit):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             found = oracle.solve_root(means, squares, np.random.default_rng(0))
-        values = [oracle.sign * means[arms].sum() + np.sqrt(squares[arms].sum()) for arms in (found, *family)]
+        values = [
+            oracle._sign * means[arms].sum() + np.sqrt(squares[arms].sum()) for arms in (found, *family)
+        ]
         told = float(str(said[0].message).split("at most ")[1].split()[0]) if said else 0.0
         assert values[0] >= max(values) - told - 1e-9
 

@@ -20,12 +20,10 @@ from cmab import (
     PrimalDualCUCB,
     Session,
     Ticket,
-    compare,
-    read_campaign,
     simulate,
 )
+from cmab.bounds import best_mixture
 from cmab.testing import check_policy
-from cmab.theory import best_mixture
 from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
 from oracles import DegreeHeuristic, GraphicMatroid, Knapsack, ShortestPath, TopK
 
@@ -161,48 +159,6 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
     assert session.state.prices.tolist() == campaign.state.prices.tolist()
 
 
-def test_a_campaign_tells_costs_by_name(tmp_path):
-    campaign = Campaign(learner(), tmp_path / "journal.db", rng=0)
-    request = campaign.ask()
-    with pytest.raises(ValueError, match="costs must have the same arms as outcomes"):
-        campaign.tell({}, request, costs={0: [0.5, 0.5]})
-    for wrong in ({0: [0.5, 0.5]}, {0: [1, 0], 1: [-1, 0]}, {0: [1, 0], 1: [2, 0]}, {0: [1], 1: [0]}):
-        with pytest.raises(ValueError, match="costs"):
-            campaign.tell({0: 1.0, 1: 0.0}, request, costs=wrong)
-    campaign.tell({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [1.0, 0.25]})
-    assert campaign.history()[-1]["costs"] == {0: [1.0, 0.25], 1: [0.0, 0.5]}
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [39.0, 59.25]
-    campaign.correct({0: 1.0, 1: 0.0}, request, costs={1: [0.0, 0.5], 0: [0.0, 0.25]})
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [40.0, 59.25]
-    campaign.undo()
-    assert Campaign(learner(), tmp_path / "journal.db").session.budgets_left.tolist() == [39.0, 59.25]
-    assert len(read_campaign(tmp_path / "journal.db")) == 1
-
-
-def test_what_was_used_up_stays_so_when_arms_are_gone(tmp_path):
-    class Named(TopK):
-        def __init__(self, names, k):
-            super().__init__(len(names), k)
-            self.names = list(names)
-
-        def labels(self, super_arm):
-            return [self.names[arm] for arm in super_arm]
-
-        def arm_labels(self):
-            return self.names
-
-    def begin(names, **settings):
-        rule = PrimalDualCUCB(Named(names, 2), [10.0], horizon=20)
-        return Campaign(rule, tmp_path / "journal.db", rng=0, **settings)
-
-    campaign = begin("abcd")
-    request = campaign.ask()
-    campaign.tell(dict.fromkeys(request, 1.0), request, costs={name: [0.75] for name in request})
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [8.5]
-    later = begin("bcd", accept_changes=True)
-    assert later.session.budgets_left.tolist() == [8.5]
-
-
 @pytest.mark.parametrize("fate", ["pending", "cancelled", "told"])
 @pytest.mark.parametrize(("names", "k"), [("abcd", 1), ("ab", 1), ("ab", 2), ("abcdef", 4), ("xyz", 3)])
 def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path, names, k, fate):
@@ -230,24 +186,6 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
     assert left - k < asked <= left
 
 
-def test_a_saved_session_of_a_campaign_knows_who_is_gone(tmp_path):
-    """Of a ticket of two arms, one gone since, both may be used up, in a file of the session, too."""
-
-    def rule(names):
-        return PrimalDualCUCB(TopK(len(names), 2).named(list(names)), [20.0], horizon=50)
-
-    request = Campaign(rule("abc"), tmp_path / "journal.db", rng=0).ask()
-    rest = [name for name in "abc" if name != request.names[0]]
-    campaign = Campaign(rule(rest), tmp_path / "journal.db", accept_changes=True)
-    campaign.session.save(tmp_path / "session.npz")
-    loaded = Session.load(tmp_path / "session.npz", rule(rest))
-    told = Feedback([rest.index(request.names[1])], [1.0], costs=[[0.25]])
-    for session in (campaign.session, loaded):
-        assert session.budgets_left.tolist() == [18.0]
-        session.tell(told)
-        assert session.budgets_left.tolist() == [18.75]
-
-
 def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     def rule(budget):
         return PrimalDualCUCB(TopK(3, 2), [budget], horizon=50)
@@ -256,15 +194,13 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     for _ in range(3):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
-    campaign.session.save(tmp_path / "session.npz")
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
-    with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
-        Session.load(tmp_path / "session.npz", rule(5.0), accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.
-    assert Campaign(rule(20.0), tmp_path / "journal.db").session.budgets_left.tolist() == [14.0]
+    same = Campaign(rule(20.0), tmp_path / "journal.db")
+    assert same.policy.budgets_left(same.state).tolist() == [14.0]
     later = Campaign(rule(6.0), tmp_path / "journal.db", accept_changes=True)
-    assert later.session.budgets_left.tolist() == [0.0] and later.is_done
+    assert later.policy.budgets_left(later.state).tolist() == [0.0] and later.is_done
 
 
 # What budgets allow -----------------------------------------------------------------------------------------
@@ -331,17 +267,6 @@ def test_of_two_roads_the_short_one_is_taken_as_often_as_its_tolls_can_be_paid()
     result = simulate(rule, place, 1000, checkpoints=[1000], rng=0)
     counts = result.states[0].earned.counts
     assert counts[0] + counts[1] > 950 and 0.3 < counts[0] / 1000 < 0.36  # 300 tolls of .9 are 333 rounds
-
-
-# Comparisons ------------------------------------------------------------------------------------------------
-
-
-def test_files_of_comparisons_keep_what_was_left(tmp_path):
-    comparison = compare({"prices": learner(50)}, PLACE, horizon=50, rng=0)
-    comparison.save(tmp_path / "comparison.npz")
-    again = type(comparison).load(tmp_path / "comparison.npz")
-    one, other = (np.array(each.results["prices"].budgets_left) for each in (comparison, again))
-    assert one.dtype == other.dtype == np.float64 and np.array_equal(one, other)
 
 
 # What is refused --------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_it_is_cucb_without_a_log_and_with_a_large_bias(sense):
         np.testing.assert_allclose(empty, plain, atol=1e-12)
         np.testing.assert_allclose(OfflineCUCB(oracle, there, bias=1.0).indices(here, rng), plain, atol=1e-12)
         rows = [OfflineCUCB(oracle, there, bias=bias).indices(here, rng) for bias in (0.0, 0.1, 0.4, 1.0)]
-        assert (oracle.sign * np.diff(rows, axis=0) >= -1e-12).all()
+        assert (oracle._sign * np.diff(rows, axis=0) >= -1e-12).all()
 
 
 def test_a_log_without_bias_counts_like_rounds():

@@ -13,7 +13,7 @@ from cmab import CUCB, ESCB, ArmStatistics, LinearOracle, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
 
-JOINT = [case for case in ORACLES if getattr(case.make(), "can_solve_root", False)]
+JOINT = [case for case in ORACLES if getattr(case.make(), "_can_solve_root", False)]
 
 
 def eastward(side):
@@ -77,7 +77,7 @@ def test_the_search_finds_what_enumeration_finds(name):
         squares = (5.0 / rng.integers(1, 10 ** (1 + trial % 4), oracle.n_arms), rng.random(oracle.n_arms))
         for square in squares:
             worth = [
-                oracle.sign * means[arms].sum() + np.sqrt(square[arms].sum())
+                oracle._sign * means[arms].sum() + np.sqrt(square[arms].sum())
                 for arms in (oracle.solve_root(means, square, rng), listed.solve_root(means, square, rng))
             ]
             assert worth[0] == pytest.approx(worth[1], rel=1e-10)
@@ -110,7 +110,7 @@ def test_means_and_squares_may_be_of_any_scales(case, size, width):
     means = size * rng.integers(0, 3, oracle.n_arms)
     squares = wide * rng.integers(0, 3, oracle.n_arms)
     worth = [
-        oracle.sign * means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum())
+        oracle._sign * means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum())
         for arms in (oracle.solve_root(means, squares, rng), *case.super_arms())
     ]
     scale = np.abs(means).max() + np.sqrt(squares.max())
@@ -122,7 +122,7 @@ def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
 
     What `TopK` has in its place finds the best.
     """
-    monkeypatch.setattr(TopK, "uniform_size", None)
+    monkeypatch.setattr(TopK, "_uniform_size", None)
     oracle, rule = TopK(40, 6), ESCB(TopK(40, 6), tolerance=None)
     oracle.root_limit = None
     counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
@@ -157,10 +157,10 @@ def test_what_solve_root_refuses():
     with pytest.raises(ValueError, match="tolerance"):
         oracle.solve_root(np.ones(3), np.ones(3), 0, tolerance=-1.0)
     roads = ShortestPath(nx.cycle_graph(4), 0, 2)
-    assert not roads.can_solve_root
+    assert not roads._can_solve_root
     with pytest.raises(TypeError, match="solve_root"):
         roads.solve_root(np.ones(4), np.ones(4), 0)
-    with pytest.raises(ValueError, match="can_solve_root"):
+    with pytest.raises(ValueError, match="_can_solve_root"):
         ESCB(roads)
 
 

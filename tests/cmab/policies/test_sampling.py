@@ -21,7 +21,7 @@ from cmab import (
     Session,
     simulate,
 )
-from cmab.confidence._kernels_beta import beta_quantile
+from cmab.bounds.beta import beta_quantile
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import (
     DegreeHeuristic,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cmab.running._kernels_bundles import _state
 
 from cmab import CTS, CUCB, Feedback, HierarchicalCTS, Session
+from cmab.archive import copied
 from oracles import TopK
 
 
@@ -17,7 +17,7 @@ def test_a_failed_update_restores_the_observed_arms(kind, monkeypatch):
     session, rng = Session(kind(TopK(6, k=3)), rng=0), np.random.default_rng(0)
     for _ in range(3):
         session.tell(Feedback(session.ask(), rng.random(3)))
-    before = _state.copied(session.state)
+    before = copied(session.state)
 
     def broken(arms, n, outcomes, t, reals, memory):
         memory[:] = 7.0

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from cmab import CTS, CUCB, ESCB, SimulationInterrupted, simulate
+from cmab.bounds.radii import LogRadius
 from cmab.compiled import (
     SOLVE,
     Kernel,
@@ -25,7 +26,6 @@ from cmab.compiled import (
     play_kernel,
     types,
 )
-from cmab.confidence.radii import LogRadius
 from cmab.policies.ucb import LLR
 from cmab.run import loops
 from cmab.run.loops import CompiledLoop, best_candidates, compiled_run

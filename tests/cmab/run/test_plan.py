@@ -14,9 +14,9 @@ from cmab import (
     identify,
     plan,
 )
+from cmab.bounds import characteristic_time as characteristic
+from cmab.bounds.samples import least_best_k_samples
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.theory import characteristic_time as characteristic
-from cmab.theory.lower_bounds import least_best_k_samples
 from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms
 from oracles import TopK
 

@@ -30,7 +30,7 @@ def outcome(name, number):
 
 
 def by_name(session):
-    state, names = session.state, session.policy.oracle.arm_labels()
+    state, names = session.state, session.policy.oracle._arm_labels()
     learned = zip(state.counts.tolist(), state.means.tolist(), state.deviations.tolist(), strict=True)
     return dict(zip(names, learned, strict=True))
 
@@ -70,7 +70,7 @@ def test_a_session_goes_on_as_the_journal_does(tmp_path):
         return CTS(InfluenceMaximization(graph, k=2, epsilon=0.3))
 
     running, session = Campaign(learner(graph), tmp_path / "j", rng=3), Session(learner(graph), rng=3)
-    arms = {tie: arm for arm, tie in enumerate(session.policy.oracle.arm_labels())}
+    arms = {tie: arm for arm, tie in enumerate(session.policy.oracle._arm_labels())}
     for number in range(12):
         request, ticket = running.ask(), session.ask()
         assert list(request.names) == session.policy.oracle.labels(ticket.super_arm)
@@ -134,10 +134,10 @@ def test_names_are_those_of_base_arms():
     oracle = TopK(3, k=1)
     named = oracle.named(iter(["tea", ("milk", 1), 7]))
     assert named.labels(np.array([2, 1])) == [7, ("milk", 1)]
-    assert named.arm_labels() == ["tea", ("milk", 1), 7]
-    assert oracle.arm_labels() == [0, 1, 2]
+    assert named._arm_labels() == ["tea", ("milk", 1), 7]
+    assert oracle._arm_labels() == [0, 1, 2]
     for other in (Knapsack([1, 1, 1], 2), UniformMatroid(3, 1)):
-        assert other.named(["a", "b", "c"]).arm_labels() == ["a", "b", "c"]
+        assert other.named(["a", "b", "c"])._arm_labels() == ["a", "b", "c"]
     refused = (list("ab"), "3 different"), (list("abb"), "3 different"), ("abc", "must be a list of names")
     for names, message in (*refused, ([[], 1, 2], "strings, finite numbers")):
         with pytest.raises(ValueError, match=message):

@@ -300,9 +300,8 @@ def test_a_table_that_can_be_read_in_two_ways_is_refused_with_the_reason(page, s
 )
 def test_a_line_without_a_round_below_lines_with_one_is_refused(text, told, wrong, number):
     """A spreadsheet with merged cells has the round in the first of its lines only."""
-    from instances.campaigns.names import Names
-    from instances.campaigns.reports import reports_in
-    from instances.campaigns.rounds import Round
+    from cmab.campaign.files import Names
+    from cmab.campaign.reports import Round, reports_in
 
     rounds = [Round(1, "", ("Ann",), state="reported"), Round(2, "", ("Ann",))]
     reports, refused = reports_in(
@@ -320,9 +319,8 @@ def test_a_line_without_a_round_below_lines_with_one_is_refused(text, told, wron
 
 
 def test_people_with_names_like_comments_are_reported(tmp_path):
-    from instances.campaigns.names import Names
-    from instances.campaigns.reports import reports_in
-    from instances.campaigns.rounds import Round
+    from cmab.campaign.files import Names
+    from cmab.campaign.reports import Round, reports_in
 
     rounds, names = [Round(1, "", ("Ann",))], Names(["Ann", "#hash", "Bob"])
     for text in ("name,result\n#hash,yes\nBob,no\n", "#hash\n", "name,result\nBob,no\n#hash,\n"):

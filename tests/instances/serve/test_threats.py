@@ -519,7 +519,7 @@ def test_impossible_numbers_of_people_are_refused(page, spring, count):
     ],
 )
 def test_disguised_formulas_are_inert(name):
-    from instances.campaigns.exports import Joined, csv_of
+    from cmab.campaign.tables import Joined, csv_of
 
     rows = [{"a": name, "b": Joined([name, name]), "c": f"x\t{name}", "d": -1.5, "e": None}]
     header, row = csv.reader(io.StringIO(csv_of(rows).decode("utf-8-sig")))
@@ -587,7 +587,7 @@ def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatc
 
 
 def test_reports_and_corrections_of_a_table_are_one_step(tmp_path, monkeypatch):
-    from cmab.campaigns.stores._sqlite import SQLiteFile
+    from cmab.campaign.store import Store
 
     page = Page(tmp_path).enter()
     spring = page.create()
@@ -597,15 +597,15 @@ def test_reports_and_corrections_of_a_table_are_one_step(tmp_path, monkeypatch):
     page.choose(spring)
     rows = "round,name,result\n" + "".join(f'{at},"{page.known(spring, at)[0]}",yes\n' for at in (1, 2, 3))
     files, before = {"table": ("a.csv", rows.encode(), "text/csv")}, files_in(tmp_path)
-    insert, calls = SQLiteFile._insert, []
+    insert, calls = Store.append, []
 
     def failing(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(SQLiteFile, "_insert", failing)
+    monkeypatch.setattr(Store, "append", failing)
     page.send(f"{spring}/upload", f"{spring}/upload", 503, files=files, replace="1")
     assert files_in(tmp_path) == before
-    monkeypatch.setattr(SQLiteFile, "_insert", lambda *given: calls.append(len(given[1])) or insert(*given))
+    monkeypatch.setattr(Store, "append", lambda *given: calls.append(len(given[1])) or insert(*given))
     page.send(f"{spring}/upload", f"{spring}/upload", files=files, replace="1")
     assert calls == [3] and [of.count for of in page.rounds(spring)] == [3.0] * 3
 
@@ -622,8 +622,8 @@ def damaged(tmp_path):
     import sqlite3
 
     for slug, change in (
-        ("blob", "UPDATE cmab_events SET text = CAST(text AS BLOB) WHERE line = 2"),
-        ("number", "UPDATE cmab_events SET line = 7 WHERE line = 2"),
+        ("blob", "UPDATE cmab_events SET body = CAST(body AS BLOB) WHERE number = 2"),
+        ("number", "UPDATE cmab_events SET number = 7 WHERE number = 2"),
         ("void", "DELETE FROM cmab_events"),
     ):
         connection = sqlite3.connect(tmp_path / slug / "events.sqlite")

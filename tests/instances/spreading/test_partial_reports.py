@@ -57,7 +57,7 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
     assert oracle.clusters is not None  # what the regret bounds go by is no learner's matter
     running = Campaign(case.make(oracle), path, rng=3)
     watching = Campaign(case.make(oracle), path)  # as another process does
-    number = {tie: arm for arm, tie in enumerate(oracle.arm_labels())}
+    number = {tie: arm for arm, tie in enumerate(oracle._arm_labels())}
     asked = [running.ask() for _ in range(7)]
     told = []
     for place in (2, 0, 1, 3, 6, 4, 5):  # late, and out of order
@@ -103,7 +103,7 @@ def counted(running, told):
     )
     state = running.state
     if type(state) is ArmStatistics and running.policy.learns:
-        counts = dict(zip(running.policy.oracle.arm_labels(), state.counts.tolist(), strict=True))
+        counts = dict(zip(running.policy.oracle._arm_labels(), state.counts.tolist(), strict=True))
         assert counts == {tie: len(each) for tie, each in seen.items()}
 
 

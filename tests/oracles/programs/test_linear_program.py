@@ -1,7 +1,7 @@
 """Oracles from PuLP models: brute force, other solvers, and everything that goes wrong with solvers."""
 
 import pickle
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 import pulp
@@ -188,3 +188,23 @@ def test_bad_means_are_refused(means):
     problem, x, _ = packing(0)
     with pytest.raises(ValueError, match="means"):
         PuLPOracle(problem, x).solve(means, RNG)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-7, 1e-6, 1.0, 1e6])
+def test_rows_in_any_unit_are_satisfied(unit):
+    """A knapsack and a cover, against enumeration; the tolerance of a solver is absolute."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        sizes = rng.integers(1, 10, 8)
+        problem = pulp.LpProblem("units", pulp.LpMaximize)
+        x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(8)]
+        problem += pulp.lpSum(unit * int(size) * one for size, one in zip(sizes, x, strict=True)) <= unit * 17
+        problem += pulp.lpSum(unit * int(size) * one for size, one in zip(sizes, x, strict=True)) >= unit * 9
+        oracle, means = PuLPOracle(problem, x), rng.random(8)
+        chosen = oracle.solve(means, RNG)
+        families = [np.flatnonzero(np.array(mask)) for mask in product([0, 1], repeat=8)]
+        feasible = [arms for arms in families if 9 <= sizes[arms].sum() <= 17]
+        assert means[chosen].sum() == pytest.approx(max(means[arms].sum() for arms in feasible), abs=1e-9)
+        assert [oracle.is_feasible(arms) for arms in families] == [
+            9 <= sizes[arms].sum() <= 17 for arms in families
+        ]

@@ -1,0 +1,356 @@
+"""Characteristic times of identification: lower bounds on the samples of every rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab.arrays import ArrayLike, FloatArray
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.oracle import Sense
+from cmab.validation import arm_indices, integer, listed, one_of, real, vector
+
+Divergence = Callable[[float, float], float]
+
+
+class ConditionError(ValueError):
+    """A condition of a theorem that an instance does not meet."""
+
+
+def gaussian_divergence(p: float, q: float) -> float:
+    """Return the relative entropy of Normal(p, 1) and Normal(q, 1); divide by sigma^2 for other variances.
+
+    Examples
+    --------
+    >>> from cmab.bounds.times import gaussian_divergence
+    >>> gaussian_divergence(1.0, 0.0)
+    0.5
+    """
+    return (p - q) ** 2 / 2.0
+
+
+def characteristic_time(
+    means: ArrayLike, *, divergence: Divergence = bernoulli_divergence, beta: float | None = None
+) -> tuple[FloatArray, float]:
+    """Return the optimal proportions w* of samples and the characteristic time T* for the best arm.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        True means, at least two; the largest one must be unique.
+    divergence : callable
+        Relative entropy of the distributions with two given means.
+    beta : float, optional
+        Share of the samples for the best arm, in (0, 1), for rules that fix it, such as top-two rules. If
+        omitted, the optimal share. With 1/2, the time is at most twice the optimal one.
+
+    Returns
+    -------
+    FloatArray, shape (n_arms,)
+        The proportions of samples.
+    float
+        The characteristic time T*. Any rule that errs with probability at most delta needs at least
+        ``T* kl(delta, 1 - delta)`` samples on average.
+
+    Raises
+    ------
+    ValueError
+        If the largest mean is not unique, or if `beta` is out of its range.
+
+    Examples
+    --------
+    >>> from cmab.bounds.times import characteristic_time
+    >>> proportions, time = characteristic_time([0.5, 0.45, 0.43, 0.4])
+    >>> proportions.round(3), round(time, 2)
+    (array([0.417, 0.39 , 0.136, 0.057]), 989.79)
+
+    References
+    ----------
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 5.
+    """
+    values = vector("means", means)
+    if beta is not None:
+        real("beta", beta, 0.0, 1.0, inside=True)
+    best = int(np.argmax(values)) if len(values) else 0
+    others = np.delete(values, best)
+    if not (len(others) and others.max() < values[best]):
+        raise ConditionError(f"means must be at least two with a unique largest one, got {values.tolist()}")
+    top = float(values[best])
+
+    def weights(y: float) -> FloatArray:
+        return np.array([_inverse(top, float(value), y, divergence) for value in others])
+
+    def excess(y: float) -> float:
+        if beta is not None:
+            # The other arms share 1 - beta, in units of the best arm's beta.
+            return float(weights(y).sum()) - (1.0 - beta) / beta
+        # F(y) = sum over a of d(m_1, mid_a) / d(m_a, mid_a), and F(y*) = 1 at the optimum.
+        mids = [(top + x * value) / (1 + x) for x, value in zip(weights(y), others, strict=True)]
+        pairs = zip(others, mids, strict=True)  # for large x, an arm's own divergence rounds to 0
+        ratios = [divergence(top, mid) / max(divergence(float(value), mid), 1e-300) for value, mid in pairs]
+        return sum(ratios) - 1.0
+
+    # g_a increases to d(m_1, m_a), so y is below this limit for the closest arm.
+    y = _root(excess, 0.0, min(divergence(top, float(others.max())), 1e3))
+    ratios = np.insert(weights(y), best, 1.0)
+    total = float(ratios.sum())
+    return ratios / total, total / y
+
+
+def least_samples(means: ArrayLike, *, delta: float, divergence: Divergence = bernoulli_divergence) -> float:
+    """Return ``T* kl(delta, 1 - delta)``, a lower bound on the mean samples of every delta-correct rule.
+
+    For delta of 1/2 or more the bound is 0, because a guess without samples may be correct this often.
+
+    Examples
+    --------
+    >>> from cmab.bounds.times import least_samples
+    >>> round(least_samples([0.5, 0.45, 0.43, 0.4], delta=0.1))
+    1740
+    """
+    return evidence(delta) * characteristic_time(means, divergence=divergence)[1]
+
+
+def evidence(delta: float) -> float:
+    """Return ``kl(delta, 1 - delta)``, and 0 if delta is 1/2 or more, because no evidence is then needed."""
+    delta = real("delta", delta, 0.0, 1.0, inside=True)
+    # For delta below 1e-16, 1 - delta is rounded to 1, so the divergence itself would be infinite.
+    return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
+
+
+def _inverse(top: float, value: float, y: float, divergence: Divergence) -> float:
+    """Return the x at which g(x), the evidence against equal means from 1 and x samples, equals `y`."""
+
+    def cost(x: float) -> float:
+        mid = (top + x * value) / (1.0 + x)
+        return divergence(top, mid) + x * divergence(value, mid) - y
+
+    high = 1.0
+    while cost(high) < 0.0 and high < 1e12:
+        high *= 2.0
+    return _root(cost, 0.0, high)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return the zero of an increasing function, by bisection to full precision."""
+    for _ in range(70):
+        middle = (low + high) / 2.0
+        if function(middle) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
+
+
+_TOLERANCE = 1e-4
+_CUTS = 200
+_STEEPEST = 1e8
+
+
+def best_k_time(
+    means: ArrayLike, k: int, *, divergence: Divergence = bernoulli_divergence
+) -> tuple[FloatArray, float]:
+    """Return nearly optimal proportions w of samples and the characteristic time T* of the best k arms.
+
+    ``1 / T*`` is the maximum over proportions w of the least evidence per sample, over all pairs of one of
+    the k best arms and one of the others. The evidence of a pair is concave in w and is below its tangents,
+    so a linear program over tangents is an upper bound. Tangents are added until the bound is attained.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        True means; the k-th largest and the next one must differ.
+    k : int
+        Number of the best arms, in ``[1, n_arms - 1]``.
+    divergence : callable
+        Relative entropy of the distributions with two given means, in an exponential family.
+
+    Returns
+    -------
+    FloatArray, shape (n_arms,)
+        Proportions with an evidence per sample within 0.01 % of ``1 / T*``.
+    float
+        A lower bound on T*, within 0.01 %. Any rule that errs with probability at most delta needs at least
+        ``T* kl(delta, 1 - delta)`` samples on average.
+
+    Raises
+    ------
+    ValueError
+        If the k-th largest mean and the next one are equal, or if a parameter is out of its range.
+    RuntimeError
+        If 200 iterations are not enough.
+
+    Examples
+    --------
+    >>> from cmab.bounds.times import best_k_time
+    >>> proportions, time = best_k_time([0.5, 0.45, 0.43, 0.4], k=2)
+    >>> proportions.round(2), round(time)
+    (array([0.02, 0.47, 0.47, 0.04]), 5246)
+
+    References
+    ----------
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1,
+    with the alternatives of the best k arms.
+    """
+    values = vector("means", means)
+    k = integer("k", k, 1, len(values) - 1)
+    order = np.argsort(-values, kind="stable")
+    if values[order[k - 1]] == values[order[k]]:
+        raise ConditionError(f"means must have a k-th largest above the next one, got {values.tolist()}")
+    pairs = [(int(i), int(j)) for i in order[:k] for j in order[k:]]
+
+    def tangents(w: FloatArray) -> FloatArray:
+        """Return the gradient of each pair's evidence at `w`; its product with `w` is the evidence."""
+        slopes = np.zeros((len(pairs), len(values)))
+        for row, (i, j) in zip(slopes, pairs, strict=True):
+            # The closest alternative gives both arms their pooled mean. By the envelope theorem, the gradient
+            # does not need the derivative of the pooled mean.
+            mid = (w[i] * values[i] + w[j] * values[j]) / (w[i] + w[j])
+            row[i], row[j] = divergence(float(values[i]), mid), divergence(float(values[j]), mid)
+        return slopes
+
+    best = trial = np.full(len(values), 1.0 / len(values))
+    cuts, least = np.empty((0, len(values))), 0.0
+    for _ in range(_CUTS):
+        slopes = tangents(trial)
+        evidence = float((slopes @ trial).min())
+        if evidence > least:
+            best, least = trial, evidence
+        cuts = np.vstack([cuts, slopes])
+        corner, most = largest_least(cuts, least)
+        if most <= least * (1.0 + _TOLERANCE):
+            return best, 1.0 / most
+        trial = (best + corner) / 2.0  # an interior point, because tangents at corners zigzag
+    raise RuntimeError(f"no proportions within {_TOLERANCE:g} of the optimum after {_CUTS} rounds")
+
+
+def largest_least(cuts: FloatArray, scale: float) -> tuple[FloatArray, float]:
+    """Return the proportions that maximise the minimum over `cuts`, and this minimum, of order `scale`."""
+    from scipy.optimize import linprog
+
+    n_cuts, n_arms = cuts.shape
+    # Solvers treat coefficients above 1e15 as infinite. Cuts as steep as the limit bind only at shares below
+    # 1e-8, so the optimum changes by much less than the tolerance.
+    slopes = np.minimum(cuts / scale, _STEEPEST)
+    result: Any = linprog(
+        # Variables are the proportions and the minimum t: maximise t with t at most each cut.
+        c=np.append(np.zeros(n_arms), -1.0),
+        A_ub=np.hstack([-slopes, np.ones((n_cuts, 1))]),
+        b_ub=np.zeros(n_cuts),
+        A_eq=np.append(np.ones(n_arms), 0.0)[None, :],
+        b_eq=[1.0],
+    )
+    return np.asarray(result.x[:-1], np.float64), -float(result.fun) * scale
+
+
+_CLOSE, _STEPS, _FARTHEST = 1e-3, 20_000, 1e50
+# Relative differences of sums that may be due to rounding.
+ROUNDING = 1e-12
+# The least weight of a rival, so that a rival can become important again.
+_LEAST = 1e-200
+
+
+def super_arm_time(
+    means: ArrayLike, super_arms: Sequence[ArrayLike], *, sigma: float = 0.5, sense: Sense = "max"
+) -> tuple[FloatArray, float]:
+    """Return nearly optimal proportions w of samples and T* for the best super arm, with Gaussian arms.
+
+    ``1 / T*`` is the maximum over w of the least evidence per sample that the best super arm is better than
+    another one. This evidence is ``gap^2 / (2 sigma^2 sum 1 / w_i)``, with the sum over the arms in exactly
+    one of the two.
+
+    Parameters
+    ----------
+    means : array_like, shape (n_arms,)
+        True means.
+    super_arms : sequence of array_like of int
+        All super arms. The best one must be unique. Sums that differ by less than ``1e-12`` times the sum of
+        the absolute means are equal, because the difference may be due to rounding.
+    sigma : float
+        Standard deviation of the outcomes, positive.
+    sense : {"max", "min"}
+        Whether the best super arm has the largest or the smallest sum.
+
+    Returns
+    -------
+    FloatArray, shape (n_arms,)
+        Proportions with an evidence per sample within 0.1 % of ``1 / T*``.
+    float
+        A lower bound on T*, within 0.1 %. Any rule that errs with probability at most delta needs at least
+        ``T* kl(delta, 1 - delta)`` samples on average.
+
+    Raises
+    ------
+    ValueError
+        If the best super arm is not unique, if a parameter is out of its range, or if `sigma` differs so much
+        from the gaps that T* overflows.
+    RuntimeError
+        If 20,000 iterations are not enough.
+
+    Examples
+    --------
+    >>> from cmab.bounds.times import super_arm_time
+    >>> proportions, time = super_arm_time([0.5, 0.5, 0.4, 0.4], [(0, 1), (2, 3)])
+    >>> proportions.round(2), round(time)
+    (array([0.25, 0.25, 0.25, 0.25]), 200)
+
+    References
+    ----------
+    A. Garivier, E. Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016, Theorem 1,
+    with the alternatives of a family of super arms.
+    """
+    values, sigma = vector("means", means), real("sigma", sigma, 0.0, inside=True)
+    family = listed("super_arms", super_arms, "super arms")
+    inside = np.zeros((len(family), len(values)))
+    for row, arms in zip(inside, family, strict=True):
+        row[arm_indices("super_arms", arms, len(values))] = 1.0
+    sums = inside @ values * (1.0 if one_of("sense", sense, ("max", "min")) == "max" else -1.0)
+    best = int(np.argmax(sums)) if len(sums) else 0
+    others = np.abs(inside - inside[best : best + 1]).any(axis=1)
+    sizes = inside @ np.abs(values)
+    noise = ROUNDING * np.maximum(sizes[others], sizes[best : best + 1])
+    if not others.any() or not (sums[best] - sums[others] > noise).all():
+        raise ConditionError(
+            "super_arms must be two or more with a unique best, got sums " + str(sums.tolist())
+        )
+    involved = np.abs(inside[others] - inside[best])
+    gaps = sums[best] - sums[others]
+    # In units of the smallest gap, so that squares stay finite. Gaps as large as the limit have no effect.
+    worth = np.minimum(gaps / gaps.min(), _FARTHEST) ** 2
+    with np.errstate(over="ignore", under="ignore"):
+        unit = 2.0 * float(np.square(np.float64(sigma) / gaps.min()))
+    if not 0.0 < unit < math.inf:
+        raise ConditionError(
+            f"sigma must be within a factor of 1e150 of the smallest gap, {gaps.min():g}, got {sigma:g}"
+        )
+    # Arms that are in all super arms or in none need no samples.
+    free = involved.any(axis=0)
+    involved = involved[:, free]
+
+    weights, time = _largest_time(involved / worth[:, None])
+    proportions = np.zeros(len(values))
+    proportions[free] = weights
+    return proportions, unit * time
+
+
+def _largest_time(shares: FloatArray) -> tuple[FloatArray, float]:
+    """Return nearly optimal proportions w and a lower bound on the least possible ``max sum s / w``.
+
+    `shares` has a row s for each rival. For weights p of the rivals, the minimum over w of ``sum (p s) / w``
+    is ``(sum sqrt(p s))^2`` and is attained at w proportional to ``sqrt(p s)``. By duality, the largest such
+    value over all p is the result. The square root is concave in p, and each step maximises a minorant of it,
+    by Jensen's inequality, so the values increase.
+    """
+    rivals = np.full(len(shares), 1.0 / len(shares))
+    for _ in range(_STEPS):
+        roots = np.sqrt(rivals @ shares)
+        total = float(roots.sum())
+        pulls = shares @ (1.0 / roots)
+        if pulls.max() <= total * (1.0 + _CLOSE):
+            return roots / total, total**2
+        rivals = np.maximum(rivals * (pulls / total) ** 2, _LEAST)
+        rivals /= rivals.sum()
+    raise RuntimeError(f"no proportions within {_CLOSE:g} of the optimum after {_STEPS} steps")

@@ -1,0 +1,283 @@
+"""The command ``cmab campaign``: campaigns in a terminal, without programming."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cmab.campaign.folder import CampaignFolder
+
+
+Lines = Iterator[str]
+_EXAMPLES = """examples:
+  cmab campaign new spring --network friends.csv --undirected --k 3
+  cmab campaign ask spring                            choose the people for the next round
+  cmab campaign tell spring Bob Dora                  Bob and Dora joined
+  cmab campaign show spring                           the state, by person and by week
+  cmab campaign export spring --out rounds.csv        all rounds as a table"""
+
+
+class _Mixed(argparse.ArgumentParser):
+    """A parser that accepts names after options, as before them."""
+
+    _is_inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._is_inside:
+            return super().parse_known_args(args, namespace)
+        self._is_inside = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_inside = False
+
+
+def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lines]:
+    """Run a campaign in a folder: choose people or items, report the results, and see the progress."""
+    parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
+    verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Mixed)
+    for name, text, options, function in _VERBS:
+        verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        verb.add_argument("folder", type=_path, metavar="FOLDER", help="folder of the campaign")
+        options(verb)
+        if name != "new":
+            verb.add_argument(
+                "--accept-changes", action="store_true", help="accept changed files and options"
+            )
+        if name not in ("show", "export"):
+            verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
+        verb.set_defaults(verb=function)
+    return run
+
+
+def run(options: argparse.Namespace) -> Lines:
+    """Yield the lines that the command prints."""
+    lines: Lines = options.verb(options)
+    return lines
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
+    return Path(text)
+
+
+def _options_of_new(verb: argparse.ArgumentParser) -> None:
+    source = verb.add_mutually_exclusive_group(required=True)
+    source.add_argument("--network", type=_path, metavar="FILE", help="network of people, as for cmab demo")
+    source.add_argument("--list", type=_path, metavar="FILE", dest="names", help="names, one a line")
+    way = verb.add_mutually_exclusive_group()
+    way.add_argument("--directed", action="store_true", default=None, help="ties go one way")
+    way.add_argument("--undirected", action="store_false", dest="directed", help="ties go both ways")
+    verb.add_argument("--k", type=int, metavar="N", help="how many to choose in a round (default: 1)")
+    verb.add_argument("--costs", type=_path, metavar="FILE", help="table with the columns name and cost")
+    verb.add_argument("--budget", type=float, metavar="X", help="largest total cost of a round")
+    verb.add_argument("--never", action="append", default=[], metavar="NAME", help="never choose this name")
+    verb.add_argument("--prior-mean", type=float, metavar="X", help="mean result that you expect")
+    verb.add_argument("--prior-weight", type=float, metavar="N", help="how many results this is worth")
+    verb.add_argument("--largest", type=float, default=1.0, metavar="X", help="largest result of an item (1)")
+    verb.add_argument("--title", metavar="TEXT", help="title (default: the name of the folder)")
+    verb.add_argument("--events", metavar="PLACE", help="file or database of the events")
+    verb.add_argument("--seed", type=int, metavar="N", help="seed of the random numbers")
+
+
+def _new(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.files import Options
+    from cmab.campaign.folder import create_folder, title_of
+    from cmab.campaign.tables import size_in_words
+
+    files: dict[str, bytes] = {}
+    for given in (options.network, options.names, options.costs):
+        if given is not None:
+            if given.name in files:
+                raise ValueError(f"the files must have different names, got {given.name} twice")
+            files[given.name] = given.read_bytes()
+    more = {"events": options.events} if options.events else {}
+    made = Options(
+        title=options.title or title_of(options.folder),
+        network=options.network and options.network.name,
+        names=options.names and options.names.name,
+        directed=options.directed,
+        k=1 if options.k is None and options.budget is None else options.k,
+        costs=options.costs and options.costs.name,
+        budget=options.budget,
+        prior_mean=options.prior_mean,
+        prior_weight=options.prior_weight,
+        never=tuple(options.never),
+        largest=options.largest,
+        seed=options.seed,
+        **more,
+    )
+    folder = create_folder(options.folder, made, files, author=_author(options))
+    yield from folder.problem.told
+    yield f"made {options.folder}: {size_in_words(folder)}"
+
+
+def _options_of_ask(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--without", action="append", default=[], metavar="NAME", help="do not choose this name"
+    )
+    verb.add_argument("--instead-of", type=int, metavar="ROUND", help="cancel this round first")
+
+
+def _ask(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.reasons import reasons_of
+
+    folder = _folder(options)
+    if options.instead_of is not None:
+        folder.cancel(options.instead_of)
+    of = folder.ask(options.without)
+    yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
+    for reason in reasons_of(folder.problem, folder.beliefs(), of, folder.rounds()):
+        yield f"  {reason.name}: {reason.in_words(is_network=folder.is_network)}"
+
+
+def _options_of_tell(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "entries",
+        nargs="*",
+        metavar="NAME",
+        help="who joined, or NAME=STEP; for a list of items, what worked, or NAME=RESULT",
+    )
+    verb.add_argument("--round", type=int, metavar="N", help="number of the round")
+    verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
+    verb.add_argument("--count", type=float, metavar="N", help="only how many joined, with those asked")
+    verb.add_argument("--nobody", action="store_true", help="nobody joined, or nothing worked")
+    verb.add_argument("--csv", type=_path, metavar="FILE", help="table with the columns round, name, result")
+    verb.add_argument("--accept-rest", action="store_true", help="use the good lines of a table with errors")
+
+
+def _tell(options: argparse.Namespace) -> Lines:
+    yield from _report(options, is_correction=False)
+
+
+def _correct(options: argparse.Namespace) -> Lines:
+    yield from _report(options, is_correction=True)
+
+
+def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
+    """Store the report of the command line or of a table."""
+    from cmab.campaign.folder import read_reports, take_all
+    from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
+    from cmab.campaign.tables import outcome_in_words
+
+    ways = [bool(options.entries or options.unknown), options.csv is not None, options.count is not None]
+    if sum([*ways, options.nobody]) != 1:
+        raise ValueError(
+            "a report must be names, --count, --nobody or --csv, one of these, got"
+            f" {'none' if not any([*ways, options.nobody]) else 'several'}"
+        )
+    folder = _folder(options)
+    rounds = folder.rounds()
+    if options.csv is not None:
+        reports, refused = read_reports(folder, options.csv.read_bytes(), number=options.round)
+        for each in refused:
+            yield f"{options.csv}, line {each.line}: {each.reason}"
+        if refused and not options.accept_rest:
+            raise ValueError(
+                f"{options.csv} has errors in {len(refused):,} of its lines, and nothing was stored; correct"
+                " them, or use --accept-rest to store the other lines"
+            )
+    elif options.count is not None:
+        reports = [Report(round_of(rounds, options.round).number, count=options.count)]
+    else:
+        reports = [
+            report_of(
+                rounds,
+                folder.problem.names,
+                options.round,
+                options.entries,
+                is_network=folder.is_network,
+                unknown=options.unknown,
+                largest=folder.options.largest,
+            )
+        ]
+    try:
+        stored = take_all(folder, reports, is_correction=is_correction)
+    except UnreachableError as error:
+        raise ValueError(
+            f"{error} If a tie is missing from the network, add it to {folder.options.network} in the folder,"
+            " and use --accept-changes"
+        ) from None
+    for of in stored:
+        yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
+
+
+def _options_of_cancel(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--round", type=int, metavar="N", help="number of the round")
+
+
+def _cancel(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.reports import round_of
+
+    folder = _folder(options)
+    number = round_of(folder.rounds(), options.round).number
+    folder.cancel(number)
+    yield f"Round {number}: cancelled"
+
+
+def _nothing(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def _undo(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.tables import WORDS
+
+    event = _folder(options).undo()
+    yield f"Round {event['ticket'] + 1}: no longer {WORDS[event['event']]}"
+
+
+def _show(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.tables import summary_lines
+
+    yield from summary_lines(_folder(options))
+
+
+def _options_of_export(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--table",
+        choices=("rounds", "people", "weeks", "estimates", "history", "all"),
+        default="rounds",
+        help="the table (default: rounds; all is for JSON only)",
+    )
+    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv, .json or .parquet file")
+
+
+def _export(options: argparse.Namespace) -> Lines:
+    from cmab.campaign.tables import exported
+
+    form = options.out.suffix.removeprefix(".").casefold()
+    options.out.write_bytes(exported(_folder(options), options.table, form))
+    yield f"written to {options.out}"
+
+
+def _folder(options: argparse.Namespace) -> CampaignFolder:
+    from cmab.campaign.folder import CampaignFolder
+
+    return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)
+
+
+def _author(options: argparse.Namespace) -> str:
+    given: str | None = getattr(options, "author", None)
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user of the process has no name
+        return ""
+
+
+_VERBS = (
+    ("new", "make a campaign in a new folder", _options_of_new, _new),
+    ("ask", "choose for the next round, with reasons", _options_of_ask, _ask),
+    ("tell", "report who joined, or what worked", _options_of_tell, _tell),
+    ("correct", "replace the report of a round", _options_of_tell, _correct),
+    ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
+    ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
+    ("show", "show the state, by person and by week", _nothing, _show),
+    ("export", "write a table as CSV, JSON or Parquet", _options_of_export, _export),
+)

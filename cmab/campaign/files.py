@@ -1,0 +1,562 @@
+"""The files of a campaign in a folder: names as people type them, tables, the options, and the problem."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cmab import CTS, Policy
+from cmab.oracle import Oracle
+from cmab.validation import integer, meant, real, shown
+
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
+
+#: The first line of a spreadsheet that states the separator.
+STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
+
+#: The number of characters of a name in a message.
+_LONGEST = 60
+
+
+def clean(text: str) -> str:
+    """Return a text without repeated blanks, in the composed form of Unicode.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import clean
+    >>> clean("  Anna   Meyer ")
+    'Anna Meyer'
+    """
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def short(text: str) -> str:
+    """Return a text as it is shown in a message, cut after 60 characters."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+class Names:
+    """The names of a campaign, which are found as people type them.
+
+    Blanks and capitals make no difference, unless two names differ in them only.
+
+    Parameters
+    ----------
+    labels : iterable of hashable
+        The names of the network or the list, in order.
+
+    Raises
+    ------
+    ValueError
+        If two names are shown as the same text.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import Names
+    >>> Names(["Anna Meyer", "Bob"]).find(" anna meyer")
+    'Anna Meyer'
+    """
+
+    def __init__(self, labels: Iterable[Hashable]) -> None:
+        self.labels = list(labels)
+        self._exact: dict[str, Hashable] = {}
+        self._loose: dict[str, Hashable | None] = {}
+        for label in self.labels:
+            text = str(label)
+            if text in self._exact:
+                raise ValueError(f"names must differ from each other, got {shown(text)} twice")
+            self._exact[text] = label
+        for text, label in self._exact.items():
+            loose = _loose(text)
+            # Two names that differ only in blanks or capitals are found only as they are written.
+            self._loose[loose] = None if loose in self._loose else label
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._exact or self._loose.get(_loose(text)) is not None
+
+    def find(self, text: str) -> Hashable:
+        """Return the name that a text means.
+
+        Raises
+        ------
+        ValueError
+            If the name is unknown; the message has the most similar name.
+        """
+        if text in self._exact:
+            return self._exact[text]
+        found = self._loose.get(_loose(text))
+        if found is None:
+            if not text.strip():
+                raise ValueError("a name must not be empty")
+            raise ValueError(f"{shown(short(text))} is not a name of this campaign{meant(text, self._exact)}")
+        return found
+
+    def find_all(self, texts: Iterable[str]) -> list[Hashable]:
+        """Return the names that these texts mean, each once.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        return list(dict.fromkeys(map(self.find, texts)))
+
+
+def _loose(text: str) -> str:
+    return clean(text).casefold()
+
+
+#: The largest number of lines of a table.
+MOST_LINES = 100_000
+_SEPARATORS = "\t;,|"
+_LONGEST_CELL = 1_000
+_NAME_HEADERS = {"name", "names", "person", "people", "who", "item", "items", "label", "id"}
+
+
+class Line(NamedTuple):
+    """A line of a table: its number in the file, from 1, and its cells."""
+
+    number: int
+    cells: list[str]
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file in UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a text.
+    """
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encodings = ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text
+    raise ValueError("the table must be a text file, such as CSV, got other data; save it as CSV (UTF-8)")
+
+
+def lines_of(text: str, *, comment: str = "#") -> list[Line]:
+    r"""Return the lines of a table with cells between commas, semicolons, tabs or bars.
+
+    A first line such as ``sep=;`` states the separator. Empty lines and lines that begin with `comment` are
+    left out. If `comment` is empty, only empty lines are.
+
+    Raises
+    ------
+    ValueError
+        If the table is empty or too long, or a quote does not end.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import lines_of
+    >>> lines_of('name;cost\n"Meyer, Anna"; 2')
+    [Line(number=1, cells=['name', 'cost']), Line(number=2, cells=['Meyer, Anna', '2'])]
+    """
+    first = next((line for line in text.splitlines() if line.strip() and line[:1] != "#"), "")
+    stated = STATED.match(text)  # spreadsheets write the separator as the first line
+    separator = stated[1] if stated else max(_SEPARATORS, key=first.count)
+    found = list(_cells(text, separator, comment))[1 if stated else 0 :]
+    if not found:
+        raise ValueError("the table must have at least one line, got none")
+    return found
+
+
+def _cells(text: str, separator: str, comment: str) -> Iterator[Line]:
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
+    )
+    last = 0
+    try:
+        for row in reader:
+            number, last = last + 1, reader.line_num
+            if last > MOST_LINES:
+                raise ValueError(f"the table must have at most {MOST_LINES:,} lines; split it")
+            cells = [clean(cell) for cell in row]
+            if any(cells) and not (comment and cells[0].startswith(comment)):
+                for cell in cells:
+                    if len(cell) > _LONGEST_CELL:
+                        raise ValueError(
+                            f"line {number}: a cell must have at most {_LONGEST_CELL:,} characters, got"
+                            f" {short(cell)}"
+                        )
+                yield Line(number, cells)
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}; check the quotes") from None
+
+
+def column(header: list[str], names: set[str]) -> int | None:
+    """Return the position of the column with one of these names, or None."""
+    return next((at for at, name in enumerate(header) if name.casefold() in names), None)
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in the first column, or in the column ``name``.
+
+    Raises
+    ------
+    ValueError
+        If there is no name, or a name is repeated or empty; the message has the line.
+    """
+    lines = lines_of(text)
+    at = column(lines[0].cells, _NAME_HEADERS)
+    found: dict[str, int] = {}
+    for number, cells in lines[0 if at is None else 1 :]:
+        name = cells[at or 0] if len(cells) > (at or 0) else ""
+        if not name:
+            raise ValueError(f"line {number}: a name must not be empty")
+        if name in found:
+            raise ValueError(f"line {number}: {name} must be listed once, but line {found[name]} has it, too")
+        found[name] = number
+    if not found:
+        raise ValueError("the list must have at least one name, got none")
+    return list(found)
+
+
+def costs_in(text: str) -> dict[str, float]:
+    """Return the cost of each name, from the columns ``name`` and ``cost``, or from the first two.
+
+    Raises
+    ------
+    ValueError
+        If a cost is missing, not positive or not a number; the message has the line.
+    """
+    lines = lines_of(text)
+    name_at, cost_at = (
+        column(lines[0].cells, _NAME_HEADERS),
+        column(lines[0].cells, {"cost", "costs", "price"}),
+    )
+    has_header = cost_at is not None
+    name_at, cost_at = name_at or 0, 1 if cost_at is None else cost_at
+    found: dict[str, float] = {}
+    for number, cells in lines[1 if has_header else 0 :]:
+        try:
+            cost = number_in(cells[cost_at])
+        except (IndexError, ValueError):
+            raise ValueError(f"line {number}: the cost must be a number, got {cells}") from None
+        if not 0.0 < cost < float("inf"):
+            raise ValueError(f"line {number}: the cost must be positive, got {cells[cost_at]}")
+        if cells[name_at] in found:
+            raise ValueError(f"line {number}: {cells[name_at]} must be listed once")
+        found[cells[name_at]] = cost
+    return found
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text means; a decimal comma is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a number.
+    """
+    return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+
+
+#: The file of the options in the folder of a campaign.
+FILE = "campaign.toml"
+_HEAD = "# The options of this campaign. Other files are named relative to this folder.\n"
+_ABOUT = {
+    "title": "The title of the campaign.",
+    "network": "The file of the network.",
+    "directed": "Whether a tie goes one way only, from the first name to the second.",
+    "names": "The file of the list: one name a line.",
+    "k": "How many are chosen in a round.",
+    "costs": "The file of the costs, with the columns name and cost.",
+    "budget": "The largest total cost of a round.",
+    "prior_mean": "The mean result that you expect, and how many results this expectation is worth.",
+    "never": "The names that are never chosen.",
+    "largest": "The largest result that can be reported. The smallest is 0.",
+    "events": "The file or the database of the events.",
+    "seed": "The seed of the random numbers.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a campaign; every option except the network or the list has a default.
+
+    Parameters
+    ----------
+    title : str
+        The title of the campaign.
+    network, names : str, optional
+        The file of the network, or the file of the list of names. Exactly one is given.
+    directed : bool, optional
+        Whether a tie goes one way only. If omitted, the file decides.
+    k : int, optional
+        How many are chosen in a round. Omitted if there is a budget.
+    costs : str, optional
+        The file of the costs.
+    budget : float, optional
+        The largest total cost of a round.
+    prior_mean, prior_weight : float, optional
+        The expected mean result before the first report, and how many results it is worth.
+    never : tuple of str
+        The names that are never chosen.
+    largest : float
+        The largest result of an item of a list.
+    events : str
+        The file or the database of the events.
+    seed : int, optional
+        The seed of the random numbers.
+
+    Raises
+    ------
+    ValueError
+        If an option is missing, has a wrong value, or has no effect together with the others.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import Options
+    >>> Options(title="Spring", network="friends.csv", k=3).k
+    3
+    """
+
+    title: str
+    network: str | None = None
+    directed: bool | None = None
+    names: str | None = None
+    k: int | None = None
+    costs: str | None = None
+    budget: float | None = None
+    prior_mean: float | None = None
+    prior_weight: float | None = None
+    never: tuple[str, ...] = ()
+    largest: float = 1.0
+    events: str = "events.sqlite"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("title", "network", "names", "costs", "events"):
+            value = getattr(self, name)
+            is_text = isinstance(value, str) and value.strip() != ""
+            if not (is_text or (value is None and name not in ("title", "events"))):
+                raise ValueError(f"{name} must be a text, got {shown(value)}")
+        if (self.network is None) == (self.names is None):
+            raise ValueError("a campaign must have either a network or a list of names, got both or neither")
+        if self.directed is not None and not isinstance(self.directed, bool):
+            raise ValueError(f"directed must be true or false, got {shown(self.directed)}")
+        if self.names is not None and self.directed is not None:
+            raise ValueError("directed has no effect on a list of names; leave it out")
+        if self.network is not None and self.largest != 1.0:
+            raise ValueError("largest has no effect on a network; leave it out")
+        real("largest", self.largest, 0.0, inside=True)
+        if (self.k is None) == (self.budget is None):
+            raise ValueError("a campaign must have either k or a budget, got both or neither")
+        if (self.costs is None) != (self.budget is None):
+            raise ValueError("costs and a budget must be given together, got one without the other")
+        if self.k is not None:
+            integer("k", self.k, 1)
+        if self.budget is not None:
+            real("budget", self.budget, 0.0, inside=True)
+        if (self.prior_mean is None) != (self.prior_weight is None):
+            raise ValueError("the two numbers of a prior must be given together, got one of them")
+        if self.prior_mean is not None:
+            real("prior_mean", self.prior_mean, 0.0, self.largest, inside=True)
+            real("prior_weight", self.prior_weight, 0.0, inside=True)
+        if self.seed is not None:
+            integer("seed", self.seed, 0)
+        never: Any = self.never
+        if not (isinstance(never, tuple) and all(isinstance(name, str) for name in never)):
+            raise ValueError(f"never must be a list of names, got {shown(self.never)}")
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the campaign spreads in a network; otherwise it chooses from a list."""
+        return self.network is not None
+
+
+def read_options(folder: Path) -> Options:
+    """Return the options of a folder.
+
+    Raises
+    ------
+    ValueError
+        If the file is not valid TOML, has an unknown option, or an option has a wrong value.
+    OSError
+        If the file cannot be read.
+    """
+    file = folder / FILE
+    try:
+        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} must be a TOML file: {error}") from None
+    known = [field.name for field in fields(Options)]
+    for name in table:
+        if name not in known:
+            raise ValueError(f"{file}: {name} is not an option{meant(name, known)}")
+    if isinstance(table.get("never"), list):
+        table["never"] = tuple(table["never"])
+    try:
+        return Options(**{"title": folder.name, **table})
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def written(options: Options) -> str:
+    """Return the text of the file of the options."""
+    lines = [_HEAD]
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value is None or value == () or (field.name != "events" and value == field.default):
+            continue
+        if field.name in _ABOUT:
+            lines.append(f"\n# {_ABOUT[field.name]}\n")
+        lines.append(f"{field.name} = {_toml(value)}\n")
+    return "".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    # JSON has the same escapes as TOML, except for the character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The names, the oracle and the learner of a campaign.
+
+    Parameters
+    ----------
+    options : Options
+        The options of the campaign.
+    names : Names
+        The names of the people or of the items.
+    oracle : Oracle
+        The family of choices.
+    graph : DirectedGraph, optional
+        The network, if there is one.
+    told : tuple of str
+        One line each about how the network was read.
+    costs : dict
+        The cost of each name, if there are costs.
+    """
+
+    options: Options
+    names: Names
+    oracle: Oracle
+    graph: DirectedGraph | None = None
+    told: tuple[str, ...] = ()
+    costs: dict[Hashable, float] | None = None
+
+    def learner(self) -> Policy[Any] | Oracle:
+        """Return the learner: the default one, or Thompson sampling with the prior of the options."""
+        mean, weight = self.options.prior_mean, self.options.prior_weight
+        if mean is None or weight is None:
+            return self.oracle
+        support = (0.0, self.options.largest)
+        return CTS(self.oracle, prior_mean=mean, prior_weight=weight, support=support)
+
+
+def problem_of(folder: Path, options: Options) -> Problem:
+    """Return the problem of a folder.
+
+    Raises
+    ------
+    ValueError
+        If a file is not valid, or does not fit the options.
+    OSError
+        If a file cannot be read.
+    """
+    if options.network is not None:
+        return _of_network(folder, options)
+    assert options.names is not None
+    from oracles import Knapsack, TopK
+
+    labels: list[Hashable] = [*_read(folder / options.names, names_in)]
+    names = Names(labels)
+    costs = _costs(folder, options, names)
+    oracle: Oracle
+    if options.k is not None:
+        if options.k > len(labels):
+            raise ValueError(f"k must be at most the number of names, {len(labels)}, got {options.k}")
+        oracle = TopK(len(labels), k=options.k)
+    else:
+        assert options.budget is not None and costs is not None
+        oracle = Knapsack([costs[label] for label in labels], capacity=options.budget)
+    _check_never(names, options)
+    return Problem(options, names, oracle.named(labels), costs=costs)
+
+
+def _of_network(folder: Path, options: Options) -> Problem:
+    from instances.networks.network import read_network
+    from oracles import InfluenceMaximization
+    from oracles.influence.variants import BudgetedInfluence
+
+    assert options.network is not None
+    try:
+        network = read_network(folder / options.network, directed=options.directed)
+    except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
+        raise ValueError(str(error).replace(str(folder / options.network), options.network)) from None
+    graph = network.graph
+    if not graph.n_arcs:
+        raise ValueError(f"{options.network} must have a tie between two people, got none")
+    names = Names([graph.label(node) for node in range(graph.n_nodes)])
+    costs = _costs(folder, options, names)
+    oracle: Oracle
+    if options.k is not None:
+        if options.k > graph.n_nodes:
+            raise ValueError(f"k must be at most the number of people, {graph.n_nodes}, got {options.k}")
+        oracle = InfluenceMaximization(graph, k=options.k)
+    else:
+        assert options.budget is not None and costs is not None
+        oracle = BudgetedInfluence(graph, [costs[label] for label in names.labels], budget=options.budget)
+    _check_never(names, options)
+    return Problem(options, names, oracle, graph, network.told, costs)
+
+
+def _costs(folder: Path, options: Options, names: Names) -> dict[Hashable, float] | None:
+    if options.costs is None:
+        return None
+    listed = _read(folder / options.costs, costs_in)
+    found: dict[Hashable, float] = {}
+    for text, cost in listed.items():
+        try:
+            found[names.find(text)] = cost
+        except ValueError as error:
+            raise ValueError(f"{options.costs}: {error}") from None
+    missing = [str(label) for label in names.labels if label not in found]
+    if missing:
+        more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
+        raise ValueError(
+            f"{options.costs} must have a cost of each name, but has none of {', '.join(missing[:3])}{more}"
+        )
+    if options.budget is not None and min(found.values()) > options.budget:
+        raise ValueError(
+            f"the budget must be enough for at least one name, got {options.budget:g} with costs from"
+            f" {min(found.values()):g}"
+        )
+    return found
+
+
+def _check_never(names: Names, options: Options) -> None:
+    never = names.find_all(options.never)
+    if len(never) > len(names.labels) - (options.k or 1):
+        raise ValueError(
+            f"{options.k or 1} of {len(names.labels)} names must remain that may be chosen, got"
+            f" {len(never)} that never are"
+        )
+
+
+def _read(file: Path, parse: Any) -> Any:
+    """Return the contents of a table, with the name of the file in its errors."""
+    data = file.read_bytes()
+    try:
+        return parse(decoded(data))
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None

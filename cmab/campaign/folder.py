@@ -1,0 +1,456 @@
+"""A campaign in a folder: the network or the list, the options, the events and reports of several rounds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from cmab import Campaign
+from cmab.campaign.files import (
+    FILE,
+    Options,
+    Problem,
+    clean,
+    decoded,
+    problem_of,
+    read_options,
+    short,
+    written,
+)
+from cmab.campaign.reasons import Beliefs, beliefs_of
+from cmab.campaign.reports import Refused, Report, Round, check_paths, reports_in, round_of, rounds_of
+from cmab.errors import NewerEventsError
+from cmab.validation import shown
+
+#: The largest number of characters of a name.
+_LONGEST_NAME = 500
+
+
+class CampaignFolder:
+    """A campaign in a folder, with names as people write them and rounds numbered from 1.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, which `create_folder` made.
+    author : str
+        The author of the events that this object adds.
+    accept_changes : bool
+        Whether changes of the network, the list or the options since the last use are accepted.
+    is_new : bool
+        Whether the folder may have no events yet; then the first one is written.
+    problem : Problem, optional
+        The problem of the files and options of this folder, if it is known. By default, the files are read.
+
+    Raises
+    ------
+    ValueError
+        If the folder has no campaign, or its files are not valid, or its events are missing.
+    OSError
+        If a file cannot be read or written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        author: str = "",
+        accept_changes: bool = False,
+        is_new: bool = False,
+        problem: Problem | None = None,
+    ) -> None:
+        self.path = Path(path)
+        if not (self.path / FILE).is_file():
+            raise ValueError(
+                f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
+                " `cmab campaign new`"
+            )
+        self.options = read_options(self.path)
+        self.problem: Problem = problem_of(self.path, self.options) if problem is None else problem
+        if not is_new:
+            _check_begun(self.path, self.options)
+        try:
+            #: The campaign, whose new events have the author of this object.
+            self.campaign: Campaign = _opened(
+                self.path, self.options, self.problem, author=author, accept_changes=accept_changes
+            )
+        except ValueError as error:
+            if "accept_changes=True" not in str(error):
+                raise
+            told = str(error).replace("accept_changes=True", "--accept-changes")
+            raise ValueError(told) from None
+
+        #: The events that the present block of `reading` has read, and whether there is such a block.
+        self._history: list[dict[str, Any]] | None = None
+        self._is_reading = False
+
+    def __repr__(self) -> str:
+        return f"CampaignFolder({str(self.path)!r})"
+
+    def close(self) -> None:
+        """Close the connection to the events; the next call opens it again."""
+        self.campaign.close()
+
+    @property
+    def is_network(self) -> bool:
+        """Whether people join along the ties of a network."""
+        return self.options.is_network
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read the events at most once in a block, and again after each action of this object in it.
+
+        The block sees the events of other processes as they are at its first reading. An action on these
+        events raises `NewerEventsError` if other processes have added events since then. Only one thread may
+        use the object during a block.
+        """
+        self._history, self._is_reading = None, True
+        try:
+            yield
+        finally:
+            self._history, self._is_reading = None, False
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return all events, oldest first, as `Campaign.history` does."""
+        if self._history is not None:
+            return self._history
+        found = self.campaign.history()
+        if self._is_reading:
+            self._history = found
+        return found
+
+    def rounds(self) -> list[Round]:
+        """Return all rounds, oldest first."""
+        return rounds_of(self.history(), is_network=self.is_network)
+
+    def beliefs(self) -> Beliefs:
+        """Return the estimates of the learner."""
+        mean, weight = self.options.prior_mean, self.options.prior_weight
+        prior = None if mean is None or weight is None else (mean, weight)
+        return beliefs_of(self.campaign, prior, self.options.largest)
+
+    def ask(
+        self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
+    ) -> Round:
+        """Choose for a new round, without some names; cancel the round `instead_of` in the same step.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or too few names remain.
+        """
+        names = self.problem.names
+        left_out = {*names.find_all(self.options.never), *names.find_all(without)}
+        needed = self.options.k or 1
+        if len(names.labels) - len(left_out) < needed:
+            raise ValueError(
+                f"{needed} of {len(names.labels)} names must remain to choose from, got"
+                f" {len(left_out)} that are left out"
+            )
+        available = [label for label in names.labels if label not in left_out] if left_out else None
+        ticket = None if instead_of is None else instead_of - 1
+        number = self._of(author).ask(available=available, instead_of=ticket).number + 1
+        return self.rounds()[number - 1]
+
+    def tell(self, report: Report, *, author: str | None = None) -> Round:
+        """Store a report; if the round was reported before, the report replaces the former one.
+
+        Raises
+        ------
+        ValueError
+            If the round was cancelled, or the report cannot be true.
+        """
+        of = round_of(self.rounds(), report.number)
+        if of.state == "cancelled":
+            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
+        campaign = self._of(author)
+        call = campaign.correct if of.state == "reported" else campaign.tell
+        given = self._arguments(of, report)
+        try:
+            call(ticket=report.number - 1, **given)
+        except NewerEventsError:
+            raise
+        except ValueError as error:
+            raise ValueError(_in_rounds(str(error), report.number)) from None
+        return self.rounds()[report.number - 1]
+
+    def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
+        """Store reports of several rounds, all or none, and return the rounds.
+
+        A report of a round that was reported before replaces the former one.
+
+        Raises
+        ------
+        ValueError
+            As in `tell`.
+        """
+        rounds = self.rounds()
+        first: list[dict[str, Any]] = []
+        again: list[dict[str, Any]] = []
+        for each in reports:
+            given = {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)}
+            (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
+        self._of(author).tell_many(first, corrections=again)
+        now = self.rounds()
+        return [now[report.number - 1] for report in reports]
+
+    def check(self, report: Report, rounds: Sequence[Round]) -> None:
+        """Raise ``ValueError`` if a report of one of the present `rounds` cannot be true; store nothing."""
+        of = round_of(rounds, report.number)
+        if of.state == "cancelled":
+            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
+        given = self._arguments(of, report)
+        if "joined" not in given:
+            return
+        entries = [self.problem.names.labels.index(name) for name in of.names]
+        try:
+            self.problem.oracle.feedback_of(_array(entries), **given)
+        except ValueError as error:
+            raise ValueError(_in_rounds(str(error), report.number)) from None
+
+    def cancel(self, number: int, *, author: str | None = None) -> None:
+        """Close a round that was not played.
+
+        Raises
+        ------
+        ValueError
+            If the round does not wait for a report.
+        """
+        of = round_of(self.rounds(), number)
+        if of.state != "waiting":
+            raise ValueError(f"round {number} must wait for a report to be cancelled, but was {of.state}")
+        self._of(author).cancel(number - 1)
+
+    def undo(self, *, author: str | None = None) -> dict[str, Any]:
+        """Take back the last report, correction or cancellation, and return its event.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to take back.
+        """
+        if self._history is None:
+            self.campaign.history()  # reads the events of other processes, so that the last event is known
+        campaign = self._of(author)
+        try:
+            return campaign.undo()
+        except ValueError as error:
+            if "none left" in str(error):
+                raise ValueError("there is no report, correction or cancellation to undo") from None
+            raise
+
+    def _of(self, author: str | None) -> Campaign:
+        """Return the campaign for an action of an author, after which the events are read again.
+
+        If a block of `reading` has read the events, the action is refused if the campaign has newer events.
+        """
+        found, self._history = self._history, None
+        campaign = self.campaign if author is None else self.campaign.signed(signature(author))
+        return campaign if found is None else campaign.expecting(len(found))
+
+    def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
+        """Return the keywords of `Campaign.tell` for a report."""
+        if not self.is_network:
+            return {"outcomes": report.results}
+        if report.count is not None:
+            least, most = len(of.names), len(self.problem.names.labels)
+            if not (least <= report.count <= most and report.count.is_integer()):
+                raise ValueError(
+                    f"the number of people that joined must include the {least} that were asked, so it is"
+                    f" between {least} and {most}, got {report.count:g}"
+                )
+            return {"reward": float(report.count)}
+        if self.problem.graph is not None:
+            check_paths(self.problem.graph, of.names, report.joined, report.unknown)
+        given = {"unseen": report.unknown} if report.unknown else {}
+        return {"joined": report.joined, **given}
+
+
+def _array(numbers: list[int]) -> Any:
+    import numpy as np
+
+    return np.array(numbers, np.int64)
+
+
+def _in_rounds(text: str, number: int) -> str:
+    """Return an error of the library in the words of reports."""
+    return f"round {number}: {text}"
+
+
+def signature(author: str) -> str | None:
+    """Return the author as events contain it, or None without an author."""
+    plain = "".join(letter for letter in clean(author) if letter.isprintable())
+    return plain[:200] or None
+
+
+def _opened(path: Path, options: Options, problem: Problem, *, author: str, accept_changes: bool) -> Campaign:
+    """Return the campaign on the events of a folder."""
+    return Campaign(
+        problem.learner(),
+        events_of(path, options),
+        rng=options.seed,
+        support=(0.0, options.largest),
+        accept_changes=accept_changes,
+        author=signature(author),
+    )
+
+
+def _check_begun(path: Path, options: Options) -> None:
+    """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
+    from cmab.campaign.store import Store
+
+    store = Store(events_of(path, options))
+    is_there = store.exists()
+    store.close()
+    if not is_there:
+        raise ValueError(
+            f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
+            " make a new campaign"
+        )
+
+
+def check_names(labels: Iterable[Hashable]) -> None:
+    """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
+    for label in labels:
+        text = str(label)
+        is_plain = text.isprintable() or all(unicodedata.category(each) not in ("Cc", "Cs") for each in text)
+        if len(text) > _LONGEST_NAME or not is_plain:
+            raise ValueError(
+                f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
+                f" {shown(short(text))}"
+            )
+
+
+def events_of(path: Path, options: Options) -> str | Path:
+    """Return the path or the URL of the events of a folder."""
+    return options.events if "://" in options.events else path / options.events
+
+
+def create_folder(
+    path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes], *, author: str = ""
+) -> CampaignFolder:
+    """Make the folder of a new campaign, completely or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, which must be new or empty.
+    options : Options
+        The options.
+    files : mapping of str to bytes
+        The contents of the files that the options name.
+    author : str
+        The author of the first event.
+
+    Returns
+    -------
+    CampaignFolder
+        The opened campaign.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not empty, or a file is not valid.
+    OSError
+        If the folder cannot be written.
+    """
+    folder = Path(path)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
+    for name in files:
+        if Path(name).name != name or name.startswith(".") or name in (FILE, options.events):
+            raise ValueError(
+                f"the file must have a plain name that differs from {FILE} and {options.events}, got"
+                f" {shown(name)}; rename it"
+            )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as place:
+        new = Path(place, "folder")
+        new.mkdir()
+        for name, data in files.items():
+            (new / name).write_bytes(data)
+        (new / FILE).write_text(written(options), encoding="utf-8")
+        made = CampaignFolder(new, author=author, is_new=True)
+        made.close()
+        check_names(made.problem.names.labels)
+        if folder.exists():
+            with suppress(FileNotFoundError):
+                folder.rmdir()
+        shutil.move(new, folder)
+    return CampaignFolder(folder, author=author, problem=made.problem)
+
+
+def title_of(folder: Path) -> str:
+    """Return the title of a new campaign, from the name of its folder."""
+    return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
+
+
+def labels_of(names: Iterable[Hashable]) -> str:
+    """Return names for a sentence."""
+    return ", ".join(map(str, names))
+
+
+def read_reports(
+    folder: CampaignFolder, data: bytes, *, number: int | None = None
+) -> tuple[list[Report], list[Refused]]:
+    """Return the reports of a table that can be stored, and the lines that were refused.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table.
+    """
+    rounds = folder.rounds()
+    reports, refused = reports_in(
+        decoded(data),
+        rounds,
+        folder.problem.names,
+        is_network=folder.is_network,
+        number=number,
+        largest=folder.options.largest,
+    )
+    good = []
+    for report in reports:
+        try:
+            folder.check(report, rounds)
+            good.append(report)
+        except ValueError as error:
+            lines = [Refused(line, "", str(error)) for line in report.lines]
+            refused += lines
+    return good, sorted(refused)
+
+
+def take_all(
+    folder: CampaignFolder,
+    reports: Sequence[Report],
+    *,
+    is_correction: bool | None,
+    author: str | None = None,
+) -> list[Round]:
+    """Store reports and return their rounds; all are checked before the first is stored.
+
+    If `is_correction` is None, rounds with and without a report are accepted.
+
+    Raises
+    ------
+    ValueError
+        If a report is of a round that was reported before and `is_correction` is false, or the reverse; or if
+        a report cannot be true.
+    """
+    if not reports:
+        raise ValueError("the table must have at least one line that can be stored, got none")
+    rounds = folder.rounds()
+    for report in reports:
+        of = round_of(rounds, report.number)
+        if of.state == "reported" and is_correction is False:
+            raise ValueError(f"round {of.number} was reported before; correct its report instead")
+        if of.state == "waiting" and is_correction:
+            raise ValueError(f"round {of.number} has no report yet; report it instead")
+        folder.check(report, rounds)
+    return folder.tell_all(reports, author=author)

@@ -1,0 +1,592 @@
+"""Rounds as the events tell them, and reports as people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from cmab.campaign.files import Line, Names, lines_of, number_in, short
+from cmab.validation import shown
+
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
+
+State = Literal["waiting", "reported", "cancelled"]
+
+
+@dataclass
+class Round:
+    """A round of a campaign after all corrections.
+
+    Attributes
+    ----------
+    number : int
+        The number of the round, from 1.
+    asked : str
+        The time of the choice in UTC, as ISO text.
+    names : tuple
+        The names that were chosen.
+    state : {"waiting", "reported", "cancelled"}
+        Whether the round waits for its report, was reported or was cancelled.
+    told : str or None
+        The time of the last report in UTC.
+    author : str
+        The author of the last event of the round; empty if unknown.
+    count : float
+        In a network, how many joined, including the people asked; otherwise the sum of the results. It is
+        nan if it is unknown.
+    joined : dict or None
+        If known: the joined people without the people asked, and the step of each, or None.
+    unknown : tuple
+        The people that may have joined without a report.
+    results : dict
+        The reported outcome of each item or tie, by name.
+    corrected : bool
+        Whether the report was corrected.
+    mark : int
+        The line of the last event of the round, which changes with each of them.
+    """
+
+    number: int
+    asked: str
+    names: tuple[Hashable, ...]
+    state: State = "waiting"
+    told: str | None = None
+    author: str = ""
+    count: float = math.nan
+    joined: dict[Hashable, int | None] | None = None
+    unknown: tuple[Hashable, ...] = ()
+    results: dict[Any, float] = field(default_factory=dict)
+    corrected: bool = False
+    mark: int = 0
+
+    @property
+    def others(self) -> float:
+        """How many joined without being asked; nan if unknown."""
+        return self.count - len(self.names)
+
+
+def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Round]:
+    """Return the rounds of a history, in their order.
+
+    Parameters
+    ----------
+    history : iterable of dict
+        The events of `Campaign.history`.
+    is_network : bool
+        Whether people join along the ties of a network.
+    """
+    rounds: list[Round] = []
+    tickets: dict[int, int] = {}
+    for event in history:
+        kind, by = event["event"], event.get("author") or ""
+        if "ticket" in event or kind == "undo":
+            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
+            tickets[event["line"]] = ticket
+        if kind == "ask":
+            rounds.append(Round(event["ticket"] + 1, event["at"], event["names"], author=by))
+        elif kind in ("tell", "correct", "cancel") and not event["undone"]:
+            of = rounds[event["ticket"]]
+            of.told, of.author, of.corrected = event["at"], by, kind == "correct"
+            if kind == "cancel":
+                of.state = "cancelled"
+            else:
+                of.state = "reported"
+                _take(of, event, is_network)
+        if event["line"] in tickets:
+            rounds[tickets[event["line"]]].mark = event["line"]
+    return rounds
+
+
+def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
+    """Set the result of a round from the event of its report."""
+    of.results = dict(event.get("outcomes") or {})
+    reward = event.get("reward")
+    if reward is not None and not math.isnan(reward):
+        of.count = float(reward)
+    else:
+        of.count = math.nan if is_network or not of.results else float(sum(of.results.values()))
+    of.joined, of.unknown = _joined(of, event), event.get("unseen", ())
+
+
+def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:
+    """Return the joined people, if the report has names."""
+    told = event.get("joined")
+    if told is None:
+        return None
+    return {name: step for name, step in steps_in(told).items() if name not in of.names}
+
+
+def steps_in(joined: Any) -> dict[Hashable, int | None]:
+    """Return the step of each joined person, or None, from a report with or without steps."""
+    return dict(joined) if isinstance(joined, dict) else dict.fromkeys(joined)
+
+
+class UnreachableError(ValueError):
+    """A report of a person that no chain of joined people reaches.
+
+    Parameters
+    ----------
+    sentence : str
+        The sentence with the name of the person.
+
+    Attributes
+    ----------
+    sentence : str
+        The same sentence, without a remedy.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(
+            f"{sentence} Did you forget somebody in between? Add them to the report, or give them as"
+            " unknown if they may have joined without your knowledge."
+        )
+        self.sentence = sentence
+
+
+def check_paths(
+    graph: DirectedGraph,
+    asked: Iterable[Hashable],
+    joined: Iterable[Hashable],
+    unknown: Iterable[Hashable],
+) -> None:
+    """Raise `UnreachableError` unless the people asked reach all joined people, perhaps through unknown ones.
+
+    Parameters
+    ----------
+    graph : DirectedGraph
+        The network.
+    asked, joined, unknown : iterable of hashable
+        The names of the people asked, of the joined people, and of those that may have joined.
+    """
+    numbers = graph.node_numbers
+    first = {numbers[name] for name in asked if name in numbers}
+    told = [numbers[name] for name in joined if name in numbers]
+    allowed = {*first, *told, *(numbers[name] for name in unknown if name in numbers)}
+    is_allowed = np.zeros(graph.n_nodes, np.bool_)
+    is_allowed[list(allowed)] = True
+    between = np.flatnonzero(is_allowed[graph.tails] & is_allowed[graph.heads])
+    ties = list(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
+    reached = _reached(first, ties)
+    lost = [node for node in told if node not in reached]
+    if not lost:
+        return
+    tailed = {head for _, head in ties}
+    alone = next((node for node in lost if node not in tailed), None)
+    if alone is None:
+        some = ", ".join(short(str(graph.label(node))) for node in lost[:5])
+        raise UnreachableError(f"No chain of people who joined leads from the people asked to {some}.")
+    name = short(str(graph.label(alone)))
+    if any(tail == alone for tail, _ in ties):
+        raise UnreachableError(
+            f"{name} can tell people who were asked or who joined, but in the network none of them can"
+            f" tell {name}."
+        )
+    raise UnreachableError(f"{name} knows nobody who was asked or who joined.")
+
+
+def _reached(first: set[int], ties: list[tuple[int, int]]) -> set[int]:
+    """Return the people that the first ones reach along the ties."""
+    heads: dict[int, list[int]] = {}
+    for tail, head in ties:
+        heads.setdefault(tail, []).append(head)
+    found, queue = {*first}, [*first]
+    while queue:
+        new = [head for head in heads.get(queue.pop(), ()) if head not in found]
+        found.update(new)
+        queue += new
+    return found
+
+
+_YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
+_NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
+#: Results of a name that did not join; a line without a name needs a word.
+_NOT_JOINED = {*_NO, "0"}
+_UNKNOWN = {"unknown", "?", "unseen", "not known", "not seen"}
+#: How many rounds that wait for a report a message lists.
+_SHOWN_ROUNDS = 20
+_HEADERS = {
+    "name": {"name", "names", "person", "who", "item", "joined name", "people"},
+    "round": {"round", "round number", "ticket"},
+    "result": {"result", "joined", "outcome", "answer"},
+    "step": {"step", "day", "wave"},
+}
+
+
+@dataclass
+class Report:
+    """The report of one round.
+
+    Parameters
+    ----------
+    number : int
+        The number of the round, from 1.
+    joined : dict
+        In a network: the joined people, with the step of each, or None if it is not known.
+    unknown : list
+        The people, or the items, whose result is not known.
+    results : dict
+        In a list: the result of each item.
+    count : float, optional
+        Only the number of joined people, including the people asked.
+    lines : list of int
+        The lines of a table from which this report was read.
+    """
+
+    number: int
+    joined: dict[Hashable, int | None] = field(default_factory=dict)
+    unknown: list[Hashable] = field(default_factory=list)
+    results: dict[Hashable, float] = field(default_factory=dict)
+    count: float | None = None
+    lines: list[int] = field(default_factory=list)
+
+
+class Refused(NamedTuple):
+    """A line of a table that was not accepted: its number, its text and the reason."""
+
+    line: int
+    text: str
+    reason: str
+
+
+def report_of(
+    rounds: Sequence[Round],
+    names: Names,
+    number: int | None,
+    entries: Iterable[str],
+    *,
+    is_network: bool,
+    unknown: Iterable[str] = (),
+    largest: float = 1.0,
+) -> Report:
+    """Return a report from entries such as ``Bob`` or ``Bob=2``.
+
+    In a network, the number is the step in which the person joined. In a list, it is the result of the item;
+    items without a number have the largest result, and chosen items that are not listed have the result 0.
+
+    Raises
+    ------
+    ValueError
+        If the round cannot be reported, or a name or a number is wrong.
+    """
+    report = Report(round_of(rounds, number).number)
+    chosen = round_of(rounds, report.number).names
+    for entry in entries:
+        name, value = _split(entry, names)
+        if is_network:
+            _add_person(report, chosen, name, "" if value is None else value)
+        else:
+            _add_result(report, chosen, name, "yes" if value is None else value, largest)
+    report.unknown = names.find_all(unknown)
+    if is_network:
+        for name in report.unknown:
+            if name in chosen:
+                raise ValueError(
+                    f"unknown must be people who were not asked, got {shown(str(name))}, who was asked in"
+                    f" round {report.number}"
+                )
+    else:
+        for name in chosen:
+            if name not in report.results and name not in report.unknown:
+                report.results[name] = 0.0
+    return report
+
+
+def round_of(rounds: Sequence[Round], number: int | None) -> Round:
+    """Return the round with a number, or the only one that waits for a report.
+
+    Raises
+    ------
+    ValueError
+        If there is no such round, or several wait for a report.
+    """
+    if number is not None:
+        if not 1 <= number <= len(rounds):
+            known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
+            raise ValueError(f"the round must be a number {known}, got {number}")
+        return rounds[number - 1]
+    some = list(islice((each for each in rounds if each.state == "waiting"), _SHOWN_ROUNDS + 1))
+    waiting = some[:_SHOWN_ROUNDS]
+    if len(waiting) != 1:
+        more = ", ..." if len(some) > len(waiting) else ""
+        found = ", ".join(str(each.number) for each in waiting) + more or "none"
+        raise ValueError(f"the number of the round must be given; rounds that wait for a report: {found}")
+    return waiting[0]
+
+
+def _split(entry: str, names: Names) -> tuple[Hashable, str | None]:
+    """Return the name of an entry and the text after the last equals sign."""
+    if entry in names or "=" not in entry:
+        return names.find(entry), None
+    name, _, value = entry.rpartition("=")
+    return names.find(name), value.strip()
+
+
+def _add_person(report: Report, chosen: Sequence[Hashable], name: Hashable, step: str) -> None:
+    if name in report.joined:
+        raise ValueError(f"{shown(str(name))} must be reported once in a round")
+    found = None
+    if step:
+        if not step.isdecimal() or len(step) > 9:
+            raise ValueError(
+                f"the step of {shown(str(name))} must be a whole number, got {shown(short(step))}"
+            )
+        found = int(step)
+    if name in chosen:
+        if found:
+            raise ValueError(f"{shown(str(name))} was asked, so the step must be 0 or empty, got {step}")
+        found = 0
+    elif found == 0:
+        raise ValueError(
+            f"{shown(str(name))} was not asked in this round, so the step must be 1 or more, got 0"
+        )
+    report.joined[name] = found
+
+
+def _add_result(
+    report: Report, chosen: Sequence[Hashable], name: Hashable, text: str, largest: float
+) -> None:
+    if name not in chosen:
+        raise ValueError(f"{shown(str(name))} was not chosen in round {report.number}")
+    if name in report.results:
+        raise ValueError(f"{shown(str(name))} must be reported once in a round")
+    word = text.casefold()
+    if word in _YES or word in _NO:
+        report.results[name] = largest if word in _YES else 0.0
+        return
+    try:
+        result = number_in(text)
+    except ValueError:
+        result = -1.0
+    if not 0.0 <= result <= largest:
+        raise ValueError(
+            f"the result of {shown(str(name))} must be yes, no or a number from 0 to {largest:g}, got"
+            f" {shown(short(text))}"
+        )
+    report.results[name] = result
+
+
+class _Row(NamedTuple):
+    """A line of a table that was read: its round, its name or None for nobody, and its other cells."""
+
+    line: Line
+    of: Round
+    name: Hashable | None
+    word: str
+    cells: dict[str, str]
+
+
+def reports_in(
+    text: str,
+    rounds: Sequence[Round],
+    names: Names,
+    *,
+    is_network: bool,
+    number: int | None = None,
+    largest: float = 1.0,
+) -> tuple[list[Report], list[Refused]]:
+    """Return the reports of a table, and the lines that were refused.
+
+    The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
+    in a network, ``step``. If any line has a round, each line needs one. A table without a header has one
+    column, the names. Each line is used or refused.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a table, or if a column is unknown or repeated.
+    """
+    lines = lines_of(text, comment="")
+    places, lines = _columns(lines, names, is_network=is_network)
+    rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
+    refused: list[Refused] = []
+    has_rounds = any(_cell(line, places, "round") for line in lines if not _is_comment(line, names))
+    for line in lines:
+        try:
+            if has_rounds and not _cell(line, places, "round"):
+                raise ValueError(
+                    "the round must be in each line if it is in any line, got an empty cell; write the number"
+                    " in each line (merged cells have it in their first line only)"
+                )
+            row = _read_line(line, places, rounds, names, number, is_network)
+            rows.setdefault((row.of.number, row.name), []).append(row)
+        except ValueError as error:
+            refused.append(_refused(line, str(error)))
+    reports: dict[int, Report] = {}
+    joined: dict[int, _Row] = {}
+    for (of, name), each in rows.items():
+        found = [row for row in each if name is not None and row.word not in _NOT_JOINED]
+        if found:
+            joined.setdefault(of, found[0])
+    for each in rows.values():
+        others = (each[0].line.number, each[1].line.number) if len(each) > 1 else ()
+        for row in each:
+            try:
+                other = next((line for line in others if line != row.line.number), None)
+                _check_alone(row, other, joined.get(row.of.number), rows)
+                report = reports.get(row.of.number) or Report(row.of.number)
+                if row.name is not None:
+                    _take_row(report, row, row.name, is_network=is_network, largest=largest)
+                report.lines.append(row.line.number)
+                reports[row.of.number] = report
+            except ValueError as error:
+                refused.append(_refused(row.line, str(error)))
+    return [reports[key] for key in sorted(reports)], sorted(refused)
+
+
+def _refused(line: Line, why: str) -> Refused:
+    return Refused(line.number, short(", ".join(line.cells)), why)
+
+
+def _columns(lines: list[Line], names: Names, *, is_network: bool) -> tuple[dict[str, int], list[Line]]:
+    """Return the position of each column of a table, and the lines below its header."""
+    known = {what: words for what, words in _HEADERS.items() if is_network or what != "step"}
+    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else [])])
+    told = [line for line in lines if not _is_comment(line, names)]
+    header = (told or lines)[0].cells
+    found = [next((what for what, words in known.items() if cell.casefold() in words), "") for cell in header]
+    width = max(len(_filled(line.cells)) for line in told or lines)
+    if not any(found):
+        if width > 1:
+            raise ValueError(
+                f"a table of several columns must have a header with the columns {columns}, got"
+                f" {shown(short(', '.join(header)))} as the first line; a name with a comma needs quotes"
+            )
+        return {"name": 0}, lines
+    if "name" not in found:
+        raise ValueError(f"the table must have a column name, got {', '.join(header)}")
+    if width == 1 and header[0] in names:
+        raise ValueError(
+            f"the first line must be a header that is not a name of this campaign, got {shown(header[0])};"
+            " write another header above it, such as people"
+        )
+    places: dict[str, int] = {}
+    for at, (cell, what) in enumerate(zip(header, found, strict=True)):
+        if cell and not what:
+            raise ValueError(
+                f"the columns of the table must be {columns}, got {shown(short(cell))}; correct the header,"
+                " or delete the column"
+            )
+        if what in places:
+            raise ValueError(
+                f"the table must have one column {what}, got {shown(short(header[places[what]]))} and"
+                f" {shown(short(cell))}; delete one of them"
+            )
+        if what:
+            places[what] = at
+    return places, [line for line in lines if line.cells is not header]
+
+
+def _is_comment(line: Line, names: Names) -> bool:
+    return line.cells[0].startswith("#") and line.cells[0] not in names
+
+
+def _filled(cells: list[str]) -> list[str]:
+    """Return the cells without the empty ones at the end."""
+    last = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+    return cells[:last]
+
+
+def _cell(line: Line, places: dict[str, int], what: str) -> str:
+    """Return the cell of a line in a column; empty if the line or the table does not have it."""
+    return line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
+
+
+def _read_line(
+    line: Line,
+    places: dict[str, int],
+    rounds: Sequence[Round],
+    names: Names,
+    number: int | None,
+    is_network: bool,
+) -> _Row:
+    """Return a line of a table with its round and its name."""
+    for at, cell in enumerate(line.cells):
+        if cell and at not in places.values():
+            raise ValueError(
+                f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
+                " needs quotes"
+            )
+    cells = {what: _cell(line, places, what) for what in _HEADERS}
+    text = cells["name"]
+    if line.cells[0].startswith("#") and text not in names:
+        raise ValueError("the line begins with #, and is not the report of a name; delete it")
+    given = number
+    if cells["round"]:
+        if not cells["round"].isdecimal() or len(cells["round"]) > 9:
+            raise ValueError(f"the round must be a whole number, got {shown(short(cells['round']))}")
+        given = int(cells["round"])
+        if number is not None and given != number:
+            raise ValueError(f"the round must be {number}, got {given}")
+    of = round_of(rounds, given)
+    word = cells["result"].casefold()
+    if not text and is_network:
+        if word not in _NO:
+            raise ValueError("a name must not be empty; write no as the result if nobody joined")
+        if cells["step"]:
+            raise ValueError(f"the step must be empty if nobody joined, got {shown(short(cells['step']))}")
+        return _Row(line, of, None, word, cells)
+    # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
+    plain = text[1:] if text.startswith("'") else text
+    if plain != text and text in names and plain in names:
+        raise ValueError(
+            f"{shown(short(text))} can be this name, or {shown(short(plain))} from an exported table; report"
+            " it on the page"
+        )
+    name = names.find(text if text in names else plain)
+    return _Row(line, of, name, word, cells)
+
+
+def _check_alone(
+    row: _Row, other: int | None, joined: _Row | None, rows: dict[tuple[int, Hashable | None], list[_Row]]
+) -> None:
+    """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round.
+
+    `other` is the number of another line with this name, and `joined` is a line of the round with a joined
+    person.
+    """
+    if other is not None:
+        what = "that nobody joined" if row.name is None else shown(str(row.name))
+        raise ValueError(f"{what} must be reported once in a round, but line {other} has it, too")
+    if row.name is None and joined is not None:
+        raise ValueError(
+            f"a round must not have a line without a name, which means that nobody joined, and"
+            f" {shown(str(joined.name))} in line {joined.line.number}; delete one of them"
+        )
+    nobody = rows.get((row.of.number, None))
+    if nobody and row.name is not None and row.word not in _NOT_JOINED:
+        raise ValueError(
+            f"{shown(str(row.name))} must not be in a round in which nobody joined by line"
+            f" {nobody[0].line.number}; delete one of them"
+        )
+
+
+def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, largest: float) -> None:
+    """Add a line of a table to the report of its round."""
+    word, text = row.word, shown(str(name))
+    if is_network:
+        is_joined = word == "" or word in _YES or word == "1"
+        if not (is_joined or word in _UNKNOWN or word in _NOT_JOINED):
+            raise ValueError(
+                f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
+            )
+        if not is_joined and name in row.of.names:
+            raise ValueError(f"{text} was asked in round {row.of.number}, so the result must be joined")
+        if not is_joined and row.cells["step"]:
+            raise ValueError(
+                f"the step of {text} must be empty unless the result is joined, got"
+                f" {shown(short(row.cells['step']))}"
+            )
+        if is_joined:
+            _add_person(report, row.of.names, name, row.cells["step"])
+    if word in _UNKNOWN:
+        if not is_network and name not in row.of.names:
+            raise ValueError(f"{text} was not chosen in round {report.number}")
+        report.unknown.append(name)
+    elif not is_network and word:  # an empty result is not observed
+        _add_result(report, row.of.names, name, row.cells["result"], largest)

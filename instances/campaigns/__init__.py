@@ -1,1 +1,0 @@
-"""Campaigns in folders, without programming: options, names, reports, progress and commands."""

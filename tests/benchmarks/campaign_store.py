@@ -1,0 +1,186 @@
+"""Campaigns in SQLite and PostgreSQL: rounds in a second beside bare inserts, processor time, and opening.
+
+Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_store.py [PART ...] [--scale S]. The parts
+are rates, work, opening and contention. A server of PostgreSQL is started for the run.
+
+- `rates`: bare durable inserts of rows of the same size by the driver, then rounds (two events each) of one
+  process, of four processes, and of one process in batches of 100.
+- `work`: processor time of a round of one process that writes, and of one that reads its events.
+- `opening`: the seconds to open 20,000 rounds in SQLite, with the snapshot, after a correction, and without.
+- `contention`: four processes write 10,000 events while they are killed at random and the server of
+  PostgreSQL is restarted; no event may be lost, doubled or reordered.
+
+The numbers by the clock depend on the disk and on other load, so compare those of one run.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+
+import contended_campaigns
+import postgres_server
+
+from cmab import CUCB, Campaign
+from oracles import TopK
+
+BODY = json.dumps({"arms": [1, 2, 3], "outcomes": [0.0, 1.0, 0.0]})
+
+
+def learner():
+    return CUCB(TopK(50, k=3))
+
+
+def connected(where):
+    """Return a connection of the driver that commits each statement, and its mark for parameters."""
+    if where.startswith("postgresql"):
+        import psycopg
+
+        return psycopg.connect(where.split("#")[0], autocommit=True), "%s"
+    connection = sqlite3.connect(f"{where}.bare", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection, "?"
+
+
+def bare(where, n):
+    """Return the durable inserts in a second of one process with the driver alone."""
+    connection, mark = connected(where)
+    columns = "campaign INT, number INT, kind TEXT, ticket INT, at FLOAT, body TEXT"
+    connection.execute(f"CREATE TABLE bare ({columns}, PRIMARY KEY (campaign, number))")
+    statement = f"INSERT INTO bare VALUES ({', '.join([mark] * 6)})"
+    start = time.perf_counter()
+    for number in range(n):
+        connection.execute(statement, (1, number, "tell", number, time.time(), BODY))
+    seconds = time.perf_counter() - start
+    connection.execute("DROP TABLE bare")
+    connection.close()
+    return n / seconds
+
+
+def play(campaign, rounds, batch=1):
+    for _ in range(rounds // batch):
+        if batch == 1:
+            request = campaign.ask()
+            campaign.tell(dict.fromkeys(request, 0.5), request)
+        else:
+            requests = campaign.ask_many(batch)
+            campaign.tell_many([{"ticket": r, "outcomes": dict.fromkeys(r, 0.5)} for r in requests])
+
+
+def work(where, rounds, batch, ready, go):
+    """Ask and tell in one process, from the moment at which all processes are ready."""
+    campaign = Campaign(learner(), where)
+    play(campaign, batch, batch)
+    ready.put(1)
+    go.wait()
+    play(campaign, rounds, batch)
+
+
+def rate(where, processes, rounds, batch=1):
+    """Return the rounds in a second of several processes together."""
+    context = multiprocessing.get_context("spawn")
+    ready, go = context.Queue(), context.Event()
+    Campaign(learner(), where, rng=0).close()
+    arguments = (where, rounds // processes, batch, ready, go)
+    running = [context.Process(target=work, args=arguments) for _ in range(processes)]
+    for process in running:
+        process.start()
+    for _ in running:
+        ready.get()
+    start = time.perf_counter()
+    go.set()
+    for process in running:
+        process.join()
+    return rounds / (time.perf_counter() - start)
+
+
+def rates(places, scale):
+    for name, place in places.items():
+        n, many = int(1_000 * scale), int(8_000 * scale)
+        alone = bare(place("bare"), 2 * n)
+        one, four = rate(place("one"), 1, n), rate(place("four"), 4, 4 * n)
+        batches = rate(place("batches"), 1, many, 100)
+        print(f"{name}, {alone:.0f} bare inserts/s. Rounds/s (two events each):")
+        print(f"  one process {one:.0f} ({2 * one / alone:.2f} of bare), four {four:.0f}", end="")
+        print(f" ({four / one:.2f} of one), in batches of 100 {batches:.0f}")
+
+
+def processor(places, scale):
+    for name, place in places.items():
+        n = int(500 * scale)
+        writer, reader = Campaign(learner(), place("work"), rng=0), Campaign(learner(), place("work"))
+        play(writer, 20)
+        start = time.process_time()
+        play(writer, n)
+        written = time.process_time() - start
+        start = time.process_time()
+        assert len(reader.pending) == 0
+        read = time.process_time() - start
+        print(
+            f"{name}: {1e3 * written / n:.2f} ms a round of the writer, {1e3 * read / n:.3f} ms of a reader"
+        )
+
+
+def opening(places, scale):
+    where, n = places["SQLite"]("opening"), int(20_000 * scale)
+    campaign = Campaign(learner(), where, rng=0)
+    play(campaign, n, 100)
+
+    def opened(**options):
+        start, busy = time.perf_counter(), time.process_time()
+        Campaign(learner(), where, **options).close()
+        return f"{time.perf_counter() - start:.2f} s ({time.process_time() - busy:.2f} s of the processor)"
+
+    print(f"open {n} rounds: {opened()}; without a snapshot {opened(accept_changes=True)}")
+    start = time.perf_counter()
+    campaign.correct({}, 5)
+    print(f"a correction of round 5: {time.perf_counter() - start:.2f} s; opening after it: {opened()}")
+    print(f"{Path(where).stat().st_size / n / 1e3:.2f} kB of disk a round")
+
+
+def contention(places, scale, server):
+    for name, place in places.items():
+        with tempfile.TemporaryDirectory() as folder:
+
+            def restart():
+                server.stop()
+                server.start()
+
+            where = place("contention")
+            seconds, killed = contended_campaigns.contend(
+                where,
+                int(10_000 * scale),
+                folder,
+                kills=20,
+                restart=restart if name == "PostgreSQL" else None,
+            )
+            events, _ = contended_campaigns.check(where, folder)
+        print(f"{name}: {events} events in {seconds:.0f} s, {killed} kills: nothing lost or doubled")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", default=["rates", "work", "opening"])
+    parser.add_argument("--scale", type=float, default=1.0)
+    options = parser.parse_args()
+    server = postgres_server.Server().start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            places = {"SQLite": lambda name: str(Path(folder, f"{name}.db")), "PostgreSQL": server.url}
+            for part in options.parts:
+                if part == "contention":
+                    contention(places, options.scale, server)
+                else:
+                    {"rates": rates, "work": processor, "opening": opening}[part](places, options.scale)
+    finally:
+        server.remove()
+
+
+if __name__ == "__main__":
+    main()

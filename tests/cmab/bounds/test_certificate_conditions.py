@@ -1,0 +1,163 @@
+"""Conditions of certificates: narrow supports, huge rewards, further outcomes, earlier policies, words."""
+
+import math
+from functools import partial
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from cmab import (
+    CTS,
+    CUCB,
+    AdaptiveCTS,
+    ArmStatistics,
+    Campaign,
+    Context,
+    Feedback,
+    Oracle,
+    Session,
+    regret_bound,
+)
+from cmab.bounds.certificate import Played, least_expected
+from oracles import DegreeHeuristic, InfluenceMaximization, RankedTopK, TopK
+
+
+def bounds_of(low, length, coins):
+    state = ArmStatistics.empty(2)
+    for coin in coins:
+        state.update(Feedback([0], [low + length * coin]))
+    found = regret_bound(CUCB(TopK(2, 1)), state, support=(low, low + length))
+    return np.array([found.regret, found.gap]) / length
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("make", [DegreeHeuristic, partial(InfluenceMaximization, epsilon=0.3)])
+@pytest.mark.parametrize("policy", [CTS, CUCB, AdaptiveCTS])
+def test_a_network_without_ties_has_certificates_and_summaries(tmp_path, policy, make, k):
+    """There is no base arm, so nothing remains to be learned."""
+    people = nx.DiGraph()
+    people.add_nodes_from("abc")
+    running = Campaign(policy(make(people, k=k)), tmp_path / "campaign.db", rng=0)
+    for _ in range(2):
+        running.tell({}, running.ask(), reward=float(k))
+        found = running.regret_bound(reward_range=(0.0, 3.0))
+        assert found.unseen == 0
+        assert found.regret >= 0.0
+        assert found.regret <= 3.0 * found.rounds
+        summary = running.summary()
+        assert "rounds" in str(summary)
+        assert (summary.n_arms, summary.reward) == (0, k)
+
+
+# Means far from 0 must still have a few digits inside the support.
+NARROW = [
+    (low, length)
+    for low in (0.0, 1.0, 1e6, -1e9)
+    for length in (1e-300, 1e-170, 1e-8, 1e-3, 1e9)
+    if abs(low) * 1e-15 <= 0.1 * length
+]
+
+
+@pytest.mark.parametrize(("low", "length"), NARROW)
+def test_bounds_of_narrow_supports_are_not_smaller(low, length):
+    """Squares of tiny outcomes are 0 as floats, and means far from 0 are rounded."""
+    coins = (np.random.default_rng(0).random(200) < 0.5).astype(float)
+    assert (bounds_of(low, length, coins) >= bounds_of(0.0, 1.0, coins) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e-100, 1e100, 1e200, 1e300])
+def test_earnings_of_scaled_rewards_are_not_larger(scale):
+    rng, plain, scaled = np.random.default_rng(1), Played(), Played()
+    for _ in range(400):
+        coin = float(rng.random() < 0.5)
+        plain.note(coin)
+        scaled.note(scale * coin)
+    usual = least_expected(plain, (0.0, 1.0), 0.05, 1.0)
+    assert least_expected(scaled, (0.0, scale), 0.05, 1.0) / scale <= usual * (1 + 1e-9)
+
+
+def test_huge_rewards_are_recorded_and_saved(tmp_path):
+    policy = CUCB(RankedTopK(3, 1))
+    session = Session(policy, rng=0)
+    for reward in (-1e200, 1e200, 1.7e308, 1.7e308):
+        ticket = session.ask()
+        session.tell(Feedback(ticket, [1.0], reward=reward), ticket)
+    assert session.pending == () and session.state.rounds == 4
+    assert math.isinf(session._played.total)
+    assert session.regret_bound(reward_range=(-1e200, 1.7e308)).regret > 1e200
+    session.save(tmp_path / "session.npz")
+    again = Session.load(tmp_path / "session.npz", policy)
+    assert again.regret_bound(reward_range=(-1e200, 1.7e308)).regret > 1e200
+
+
+def test_records_are_read_as_they_were_written():
+    record = Played(1, 0.5, 0.0, 0.5, 0.5, 0, 0, 3)
+    assert Played.of(record.listed()) == record
+    with pytest.raises(ValueError, match="the record of rewards must fit"):
+        Played.of([*record.listed()[:7], -1])
+
+
+def test_outcomes_that_the_rounds_did_not_earn_are_rejected():
+    policy, state = CUCB(TopK(3, 1)), ArmStatistics.empty(3)
+    for _ in range(100):
+        state.update(Feedback([0, 1, 2], [0.0, 0.5, 1.0]))
+    with pytest.raises(ValueError, match="state must have at most one outcome of each arm a round"):
+        regret_bound(policy, state)
+    session = Session(policy, rng=0)
+    ticket = session.ask()
+    session.tell(Feedback(ticket, [50.0], pulls=[100]), ticket)
+    with pytest.raises(ValueError, match="feedback one outcome of each arm"):
+        session.regret_bound()
+
+
+@pytest.mark.slow
+def test_larger_super_arms_of_an_earlier_policy():
+    """Ten arms that are played together are one coin; 200 rounds lost 20. 100 sessions, error rate 0.001.
+
+    More than 4 wrong sessions have a probability below 1e-7.
+    """
+    wrong, rng, k, chance = 0, np.random.default_rng(0), 10, 0.09
+    for _ in range(100):
+        session = Session(CUCB(TopK(k + 1, 1)), rng=0)
+        session.state.counters[0], session.state.means[0], session.state.rounds = 20_000, 1.0, 20_000
+        session = session.with_policy(CUCB(TopK(k + 1, k)))
+        others = Context(available=np.arange(k + 1) > 0)
+        for coin in rng.random(200) < chance:
+            ticket = session.ask(others)
+            session.tell(Feedback(ticket, np.full(k, float(coin))), ticket)
+        session = session.with_policy(CUCB(TopK(k + 1, 1)))
+        assert session._played.widest == k
+        wrong += session.regret_bound(delta=0.001).exact_regret < 200 * (1 - k * chance)
+    assert wrong <= 4
+
+
+class Weakest(Oracle):
+    """Two sets of arms. The reward of a set is its least mean."""
+
+    n_arms, n_choices = 800, 2
+
+    def solve(self, means, rng):
+        return np.array([int(means[400:].min() > means[:400].min())])
+
+    def expected_reward(self, super_arm, means):
+        return float(means.reshape(2, 400)[super_arm[0]].min())
+
+
+def test_sets_with_more_arms_than_entries():
+    """200 certificates with an error rate of 0.05; the union over all arms makes errors much rarer."""
+    oracle, rng, wrong = Weakest(), np.random.default_rng(0), 0
+    counts = np.repeat([50, 10**9], 400)
+    for _ in range(200):
+        means = np.concatenate([rng.binomial(50, 0.5, 400) / 50, np.full(400, 0.49)])
+        state = ArmStatistics(counts, means, counts * means * (1 - means), int(counts.max()))
+        found = regret_bound(CUCB(oracle), state, reward_range=(0, 1))
+        wrong += found.exact_gap < 0.5 - (0.5, 0.49)[found.choice[0]] - 1e-9
+    assert wrong <= 4
+
+
+def test_confidence_in_words_is_never_complete():
+    state = ArmStatistics.empty(2)
+    state.update(Feedback([0], [1.0]))
+    for delta, words in [(0.05, "With 95 %"), (0.3, "With 70 %"), (1e-9, "With confidence 1 - 1e-09,")]:
+        assert str(regret_bound(CUCB(TopK(2, 1)), state, delta=delta)).startswith(words)

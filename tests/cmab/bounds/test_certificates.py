@@ -1,0 +1,445 @@
+"""Certificates of sessions, campaigns and simulations; rewards that are not sums; words; arguments."""
+
+import math
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import ORACLES
+
+from cmab import (
+    CTS,
+    CUCB,
+    LUCB1,
+    ArmStatistics,
+    Campaign,
+    Certify,
+    Context,
+    Feedback,
+    Oracle,
+    Session,
+    SlidingWindow,
+    regret_bound,
+    simulate,
+)
+from cmab.bounds.certificate import Played, least_expected
+from cmab.oracle import optimum_bound
+from instances import BernoulliArms, CascadeModel, Coverage, IndependentCascade, SemiBandit
+from instances.arena import PROBLEMS
+from oracles import DegreeHeuristic, InfluenceMaximization, Knapsack, RankedTopK, ShortestPath, TopK
+
+
+def coins(n=6, k=2, seed=0):
+    oracle = TopK(n, k)
+    return oracle, SemiBandit(BernoulliArms(np.random.default_rng(seed).random(n)), oracle)
+
+
+def played(session, place, rounds, seed=0):
+    rng = np.random.default_rng(seed)
+    regret = 0.0
+    for _ in range(rounds):
+        ticket = session.ask()
+        session.tell(place.play(ticket.super_arm, rng), ticket)
+        regret += place.optimum - place.expected_reward(ticket.super_arm)
+    return regret
+
+
+# Upper bounds on the optimum.
+
+
+LISTED = [case for case in ORACLES if case.super_arms is not None]
+
+
+@pytest.mark.parametrize("case", LISTED, ids=lambda case: case.name)
+def test_no_super_arm_is_better_than_the_bound_of_the_oracle(case):
+    """The bound of a randomised oracle fails with probability 1 - beta; fixed seed."""
+    oracle, rng = case.make(), np.random.default_rng(1)
+    family = [np.asarray(chosen, np.int64) for chosen in case.super_arms()]
+    for _ in range(4):
+        means = rng.uniform(max(0.0, getattr(oracle, "least_mean", 0.0)), 1.0, oracle.n_arms) / oracle.n_arms
+        best = max(oracle._sign * oracle.expected_reward(chosen, means) for chosen in family)
+        bound = oracle._sign * optimum_bound(oracle, means, rng)
+        assert bound >= best - 1e-9 * max(1.0, abs(best))
+        if oracle.is_exact:
+            assert bound == pytest.approx(best)
+        assert optimum_bound(oracle, means, 0) == optimum_bound(oracle, means, 0)
+
+
+def wide_coverage(rng, left=14, k=4):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(left), bipartite=0)
+    graph.add_nodes_from(range(left, 60), bipartite=1)
+    for u in range(left):
+        graph.add_edges_from((u, int(v)) for v in rng.choice(np.arange(left, 60), 8, replace=False))
+    return Coverage(graph, k, probability=rng.random(graph.number_of_edges()))
+
+
+def test_bound_of_coverage_by_gains(monkeypatch):
+    import oracles.coverage as module
+
+    for seed in range(5):
+        place = wide_coverage(np.random.default_rng(seed))
+        exact = optimum_bound(place.oracle, place.means, 0)
+        assert exact == pytest.approx(place.optimum)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_MOST_NUMBERS", 0)
+            bound = optimum_bound(place.oracle, place.means, 0)
+        greedy = place.expected_reward(place.oracle.solve(place.means, 0))
+        assert exact <= bound * (1 + 1e-12) <= greedy / place.oracle.alpha * (1 + 1e-12)
+        assert bound < 1.25 * exact  # the ratio alone allows 1.46 times the greedy reward
+
+
+class AnyHit(Oracle):
+    """An oracle without an approximation ratio."""
+
+    n_arms, alpha = 3, math.nan
+
+    def solve(self, means, rng):
+        return np.array([0])
+
+    def expected_reward(self, super_arm, means):
+        return float(1 - np.prod(1 - means[super_arm]))
+
+
+def test_an_oracle_without_a_ratio_bounds_nothing_but_the_range_of_rewards():
+    assert optimum_bound(AnyHit(), np.full(3, 0.5), np.random.default_rng(0)) == np.inf
+    state = ArmStatistics.empty(3)
+    state.update(Feedback([0], [1.0]))
+    found = regret_bound(CTS(AnyHit()), state, reward_range=(0.0, 1.0))
+    assert found.regret == found.exact_regret == 1.0 >= found.gap
+    with pytest.raises(ValueError, match="reward_range must be given"):
+        regret_bound(CTS(AnyHit()), state)
+
+
+# Sums of rewards.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("has_spread", [True, False])
+@pytest.mark.parametrize("draw", ["coins", "narrow", "rare"])
+def test_sum_of_expected_rewards_is_above_the_bound(sign, has_spread, draw):
+    """300 runs, checked in 12 rounds; the false-alarm probability is at most 300 * delta / 4 = 7.5e-5."""
+    rng, wrong, width = np.random.default_rng(3), 0, []
+    low, high = 2.0, 5.0
+    for _ in range(300):
+        record, expected, spread = Played(), 0.0, None
+        for t in range(1, 401):
+            mean = rng.random()  # a new expectation in every round
+            if draw == "coins":
+                reward = float(rng.random() < mean)
+            elif draw == "narrow":
+                reward = mean + 0.01 * (rng.random() - 0.5) * min(mean, 1 - mean)
+            else:
+                mean *= 0.01
+                reward = float(rng.random() < mean)
+            expected += low + (high - low) * mean
+            record.note(low + (high - low) * reward)
+            if t % 36 == 1:
+                spread = record.spread if has_spread else None
+                seen = Played(record.told, record.total, spread, record.low, record.high)
+                bound = least_expected(seen, (low, high), 1e-6, sign)
+                wrong += bound > sign * expected + 1e-9
+        width.append((sign * expected - bound) / 400 / (high - low))
+    assert wrong == 0
+    assert np.mean(width) < {"coins": 0.2, "narrow": 0.25, "rare": 0.2}[draw]
+
+
+def test_no_reward_bounds_nothing():
+    assert least_expected(Played(), (0.0, 1.0), 0.05, 1.0) == 0.0
+
+
+# Rewards that are not sums.
+
+
+def cascade():
+    oracle = RankedTopK(6, 2)
+    return oracle, CascadeModel([0.1, 0.3, 0.5, 0.2, 0.6, 0.1], oracle)
+
+
+def coverage():
+    place = wide_coverage(np.random.default_rng(2), left=6, k=2)
+    return place.oracle, place
+
+
+def influence():
+    graph = nx.gnp_random_graph(6, 0.4, seed=2, directed=True)
+    place = IndependentCascade(graph, 0.3, k=1)
+    return InfluenceMaximization(graph, 1), place
+
+
+@pytest.mark.parametrize("make", [cascade, coverage, influence])
+@pytest.mark.parametrize("rounds", [1, 300])
+def test_bounds_of_other_rewards_hold_in_a_session(make, rounds):
+    """False-alarm probability at most 0.001 a session; fixed seed."""
+    oracle, place = make()
+    session = Session(CTS(oracle), rng=1)
+    regret = played(session, place, rounds)
+    found = session.regret_bound(delta=0.001)
+    assert found.method == "rewards"
+    assert found.exact_regret >= regret
+    assert found.exact_gap >= place.optimum - place.expected_reward(found.choice) - 1e-9
+    assert found.regret >= regret - (1 - oracle.alpha) * rounds * place.optimum
+    assert found.gap <= found.exact_gap
+
+
+def test_without_rewards_every_round_counts_as_lost():
+    oracle, place = cascade()
+    result = simulate(CTS(oracle), place, 200, rng=0)
+    without = regret_bound(CTS(oracle), result.states[0], reward_range=(0, 1))
+    known = regret_bound(CTS(oracle), result.states[0], rewards=result.rewards[0, -1], reward_range=(0, 1))
+    assert without.method == "no rewards"
+    assert without.exact_regret > known.exact_regret + 0.5 * result.rewards[0, -1]
+
+
+def test_rewards_outside_the_range_are_rejected():
+    oracle, _ = cascade()
+    state = ArmStatistics.empty(6)
+    state.update(Feedback([0], [1.0]))
+    with pytest.raises(ValueError, match="reward_range must contain all rewards"):
+        regret_bound(CTS(oracle), state, rewards=3.0, reward_range=(0, 1))
+
+
+# Sessions and campaigns.
+
+
+def test_a_session_remembers_its_rewards_in_files_and_copies(tmp_path):
+    oracle, place = cascade()
+    session = Session(CTS(oracle), rng=1)
+    played(session, place, 50)
+    session.save(tmp_path / "session.npz")
+    again = Session.load(tmp_path / "session.npz", CTS(oracle))
+    assert again._played == session._played
+    assert str(again.regret_bound()) == str(session.regret_bound())
+    copied = session.__class__.__new__(session.__class__)
+    copied.__setstate__(session.__getstate__())
+    played(session, place, 5)
+    assert copied._played.told == 50
+
+
+def test_delayed_and_missing_feedback():
+    """Only the reported rounds count; cancelled and pending tickets are not part of the regret."""
+    oracle, place = coins()
+    session, rng = Session(CTS(oracle), rng=0), np.random.default_rng(0)
+    tickets = [session.ask() for _ in range(40)]
+    told = rng.permutation(40)[:30]
+    for number in told:
+        session.tell(place.play(tickets[number].super_arm, rng), tickets[number])
+    session.cancel(tickets[next(i for i in range(40) if i not in told)])
+    regret = sum(place.optimum - place.expected_reward(tickets[i].super_arm) for i in told)
+    found = session.regret_bound(delta=0.001)
+    assert found.rounds == 30
+    assert found.regret >= regret
+
+
+def test_contexts():
+    """Unavailable entries leave the bound valid, against the best of all; values and costs do not."""
+    oracle, _ = coins()
+    session = Session(CTS(oracle), rng=0)
+    ticket = session.ask(Context(available=np.arange(6) < 4))
+    session.tell(Feedback(ticket, [1.0, 0.0]), ticket)
+    assert session.regret_bound().rounds == 1
+    ticket = session.ask(Context(values=np.ones(6)))
+    session.tell(Feedback(ticket, [1.0, 0.0]), ticket)
+    with pytest.raises(ValueError, match="contexts must have neither values nor costs nor features"):
+        session.regret_bound()
+
+
+def test_removed_arms_count_as_unreported_plays():
+    session = Session(CTS(TopK(3, 1).named(["a", "b", "c"])), rng=0)
+    for _ in range(30):
+        ticket = session.ask()
+        session.tell(Feedback(ticket, [1.0]), ticket)
+    gone = int(session.state.counts[0])
+    shorter = session.with_policy(CTS(TopK(2, 1).named(["b", "c"])))
+    assert shorter._played.unreported == gone > 0
+    assert shorter.regret_bound().regret >= session.regret_bound().regret - 1e-9
+
+
+def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_path):
+    oracle = TopK(5, 2).named(list("abcde"))
+    campaign = Campaign(CTS(oracle), tmp_path / "campaign.db", rng=0)
+    for _ in range(20):
+        request = campaign.ask()
+        campaign.tell({name: float(name in "ab") for name in request.names}, request)
+    before = campaign.regret_bound()
+    campaign.correct(dict.fromkeys(request.names, 0.0), request)
+    campaign.undo()
+    assert str(campaign.regret_bound()) == str(before)
+    again = Campaign(CTS(oracle), tmp_path / "campaign.db")
+    assert str(again.regret_bound()) == str(before)
+    told = str(campaign.summary())
+    assert before.gap_in_words().partition(" than")[0] in told
+    assert "With 90 %" in str(campaign.summary(delta=0.1))
+    assert "confidence" not in str(campaign.summary(delta=None))
+    with pytest.raises(ValueError, match="delta"):
+        campaign.summary(delta=1.0)
+
+
+def test_a_summary_without_a_certificate(tmp_path):
+    campaign = Campaign(CTS(TopK(3, 1)), tmp_path / "campaign.db", rng=0, support=(-np.inf, np.inf))
+    campaign.tell({int(campaign.ask().names[0]): 5.0})
+    assert campaign.summary().certificate is None
+    with pytest.raises(ValueError, match="support must be a bounded interval"):
+        campaign.regret_bound()
+
+
+# Simulations.
+
+
+@pytest.mark.parametrize("make", [coins, cascade, coverage])
+def test_certificates_do_not_change_a_run(make):
+    oracle, place = make()
+    rounds = [1, 5, 60]
+    for policy in (CTS(oracle), CUCB(oracle)):
+        plain = simulate(policy, place, 60, replications=2, checkpoints=rounds, rng=4)
+        certified = simulate(policy, place, 60, replications=2, checkpoints=rounds, rng=4, certify=Certify())
+        assert np.array_equal(plain.rewards, certified.rewards)
+        assert np.array_equal(plain.regret, certified.regret)
+        assert plain.regret_bounds is None
+        assert certified.regret_bounds.shape == (2, 3)
+        assert (certified.exact_regret_bounds >= certified.exact_regret - 1e-9).all()
+        final = regret_bound(policy, certified.states[1], rewards=certified.rewards[1, -1])
+        assert final.exact_regret >= certified.exact_regret_bounds[1, -1] - 1e-9
+        if oracle.is_linear:
+            assert final.exact_regret == certified.exact_regret_bounds[1, -1]
+
+
+def test_simulations_without_equal_rounds_have_no_certificates():
+    oracle, place = coins()
+    with pytest.raises(ValueError, match="certify must be None if rounds differ or feedback is late"):
+        simulate(CTS(oracle), place, 10, delay=2, certify=Certify())
+
+
+# Arguments and words.
+
+
+def test_other_states_and_learners_are_rejected():
+    oracle, _ = coins()
+    window = SlidingWindow(CTS(oracle), window=10)
+    with pytest.raises(TypeError, match="state must be an ArmStatistics"):
+        regret_bound(window, window.initial_state())
+    explorer = LUCB1(3, k=1, delta=0.1)
+    with pytest.raises(TypeError, match="policy must be a policy that plays rounds"):
+        regret_bound(explorer, explorer.initial_state())
+    with pytest.raises(TypeError, match="policy must be a Policy"):
+        regret_bound(oracle, ArmStatistics.empty(6))
+    with pytest.raises(ValueError, match="statistics of 6 arms"):
+        regret_bound(CTS(oracle), ArmStatistics.empty(5))
+
+
+def test_a_tiny_delta_gives_finite_bounds():
+    oracle, place = coins()
+    result = simulate(CTS(oracle), place, 300, rng=0)
+    found = regret_bound(CTS(oracle), result.states[0], delta=1e-280)
+    assert np.isfinite(found.regret)
+    assert found.regret > regret_bound(CTS(oracle), result.states[0]).regret
+
+
+def test_costs_are_told_in_words():
+    graph = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3)])
+    oracle = ShortestPath(graph, 0, 3)
+    result = simulate(CTS(oracle), SemiBandit(BernoulliArms([0.1, 0.1, 0.9, 0.9]), oracle), 400, rng=0)
+    told = str(regret_bound(CTS(oracle), result.states[0]))
+    assert "the best super arm would cost at most" in told and "less a round than the present choice" in told
+    assert "cost at most" in told and "more than the best super arm would have" in told
+
+
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
+def test_a_linear_oracle_with_a_ratio():
+    oracle = Knapsack([3, 4, 5, 6], 9, epsilon=0.2)
+    place = SemiBandit(BernoulliArms([0.2, 0.9, 0.5, 0.6]), oracle)
+    best = 1.4  # arms of weight 4 and 5
+    result = simulate(CTS(oracle), place, 300, rng=0)
+    found = regret_bound(CTS(oracle), result.states[0], delta=0.001)
+    earned = result.expected_rewards[0, -1]
+    assert found.alpha == pytest.approx(0.8)
+    assert found.exact_regret >= 300 * best - earned
+    assert found.regret >= 300 * 0.8 * best - earned
+    assert found.regret < found.exact_regret
+
+
+def test_a_heuristic_for_influence_is_bounded_by_the_range_of_rewards():
+    graph = nx.gnp_random_graph(6, 0.4, seed=2, directed=True)
+    place = IndependentCascade(graph, 0.3, k=1)
+    session = Session(CTS(DegreeHeuristic(graph, k=1)), rng=0)
+    played(session, place, 20)
+    found = session.regret_bound(reward_range=(0, 6))
+    assert found.exact_gap <= 5.0  # a seed reaches itself
+    assert found.exact_regret <= 20 * 6.0
+
+
+def test_learning_stops_with_a_guarantee():
+    oracle, place = coins(3, 1, seed=1)
+    session = Session(CUCB(oracle), rng=0)
+    rng = np.random.default_rng(0)
+    while not session.regret_bound(delta=0.001).allows_loss(0.3):
+        ticket = session.ask()
+        session.tell(place.play(ticket.super_arm, rng), ticket)
+    choice = session.regret_bound().choice
+    assert place.optimum - place.expected_reward(choice) <= 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["top 5 of 20", "path in a 5 x 5 grid", "matching 6 x 6"])
+def test_bounds_hold_in_all_rounds_of_many_runs(name):
+    """The error rate is at most 0.05. More than 5 wrong runs of 20 have probability 1e-4."""
+    rounds, wrong = np.unique(np.geomspace(1, 300, 12).astype(int)), 0
+    for replication in range(20):
+        oracle, place, _ = PROBLEMS[name].draw(seed=7, replication=replication)
+        run = simulate(
+            CUCB(oracle), place, 300, checkpoints=rounds, rng=replication, certify=Certify(delta=0.05)
+        )
+        wrong += bool((run.exact_regret[0] > np.asarray(run.exact_regret_bounds)[0] + 1e-6).any())
+    assert wrong <= 5
+
+
+def test_plays_without_a_record_count_the_worst_case():
+    graph = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3)])
+    session = Session(CTS(ShortestPath(graph, 0, 3)), rng=0)
+    played(session, SemiBandit(BernoulliArms([0.1, 0.1, 0.9, 0.9]), session.policy.oracle), 100)
+    usual = session.regret_bound().regret
+    session._played = Played(unreported=None)
+    # Each of 100 rounds may have a third arm: the largest number of arms of a path with 4 nodes.
+    assert session.regret_bound().regret == pytest.approx(usual + 100)
+
+
+def test_one_arm_and_one_round():
+    for k in (1, 2):
+        oracle = TopK(2, k)
+        state = ArmStatistics.empty(2)
+        state.update(Feedback(np.arange(k), np.ones(k)))
+        found = regret_bound(CTS(oracle), state)
+        assert 0.0 <= found.regret <= k + 1e-9
+        assert "the round so far" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"), [(0.0, "0"), (0.12301, "0.124"), (0.5, "0.5"), (12.0, "12"), (1e4, "10,000")]
+)
+def test_bounds_are_rounded_up_in_words(bound, text):
+    found = regret_bound(CTS(TopK(2, 1)), ArmStatistics.empty(2))
+    assert f"at most {text} more" in replace(found, exact_gap=bound).gap_in_words()
+    assert f"at most {text} less" in replace(found, exact_regret=bound).regret_in_words()
+
+
+def test_the_gap_is_at_most_what_the_family_can_give():
+    """An approximate oracle bounds the optimum by its reward divided by alpha, here 20."""
+
+    class Half(Oracle):
+        n_arms, alpha, is_monotone = 3, 0.5, True
+
+        def solve(self, means, rng):
+            return np.array([int(np.argmax(means))])
+
+        def expected_reward(self, super_arm, means):
+            return float(10.0 * means[super_arm].max())
+
+    policy = CUCB(Half())
+    found = regret_bound(policy, policy.initial_state(), reward_range=(0.0, 10.0))
+    assert found.exact_gap == 10.0
+    session = Session(policy, rng=0)
+    ticket = session.ask()
+    session.tell(Feedback(ticket, [1.0], reward=10.0), ticket)
+    assert session.regret_bound(reward_range=(0.0, 10.0)).exact_regret <= 10.0

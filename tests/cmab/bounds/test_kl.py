@@ -1,0 +1,124 @@
+"""Bounds by relative entropy: against a root finder, against exact binomial tails, at the ends of [0, 1]."""
+
+import math
+
+import numpy as np
+import pytest
+from refusals import refused
+from scipy.optimize import brentq
+from scipy.special import rel_entr
+from scipy.stats import binom
+
+from cmab import KLCUCB, ArmStatistics, Feedback
+from cmab.bounds.kl import kl_bounds, kl_lower, kl_rate, kl_upper
+from oracles import TopK
+
+MEANS = (1e-9, 1e-3, 0.05, 0.3, 0.5, 0.77, 0.98, 1 - 1e-6)
+LEVELS = (1e-8, 1e-4, 0.02, 0.3, 1.0, 4.0, 30.0)
+
+
+def entropy(p, q):
+    return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_bounds_are_the_roots_that_a_solver_finds(mean, level):
+    def excess(q):
+        return entropy(mean, q) - level
+
+    for bound, end in ((kl_upper, 1.0 - 1e-16), (kl_lower, 1e-300)):
+        expected = brentq(excess, mean, end, xtol=1e-15, rtol=1e-14) if excess(end) > 0 else end
+        assert bound(mean, level) == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_ends_of_the_interval():
+    assert kl_upper(0.0, 0.7) == pytest.approx(1 - math.exp(-0.7), rel=1e-15)
+    assert kl_lower(1.0, 0.7) == pytest.approx(math.exp(-0.7), rel=1e-15)
+    assert kl_upper(1.0, 0.7) == 1.0
+    assert kl_lower(0.0, 0.7) == 0.0
+    assert kl_upper(0.4, 0.0) == kl_lower(0.4, 0.0) == 0.4
+    lower, upper = kl_bounds([0.2, 0.2], np.array([0, 5]), rate=1.0)
+    assert (lower[0], upper[0]) == (0.0, 1.0)
+    assert 0.0 < lower[1] < 0.2 < upper[1] < 1.0
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("truth", [0.03, 0.3, 0.5, 0.9])
+def test_failures_are_rarer_than_promised_by_exact_tails(rate, truth):
+    n = 60
+    successes = np.arange(n + 1)
+    lower, upper = kl_bounds(successes / n, np.full(n + 1, n), rate=rate)
+    chances = binom.pmf(successes, n, truth)
+    assert chances[upper < truth].sum() <= math.exp(-rate)
+    assert chances[lower > truth].sum() <= math.exp(-rate)
+    # An interval twice as confident as asked for would be too wide to fail this often.
+    assert chances[upper < truth].sum() + chances[lower > truth].sum() > math.exp(-2 * rate) / 4
+
+
+def test_narrower_than_hoeffding():
+    means, counts = np.linspace(0, 1, 21), np.full(21, 40)
+    lower, upper = kl_bounds(means, counts, rate=3.0)
+    assert (upper - means <= math.sqrt(3.0 / 80)).all()
+    assert (means - lower <= math.sqrt(3.0 / 80)).all()
+    assert upper == pytest.approx(1 - lower[::-1])
+
+
+def test_exploration_rate():
+    a, e = 1.1, math.e
+    assert 2 * e + 1 + e / (a - 1) + (e + 1) / (a - 1) ** 2 == pytest.approx(405.448, abs=1e-3)
+    log = math.log(405.5 * 7 * 50**1.1 / 0.05)
+    assert kl_rate(7, 50, delta=0.05) == pytest.approx(log + math.log(log))
+
+
+def root_of(mean, level, end):
+    """Return the q between `mean` and the end of [0, 1] at which the entropy is `level`, by bisection."""
+    limit = abs(end - 1e-15)
+    if mean == end or entropy(mean, limit) <= level:
+        return end
+    return brentq(lambda q: entropy(mean, q) - level, mean, limit, xtol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loglog", [0.0, 3.0])
+@pytest.mark.parametrize("sense", ["max", "min"])
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-3.0, 5.0)])
+def test_klcucb_hands_the_roots_to_its_oracle(loglog, sense, support):
+    """Rounds 2 to 400, fractions among the outcomes; arm 0 is never seen, arms 1 and 2 have means 0 and 1."""
+    policy, rng = KLCUCB(TopK(6, 2, sense=sense), loglog, support=support), np.random.default_rng(0)
+    stats, low, length = policy.initial_state(), support[0], support[1] - support[0]
+    assert isinstance(stats, ArmStatistics)
+    end = 1.0 if sense == "max" else 0.0
+    for t in range(2, 401):
+        arms = rng.choice(np.arange(1, 6), 2, replace=False)
+        shares = np.array([0.0, 0.0, 1.0, 0.2, 0.5, 0.97])[arms] ** rng.choice([1, 2])
+        stats.update(Feedback(arms, low + length * shares))
+        rate = math.log(t) + loglog * max(math.log(math.log(t)), 0.0)
+        expected = np.full(6, end)
+        for i in np.flatnonzero(stats.counts):
+            share = min(max((stats.means[i] - low) / length, 0.0), 1.0)
+            expected[i] = root_of(share, rate / stats.counts[i], end)
+        assert policy.indices(stats, rng) == pytest.approx(low + length * expected, rel=0, abs=1e-8)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_klcucb_after_millions_of_outcomes_and_outside_its_support(sense):
+    """By Pinsker a bound is near the mean, on the right side of it; a mean beyond the support is its end."""
+    policy = KLCUCB(TopK(5, 2, sense=sense))
+    stats, sign = policy.initial_state(), 1.0 if sense == "max" else -1.0
+    stats.counters[:], stats.means[:] = 4 * 10**14, [0.0, 1e-9, 0.5, 1.0, 1.0 + 1e-12]
+    stats.rounds = 10**15
+    found = policy.indices(stats, None)
+    moved = sign * (found - np.minimum(stats.means, 1.0))
+    assert (moved >= -1e-15).all()
+    assert (moved <= math.sqrt(0.5 * math.log(10**15 + 1) / (4 * 10**14)) + 1e-15).all()
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
+test_what_is_refused = refused(
+    (lambda: kl_bounds([1.2], np.array([3]), rate=1.0), "means"),
+    (lambda: kl_bounds([0.2], np.array([3]), rate=-1.0), "rate"),
+    (lambda: kl_rate(3, 1, delta=1.0), "delta"),
+    (lambda: KLCUCB(TopK(3, 1), loglog=-1.0), "loglog must"),
+    (lambda: KLCUCB(TopK(3, 1), support=(1.0, 1.0)), "support must"),
+)

@@ -1,0 +1,233 @@
+"""Sample bounds, lower bounds, widths: values by hand, definitions by brute force, real runs between them."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cases import FRIENDS, ROADS, bases, edge_sets, has_rank, is_forest, paths
+
+from cmab import CLUCB, LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
+from cmab.bounds.kl import bernoulli_divergence
+from cmab.bounds.radii import c_epsilon, lil_radii
+from cmab.bounds.samples import (
+    adaptive_top_k_samples,
+    best_k_gaps,
+    clucb_samples,
+    constrained_gaps,
+    exchange_width,
+    least_best_k_samples,
+    least_gaussian_samples,
+    lil_clucb_samples,
+    lil_rand_lucb_samples,
+    lucb1_samples,
+    ugapec_samples,
+    worst_case_samples,
+)
+from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence, least_samples
+from instances import BernoulliArms, GaussianArms
+from oracles import PartitionMatroid, TopK
+
+MEANS = np.array([0.9, 0.1, 0.7, 0.3, 0.2])
+GAPS = best_k_gaps(MEANS, 2)
+
+
+def test_lucb1_by_hand():
+    """H = 8 for two arms with gap 1/2, 4 with tolerance sqrt(2); T* = 146 H ln(10 H), two samples a round."""
+    rounds = math.ceil(146 * 8 * math.log(80))
+    assert lucb1_samples([0.5, 0.5], delta=0.1) == pytest.approx(2 + 2 * (rounds + 0.4 / (rounds - 1)))
+    rounds = math.ceil(146 * 4 * math.log(40))
+    tolerant = lucb1_samples([0.5, 0.5], delta=0.1, epsilon=math.sqrt(2))
+    assert tolerant == pytest.approx(2 + 2 * (rounds + 0.4 / (rounds - 1)))
+    assert lucb1_samples([0.0, 0.5], delta=0.1) == math.inf
+
+
+def least_count(width, level, epsilon, sigma):
+    """The least count by going through all of them."""
+    radii = lil_radii(np.arange(1, 200_000), level, epsilon=epsilon, sigma=sigma)
+    return 1 + int(np.argmax(radii < width))
+
+
+def test_lil_bounds_by_counting():
+    gaps = np.array([0.5, 1.0, 4.0])
+    level = 0.01 / c_epsilon(0.01)
+    eighths = [least_count(gap / 8, level / 6, 0.01, 0.5) for gap in gaps]
+    assert lil_rand_lucb_samples(gaps, 1, delta=0.01, mode="paper") == 3 + 2 * (sum(eighths) - 3)
+    quarters = [least_count(gap / 4, level / 3, 0.01, 0.5) for gap in gaps]
+    assert lil_clucb_samples(gaps, delta=0.01, mode="paper") == sum(quarters)
+    ninths = [least_count(gap / 9, 0.01 / 3, 0.0, 0.25) for gap in gaps]
+    assert lil_clucb_samples(gaps, delta=0.01, sigma=0.25, mode="heuristic", width=3) == sum(ninths)
+    assert lil_clucb_samples([0.0, 1.0], delta=0.1) == math.inf
+    assert lil_clucb_samples([np.inf, np.inf], delta=0.1) == 2
+
+
+def test_clucb_solves_its_inequality():
+    gaps = np.array([0.5, 0.3])
+    n = clucb_samples(gaps, width=2, delta=0.1, sigma=0.5)
+    pulls = [2 * 0.25 * math.log(8 * n**3 / 0.1) / (gap / 6) ** 2 for gap in gaps]
+    assert n == pytest.approx(2 + sum(pulls))
+    tolerant = clucb_samples(
+        gaps, width=2, delta=0.1, sigma=0.5, epsilon=0.6, max_super_arm_size=3
+    )  # floors of 0.1 for both
+    assert tolerant == pytest.approx(2 + 2 * 2 * 0.25 * math.log(8 * tolerant**3 / 0.1) / 0.01)
+
+
+def test_adaptive_top_k_by_hand():
+    """Gaps of 1/2 and psi = 1/2: rounds 1 to 4, of 15, 82, 377 and 1,655 outcomes of each arm."""
+    assert adaptive_top_k_samples([0.75, 0.25], 1, epsilon=0.25, delta=0.1) == 2 * (15 + 82 + 377 + 1655)
+    # A far arm leaves a round earlier; the border's arms are kept by psi.
+    assert adaptive_top_k_samples(
+        [0.75, 0.25, -0.3], 1, epsilon=0.25, delta=0.1
+    ) < 1.5 * adaptive_top_k_samples([0.75, 0.25, 0.25], 1, epsilon=0.25, delta=0.1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "bound"),
+    [
+        (LUCB1(5, 2, delta=0.1), lucb1_samples(GAPS, delta=0.1)),
+        (LilRandLUCB(5, 2, delta=0.1), lil_rand_lucb_samples(GAPS, 2, delta=0.1)),
+        (LilCLUCB(TopK(5, 2), delta=0.1), lil_clucb_samples(GAPS, delta=0.1)),
+        (CLUCB(TopK(5, 2), delta=0.1), clucb_samples(GAPS, width=2, delta=0.1)),
+        (
+            CLUCB(TopK(5, 2), delta=0.1, epsilon=0.5),
+            clucb_samples(GAPS, width=2, delta=0.1, epsilon=0.5, max_super_arm_size=2),
+        ),
+        (
+            AdaptiveTopK(5, 2, epsilon=0.1, delta=0.1),
+            adaptive_top_k_samples(MEANS, 2, epsilon=0.1, delta=0.1),
+        ),
+    ],
+)
+def test_runs_lie_between_the_bounds(rule, bound):
+    """Of 20 runs at delta = 0.1 more than 14 break the upper bound with probability below 1e-9."""
+    found = identify(rule, BernoulliArms(MEANS), replications=20, rng=0)
+    assert np.median(found.samples) <= bound
+    if getattr(rule, "epsilon", 0.0) == 0.0:
+        assert found.samples.mean() >= least_best_k_samples(MEANS, 2, delta=0.1)
+
+
+def test_bounds_on_a_matroid():
+    oracle = PartitionMatroid([0, 0, 1, 1, 1], 1)
+    gaps = constrained_gaps(oracle, MEANS)
+    found = identify(LilCLUCB(oracle, delta=0.1), GaussianArms(MEANS, 0.5), replications=20, rng=0)
+    assert np.median(found.samples) <= lil_clucb_samples(gaps, delta=0.1, width=2)
+    assert found.samples.mean() >= least_gaussian_samples(gaps, delta=0.1)
+
+
+def test_least_samples_by_hand():
+    """Border 0.7 | 0.3: each arm against the mean across it."""
+    evidence = 0.8 * math.log(9)
+    across = {0.9: 0.3, 0.7: 0.3, 0.3: 0.7, 0.2: 0.7, 0.1: 0.7}
+    expected = evidence * sum(1 / bernoulli_divergence(p, q) for p, q in across.items())
+    assert least_best_k_samples(MEANS, 2, delta=0.1) == pytest.approx(expected)
+    assert least_gaussian_samples([0.5, 0.25], delta=0.1, sigma=0.5) == pytest.approx(0.5 * 20 * evidence)
+    by_means = least_best_k_samples(
+        MEANS, 2, delta=0.1, divergence=lambda p, q: 4 * gaussian_divergence(p, q)
+    )
+    assert least_gaussian_samples(GAPS, delta=0.1) == pytest.approx(by_means)
+    assert least_best_k_samples([0.5, 0.5], 1, delta=0.1) == math.inf
+
+
+def test_one_change_of_measure_gives_between_half_and_all_of_the_characteristic_time():
+    for seed in range(20):
+        means = np.random.default_rng(seed).random(5)
+        single = least_best_k_samples(means, 1, delta=0.1, divergence=gaussian_divergence)
+        assert single <= least_samples(means, delta=0.1, divergence=gaussian_divergence) <= 2 * single
+
+
+def least_evidence(means, k, proportions, divergence):
+    """The least evidence of a pair across the border, straight from its definition."""
+    order, values = np.argsort(-means), []
+    for i in order[:k]:
+        for j in order[k:]:
+            a, b = proportions[i], proportions[j]
+            mid = (a * means[i] + b * means[j]) / (a + b)
+            values.append(a * divergence(means[i], mid) + b * divergence(means[j], mid))
+    return min(values)
+
+
+@pytest.mark.parametrize("divergence", [bernoulli_divergence, gaussian_divergence])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_no_proportions_beat_those_of_the_best_k_time(k, divergence):
+    rng = np.random.default_rng(k)
+    means = rng.random(6)
+    proportions, time = best_k_time(means, k, divergence=divergence)
+    assert proportions.sum() == pytest.approx(1.0)
+    assert 1 - 1.1e-4 <= time * least_evidence(means, k, proportions, divergence) <= 1 + 1e-6
+    for _ in range(500):
+        other = 0.9 * proportions + 0.1 * rng.dirichlet(np.ones(6))
+        assert time * least_evidence(means, k, other, divergence) <= 1 + 1e-6
+    single = least_best_k_samples(means, k, delta=0.1, divergence=divergence)
+    assert single <= time * bernoulli_divergence(0.1, 0.9)
+
+
+def test_best_k_time_of_known_instances():
+    for means in ([0.5, 0.45, 0.43, 0.4], [0.3, 0.21, 0.2, 0.19, 0.18]):
+        assert best_k_time(means, 1)[1] == pytest.approx(characteristic_time(means)[1], rel=1e-4)
+    # Two groups: proportions p and q inside them, with 1/p + 1/q least under 2 p + 6 q = 1.
+    groups = best_k_time([1.0] * 2 + [0.5] * 6, 2, divergence=gaussian_divergence)[1]
+    assert groups == pytest.approx(2 * (math.sqrt(2) + math.sqrt(6)) ** 2 / 0.25, rel=1e-4)
+    with pytest.raises(ValueError, match="k-th"):
+        best_k_time([0.5, 0.5, 0.1], 1)
+
+
+def test_worst_case_by_hand():
+    assert worst_case_samples(18_375, 8, epsilon=0.1, delta=0.25) == pytest.approx(100 * math.log(4))
+    for n, k, epsilon, delta in ((11, 6, 0.1, 0.1), (20, 5, 0.1, 0.1), (20, 6, 0.2, 0.1), (20, 6, 0.1, 0.3)):
+        with pytest.raises(ValueError, match="must"):
+            worst_case_samples(n, k, delta=delta, epsilon=epsilon)
+
+
+def test_upper_bounds_exceed_lower_bounds():
+    least = least_gaussian_samples(GAPS, delta=0.1)
+    uppers = (
+        lucb1_samples(GAPS, delta=0.1),
+        lil_clucb_samples(GAPS, delta=0.1),
+        ugapec_samples(GAPS, epsilon=0.0, delta=0.1),
+    )
+    assert least < min(uppers)
+
+
+@pytest.mark.parametrize(
+    ("family", "width"),
+    [
+        ([(0, 1), (0, 2), (1, 2)], 2),
+        (bases(8, is_forest), 2),
+        (bases(6, has_rank), 2),
+        ([(0, 1, 2), (3, 4)], 5),
+        ([(0,)], 0),
+        ([(), (0,)], 1),
+        ([(0, 1), (2, 3)], 4),
+    ],
+)
+def test_widths(family, width):
+    assert exchange_width(family) == width
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_widths_of_random_families_by_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    family = {frozenset(np.flatnonzero(rng.random(n) < rng.random()).tolist()) for _ in range(12)}
+
+    def least(first, second, arm):
+        parts = [
+            [{*c} for size in range(len(a) + 1) for c in combinations(sorted(a), size)]
+            for a in (first - second, second - first)
+        ]
+        return min(
+            len(out) + len(into)
+            for out in parts[0]
+            for into in parts[1]
+            if arm in out and (first - out) | into in family and (second - into) | out in family
+        )
+
+    needed = [least(m, n, arm) for m in family for n in family for arm in m - n]
+    assert exchange_width(family) == max(needed, default=0)
+    # Windows of 40 neighbours exchange all their arms, which are too many to try all parts of them.
+    assert exchange_width([range(i, i + 40) for i in range(0, 80, 8)]) == 80
+
+
+def test_widths_of_graphs_are_at_most_their_nodes():
+    assert 2 < exchange_width(paths(ROADS, 0, 3)) <= ROADS.number_of_nodes()
+    assert 2 < exchange_width(edge_sets(FRIENDS)) <= FRIENDS.number_of_nodes()

@@ -1,0 +1,50 @@
+"""People to whom no chain of people who joined leads."""
+
+import pytest
+
+from cmab.campaign.reasons import Reason
+from cmab.campaign.reports import Round, UnreachableError, check_paths
+from cmab.campaign.tables import different_people
+from oracles import DirectedGraph
+
+NAMES = ("Ann", "Bob", "Carl", "Dora")
+LINE = DirectedGraph([0, 1, 2], [1, 2, 3], n_nodes=4, labels=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("joined", "unknown", "why"),
+    [
+        (["Carl"], [], "Carl knows nobody who was asked or who joined"),
+        (["Carl"], ["Bob"], None),
+        (["Bob", "Carl", "Dora"], [], None),
+        (["Dora"], ["Bob"], "Dora knows nobody"),
+        (["Dora", "Carl"], [], "Carl can tell people"),
+        ([], [], None),
+    ],
+)
+def test_who_can_be_reached(joined, unknown, why):
+    if why is None:
+        check_paths(LINE, ["Ann"], joined, unknown)
+        return
+    with pytest.raises(UnreachableError, match=why):
+        check_paths(LINE, ["Ann"], joined, unknown)
+
+
+def test_a_pair_that_knows_only_each_other():
+    graph = DirectedGraph([0, 2, 3], [1, 3, 2], n_nodes=4, labels=NAMES)
+    with pytest.raises(UnreachableError, match=r"No chain of people who joined leads .* to Carl, Dora"):
+        check_paths(graph, ["Ann"], ["Carl", "Dora"], [])
+
+
+def test_different_people_are_counted_once():
+    known = [Round(at, "", ("Ann",), "reported", count=2.0, joined={"Bob": None}) for at in (1, 2)]
+    assert different_people(known) == "2"
+    assert different_people([*known, Round(3, "", ("Carl",))]) == "2"
+    assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 3"
+
+
+def test_a_person_that_was_asked_often_is_not_called_less_known():
+    told = [Reason("Ann", 1.0, 0.5, 2.0, "explored", n).why(is_network=True) for n in (1, 2)]
+    assert "less known" in told[0] and "less known" not in told[1]
+    first = Reason("Ann", 1.0, 0.5, 2.0, "known", 0, is_first=True).why(is_network=True)
+    assert first == "Never asked before; among the best by the shape of the network."
