@@ -365,7 +365,7 @@ def test_a_campaign_relearns_from_its_journal(tmp_path):
     for _ in range(5):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request)
-    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).session.state
+    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).state
     assert np.array_equal(again.memory, campaign.state.memory) and again.counts.sum() == 10
 
 
