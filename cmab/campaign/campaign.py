@@ -18,20 +18,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cmab._ask_tell import (
-    StrangeArms,
-    check_budgets,
-    check_context,
-    check_feedback,
-    choose,
-    interval_of,
-    prior_of,
-    support_of,
-)
 from cmab.arrays import IntArray
 from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import forgotten
-from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
+from cmab.campaign.posterior import (
+    CascadeFeedback,
+    Estimate,
+    HiddenOutcomes,
+    check_hidden,
+    posterior,
+    prior_of,
+)
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
 from cmab.errors import (
     ClosedTicketError,
@@ -45,11 +42,20 @@ from cmab.errors import (
 )
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.oracle import Oracle, feedback_of
 from cmab.policies.adaptive import learner_for
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
 from cmab.seeding import Seed, root
+from cmab.session import (
+    StrangeArms,
+    check_budgets,
+    check_context,
+    check_feedback,
+    choose,
+    interval_of,
+    support_of,
+)
 from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:
@@ -1141,6 +1147,8 @@ class Campaign:
         of_ticket = of.ticket(asked.ticket, asked.body)
         feedback = self._feedback_of(of_ticket, outcomes, reward, costs, seen)
         try:
+            if feedback.is_hidden:
+                check_hidden(feedback, self.policy)
             check_feedback(feedback, of_ticket, self.policy, self.support)
         except StrangeArms as error:
             names = [of.arms.own[arm] for arm in error.args[1]]
@@ -1211,7 +1219,7 @@ class Campaign:
         if seen:
             if isinstance(self.policy, Explorer):
                 raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
-            told: Feedback = self.policy.oracle.feedback_of(ticket.super_arm, **seen)
+            told = feedback_of(self.policy.oracle, ticket.super_arm, **seen)
             return told if np.isnan(reward) else told.with_reward(reward)
         if isinstance(outcomes, Feedback):
             if not np.isnan(reward):

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from cmab import AdaptiveCTS, Feedback, Session
-from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Chain, Network
+from cmab.priors import BetaPrior
 from instances import IndependentCascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence.search import Search
