@@ -57,9 +57,7 @@ class Policy(Declared, ABC, Generic[State]):
 
     Examples
     --------
-    >>> from dataclasses import dataclass, field
-    from functools import cached_property
-    from math import isfinite
+    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from cmab import Feedback, Policy, Session
     >>> from cmab.policy import refuse_parts

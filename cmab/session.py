@@ -182,7 +182,8 @@ class Session(Generic[State]):
             if self._is_explorer:
                 pulls = policy.pulls(self.state)  # type: ignore[attr-defined]
             # The usual case: few distinct entries in an array, which plain Python checks faster than numpy.
-            entries = chosen.tolist() if type(chosen) is np.ndarray and chosen.dtype == np.int64 else []
+            is_array = type(chosen) is np.ndarray and chosen.dtype == np.int64 and chosen.ndim == 1
+            entries = chosen.tolist() if is_array else []
             is_plain = context is None and 0 < len(entries) == len({*entries}) and min(entries) >= 0
             if not (is_plain and max(entries) < self._n_choices):
                 chosen = check_choice(policy, chosen, context)
