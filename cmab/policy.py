@@ -270,8 +270,8 @@ class IndexPolicy(Policy[ArmStatistics]):
     """
 
     oracle: Oracle
-    #: Parameters on which the memory depends; None for all. A saved memory requires the same values of these.
-    memory_parameters: ClassVar[tuple[str, ...] | None] = None
+    #: Parameters on which the memory depends. A saved memory requires the same values of these.
+    memory_parameters: ClassVar[tuple[str, ...]] = ()
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
 

@@ -441,6 +441,15 @@ class Session(Generic[State]):
                 f"{name} must be a session of {session.policy!r}, got {shown('; '.join(changed), 300)}; call"
                 " Session.load(..., accept_changes=True) to continue with other parameters"
             )
+        names = {text.partition(" ")[0].rpartition(".")[2] for text in changed}
+        kept: Any = session.policy
+        while kept is not None:  # the policy, and the policies that it wraps
+            if bad := names.intersection(getattr(kept, "memory_parameters", ())):
+                raise ValueError(
+                    f"{name} must be a session with the same {', '.join(sorted(bad))}, on which its memory"
+                    f" depends, got {shown('; '.join(changed), 300)}"
+                )
+            kept = getattr(kept, "policy", None)
         try:
             session.state = archive.filled(session.state, document["state"], arrays)
         except ValueError as error:

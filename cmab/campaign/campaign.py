@@ -6,9 +6,7 @@ import copy
 import logging
 import os
 import secrets
-import threading
 import time
-import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
-from cmab.campaign.names import forgotten
+from cmab.campaign.names import feedback_of, forgotten
 from cmab.campaign.posterior import (
     CascadeFeedback,
     Estimate,
@@ -29,21 +27,20 @@ from cmab.campaign.posterior import (
     posterior,
     prior_of,
 )
-from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds, versions
+from cmab.campaign.replay import Body, Replay, Rewrites, versions
 from cmab.errors import (
     ClosedTicketError,
-    DamagedStoreError,
     NewerEventsError,
     OtherReportError,
     SameReportError,
-    StoreTimeoutError,
     UnknownTicketError,
     UsedKeyError,
 )
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle, feedback_of
+from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
+from cmab.policies.models import ModelPolicy
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
 from cmab.seeding import Seed, root
@@ -59,7 +56,7 @@ from cmab.session import (
 from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:
-    from cmab.campaign.store import Event, Store
+    from cmab.campaign.store import Event
     from cmab.campaign.summary import Summary
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
@@ -67,8 +64,6 @@ Result = TypeVar("Result")
 
 log = logging.getLogger("cmab.campaign")
 _NONE = float("nan")
-#: The number of events between two snapshots, usually and if outcomes are hidden.
-_EVERY, _EVERY_HIDDEN = 1_000, 100
 #: How often an ask that was overtaken chooses again. After that, its last choice is stored.
 _CHOICES = 4
 _UNDONE_BY_UNDO = ("tell", "cancel", "correct")
@@ -241,8 +236,12 @@ class Campaign:
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
         generator = _generator(copy.deepcopy(rng))
-        self._shared = _Shared(_store(where, real("timeout", timeout, 0.0)), accept_changes)
-        store = self._shared.store
+        try:
+            from cmab.campaign.replica import Replica, Store
+        except ImportError as error:
+            raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
+        store = Store(where, real("timeout", timeout, 0.0))
+        self._replica = Replica(store, accept_changes)
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
         is_there = store.exists()
@@ -252,7 +251,7 @@ class Campaign:
             raise ValueError(f"support must be that of {store.where}, {stored}, got {support}")
         self.policy: Policy[Any] = learner_for(learner, stored)
         self.support = support_of(self.policy, stored)
-        self._shared.begin(self.policy)
+        self._replica.begin(self.policy)
         if not is_there:
             beginning = {
                 "token": secrets.token_hex(8),
@@ -260,16 +259,16 @@ class Campaign:
                 "support": None if declared is None else [repr(end) for end in declared],
                 "expires": _age_body(limit),
             }
-            self._shared.create(beginning, self._author)
-        self._shared.open()
-        check_budgets(self.policy, self._shared.replay.state)  # before anything is written
+            self._replica.create(beginning, self._author)
+        self._replica.open()
+        check_budgets(self.policy, self._replica.replay.state)  # before anything is written
         self._check_learner(accept_changes)
-        if expires is not None and _age_body(limit) != self._shared.of.last["expires"]:
+        if expires is not None and _age_body(limit) != self._replica.of.last["expires"]:
             self._describe(expires=_age_body(limit))
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
-        of, where, learner = self._shared.of, self._shared.store.where, self._shared.learner
+        of, where, learner = self._replica.of, self._replica.store.where, self._replica.learner
         kept = of.last["learner"]["class"]
         if kept != learner["class"]:
             raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
@@ -285,51 +284,51 @@ class Campaign:
 
     def _describe(self, **more: Any) -> None:
         """Add an event with the present learner, its names and other options."""
-        of = self._shared.of
-        with self._shared.acting():
+        of = self._replica.of
+        with self._replica.acting():
             while True:
                 n_names = len(of.texts.stored)
                 body = of.description() | {"expires": of.last["expires"]} | more
-                event = self._shared.event("changed", None, body, self._author)
-                if self._shared.write([event], names=of.texts.stored[n_names:], n_names=n_names):
+                event = self._replica.event("changed", None, body, self._author)
+                if self._replica.write([event], names=of.texts.stored[n_names:], n_names=n_names):
                     return
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same store.
-        shared = self._shared
-        options = {"propensity_draws": self._draws, "author": self._author, "timeout": shared.store.timeout}
-        made = partial(Campaign, accept_changes=shared.accept_changes, **options)
+        replica = self._replica
+        options = {"propensity_draws": self._draws, "author": self._author, "timeout": replica.store.timeout}
+        made = partial(Campaign, accept_changes=replica.accept_changes, **options)
         return made, (self.policy, self.address)
 
     def __repr__(self) -> str:
-        return f"Campaign({self.policy!r}, {self._shared.store.where!r})"
+        return f"Campaign({self.policy!r}, {self._replica.store.where!r})"
 
     # Reading.
 
     @property
     def address(self) -> str:
         """The path or URL that opens the campaign again, with the password."""
-        return self._shared.store.address
+        return self._replica.store.address
 
     @property
     def pending(self) -> tuple[int, ...]:
         """The numbers of the pending tickets, which have no reported feedback."""
-        return tuple(self._shared.current().pending)
+        return tuple(self._replica.current().pending)
 
     @property
     def is_done(self) -> bool:
         """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
-        return self.policy.is_done(self._shared.current().state)
+        return self.policy.is_done(self._replica.current().state)
 
     @property
     def state(self) -> Any:
         """A copy of the state of the policy, without hidden outcomes."""
-        return self._shared.current().twin().state
+        return self._replica.current().twin().state
 
     @property
     def n_events(self) -> int:
         """The number of events, which grows with every action of any process."""
-        return self._shared.current().number
+        return self._replica.current().number
 
     def recommend(self) -> list[Hashable]:
         """Return the names of the arms that the explorer currently recommends.
@@ -341,7 +340,9 @@ class Campaign:
         """
         if not isinstance(self.policy, Explorer):
             raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        return [self._shared.of.arms.own[arm] for arm in self.policy.recommend(self._shared.current().state)]
+        return [
+            self._replica.of.arms.own[arm] for arm in self.policy.recommend(self._replica.current().state)
+        ]
 
     def history(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -352,20 +353,20 @@ class Campaign:
             One dictionary for each event. It has ``line`` (its number), ``event`` (the kind), ``at`` (the
             time in UTC), ``undone``, ``author`` if the event has one, and the contents of the event.
         """
-        with self._shared.store.within(timeout):
-            self._shared.current()
-            events = list(self._shared.store.read())
-            rewrites, of = Rewrites.of(events), self._shared.of
+        with self._replica.store.within(timeout):
+            self._replica.current()
+            events = list(self._replica.store.read())
+            rewrites, of = Rewrites.of(events), self._replica.of
             return [of.row(event, event.number in rewrites.undone) for event in events]
 
     def health(self, *, timeout: float | None = None) -> Health:
         """Return counts, ages and the last error, for monitoring."""
-        shared, now = self._shared, time.time()
-        with shared.store.within(timeout):
-            replay, snapshots = shared.current(), shared.store.snapshots()
+        replica, now = self._replica, time.time()
+        with replica.store.within(timeout):
+            replay, snapshots = replica.current(), replica.store.snapshots()
         oldest = min((event.at for event in replay.pending.values()), default=None)
         return Health(
-            store=shared.store.where,
+            store=replica.store.where,
             events=replay.number,
             rounds=replay.asked,
             told=replay.told,
@@ -373,10 +374,14 @@ class Campaign:
             oldest_pending=None if oldest is None else now - oldest,
             last_told=None if replay.last_told is None else now - replay.last_told,
             since_snapshot=replay.number - (snapshots[0] if snapshots else 0),
-            overtaken=shared.store.overtaken,
-            repeated=shared.store.repeated,
-            error=shared.error,
+            overtaken=replica.store.overtaken,
+            repeated=replica.store.repeated,
+            error=replica.error or self._failure(replay),
         )
+
+    def _failure(self, replay: Replay) -> str | None:
+        """Return why the last fit of a model failed, or None."""
+        return self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
 
     def completed_states(self, n: int, *, rng: Seed = 0) -> list[Any]:
         """Return states that are completed by hidden outcomes, drawn from their posterior.
@@ -395,10 +400,10 @@ class Campaign:
         list
             `n` states, or a copy of the present state if no outcome is hidden.
         """
-        replay = self._shared.current()
+        replay = self._replica.current()
         if replay.hidden is None:
             return [replay.twin().state]
-        hidden, chain, generator = replay.hidden, self._shared.chain(replay).copy(), _generator(rng)
+        hidden, chain, generator = replay.hidden, self._replica.chain(replay).copy(), _generator(rng)
         found = []
         for _ in range(integer("n", n, 1)):
             chain = hidden.continued(chain, generator)
@@ -431,13 +436,13 @@ class Campaign:
                 "policy must draw from Beta posteriors on the support (0, 1) to have estimates, got"
                 f" {self.policy!r}"
             )
-        replay = self._shared.current()
+        replay = self._replica.current()
         if replay.hidden is None:
             chain = HiddenOutcomes(prior, replay.state).chain()
         else:
-            chain = self._shared.chain(replay).copy()
+            chain = self._replica.chain(replay).copy()
         rows = zip(*(part.tolist() for part in posterior(chain, level, _generator(rng))), strict=True)
-        return [Estimate(name, *row) for name, row in zip(self._shared.of.arms.own, rows, strict=True)]
+        return [Estimate(name, *row) for name, row in zip(self._replica.of.arms.own, rows, strict=True)]
 
     def regret_bound(
         self,
@@ -462,7 +467,7 @@ class Campaign:
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
         """
-        replay = self._shared.current()
+        replay = self._replica.current()
         oracle, stats = statistics_for(self.policy, replay.state)
         return certified(
             oracle,
@@ -494,8 +499,8 @@ class Campaign:
         from cmab.campaign.summary import summary_of
 
         level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
-        with self._shared.store.within(timeout):
-            return summary_of(self, self._shared.current(), self._shared.rounds(), level)
+        with self._replica.store.within(timeout):
+            return summary_of(self, self._replica.current(), self._replica.rounds(), level)
 
     def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot the mean outcomes of the base arms that were observed most often, by name.
@@ -621,26 +626,26 @@ class Campaign:
         key: str | None,
         timeout: float | None,
     ) -> list[Request]:
-        shared = self._shared
+        replica = self._replica
         if context is not None:
             check_context(context, self.policy)
         if available is not None:
             context = self._restricted(context, available)
-        with shared.store.within(timeout):
-            if key is not None and (found := shared.store.with_key(_checked_key(key))) is not None:
+        with replica.store.within(timeout):
+            if key is not None and (found := replica.store.with_key(_checked_key(key))) is not None:
                 return [self._answered(found, key)]
-            replay = shared.current() if shared.is_contended else shared.known()
+            replay = replica.current() if replica.is_contended else replica.known()
             choice = self._chosen(n, replay, context, 0)
             for attempt in range(1, 1_000_000):
-                with shared.acting():
+                with replica.acting():
                     events = self._ask_events(choice, context, instead_of, key)
-                    if shared.write(events, expected=self._expected):
+                    if replica.write(events, expected=self._expected):
                         asked = [event for event in events if event.kind == "ask"]
                         return [self._request(event, context) for event in asked]
-                if key is not None and (found := shared.store.with_key(key)) is not None:
+                if key is not None and (found := replica.store.with_key(key)) is not None:
                     return [self._answered(found, key)]
                 if attempt < _CHOICES:
-                    choice = self._chosen(n, shared.known(), context, attempt)
+                    choice = self._chosen(n, replica.known(), context, attempt)
         raise AssertionError("the loop ends with a stored event")
 
     def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
@@ -651,15 +656,15 @@ class Campaign:
         try:
             for number in range(replay.asked, replay.asked + n):
                 rng = replay.of.generator(number, salt)
-                state = self._shared.completed(replay, rng)
+                state = self._replica.completed(replay, rng)
                 super_arm, pulls = choose(self.policy, state, rng, context)
                 found.append((super_arm, pulls, self._propensity(replay, number, super_arm, context)))
                 if n > 1 and replay.of._reserves:
                     replay = replay.twin()
                     self.policy.reserve(replay.state, Ticket(number, super_arm, pulls, "", context))
         except Exception as error:
-            self._shared.error = f"{type(error).__name__}: {error}"
-            log.warning("%s: the policy cannot choose: %s", self._shared.store.where, self._shared.error)
+            self._replica.error = f"{type(error).__name__}: {error}"
+            log.warning("%s: the policy cannot choose: %s", self._replica.store.where, self._replica.error)
             raise
         return found
 
@@ -682,8 +687,8 @@ class Campaign:
         self, choice: list[Any], context: Context | None, instead_of: Any, key: str | None
     ) -> list[Event]:
         """Return the events of new tickets, after those of expired ones."""
-        shared, replay = self._shared, self._shared.replay
-        of, event = replay.of, partial(shared.event, author=self._author)
+        replica, replay = self._replica, self._replica.replay
+        of, event = replay.of, partial(replica.event, author=self._author)
         limit = _age_of(of.last["expires"])
         former = None if instead_of is None else self._pending_event(instead_of).ticket
         events = []
@@ -698,7 +703,7 @@ class Campaign:
         return events
 
     def _request(self, event: Event, context: Context | None = None) -> Request:
-        of, number = self._shared.of, event.ticket
+        of, number = self._replica.of, event.ticket
         assert number is not None
         names = tuple(of.choices.listed[place] for place in event.body["super_arm"])
         ticket = of.ticket(number, event.body)
@@ -709,7 +714,7 @@ class Campaign:
     def _answered(self, event: Event, key: str) -> Request:
         if event.kind != "ask":
             raise UsedKeyError(f"key must be of a request, got {shown(key)}, the key of a report")
-        self._shared.current()
+        self._replica.current()
         return self._request(event)
 
     def tell(
@@ -761,7 +766,7 @@ class Campaign:
             If the campaign never issued the ticket, or if it was cancelled.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "costs": costs, **seen}
-        with self._shared.store.within(timeout):
+        with self._replica.store.within(timeout):
             if key is not None and self._is_answered(_checked_key(key), ticket):
                 return
             try:
@@ -772,7 +777,7 @@ class Campaign:
 
     def _is_answered(self, key: str, ticket: Any) -> bool:
         """Return whether a report with this key is stored; raise an error if it is another call."""
-        found = self._shared.store.with_key(key)
+        found = self._replica.store.with_key(key)
         if found is None:
             return False
         if found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket)):
@@ -839,7 +844,7 @@ class Campaign:
                 events.append(event)
             return events
 
-        with self._shared.store.within(timeout):
+        with self._replica.store.within(timeout):
             self._act(made)
 
     def correct(
@@ -870,7 +875,7 @@ class Campaign:
             As in `tell`, or if no feedback has been reported for the ticket.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "costs": costs, **seen}
-        with self._shared.store.within(timeout):
+        with self._replica.store.within(timeout):
             self._act(lambda: [self._report_event("correct", 0, **report)])
 
     def cancel(
@@ -911,17 +916,17 @@ class Campaign:
             raise ValueError("either ticket or older_than must be given, got both or neither")
 
         def made() -> list[Event]:
-            replay = self._shared.replay
+            replay = self._replica.replay
             if limit is None:
                 numbers: Sequence[Any] = [self._pending_event(ticket).ticket]
             else:
                 numbers = _older(replay, limit)
-            make = partial(self._shared.event, "cancel", body={}, author=self._author)
+            make = partial(self._replica.event, "cancel", body={}, author=self._author)
             return [make(number, after=at) for at, number in enumerate(numbers)]
 
-        with self._shared.store.within(timeout):
+        with self._replica.store.within(timeout):
             if limit is not None:
-                self._shared.current()
+                self._replica.current()
             return tuple(event.ticket for event in self._act(made) if event.ticket is not None)
 
     def undo(self, *, timeout: float | None = None) -> dict[str, Any]:
@@ -935,22 +940,22 @@ class Campaign:
             If another process has added events since the last call of this campaign. Look at the last event
             of `history` and call `undo` again if that is the event to undo.
         """
-        shared = self._shared
-        with shared.store.within(timeout), shared.acting():
-            rewrites = Rewrites.of(shared.store.read(kinds=("correct", "undo")))
-            target = shared.store.last(_UNDONE_BY_UNDO, rewrites.undone)
-            if target is None or target.number > shared.replay.number:
-                if shared.catch_up():
+        replica = self._replica
+        with replica.store.within(timeout), replica.acting():
+            rewrites = Rewrites.of(replica.store.read(kinds=("correct", "undo")))
+            target = replica.store.last(_UNDONE_BY_UNDO, rewrites.undone)
+            if target is None or target.number > replica.replay.number:
+                if replica.catch_up():
                     raise NewerEventsError(
                         "undo must take back an event that this campaign has read, got newer events of"
                         " another process; look at the last event of history(), and call undo() again"
                     )
                 raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
-            event = shared.event("undo", target.ticket, {"line": target.number}, self._author)
-            expected = shared.replay.number if self._expected is None else self._expected
-            if not shared.write([event], expected=expected):
+            event = replica.event("undo", target.ticket, {"line": target.number}, self._author)
+            expected = replica.replay.number if self._expected is None else self._expected
+            if not replica.write([event], expected=expected):
                 raise AssertionError("a write with an expected number is stored or raises an error")
-            return shared.of.row(target, True)
+            return replica.of.row(target, True)
 
     def forget(self, name: Hashable, *, timeout: float | None = None) -> None:
         """Erase a name from the store. The rounds remain, under a number.
@@ -970,17 +975,17 @@ class Campaign:
         ValueError
             If the campaign does not have the name.
         """
-        shared = self._shared
-        with shared.store.within(timeout), shared.acting():
-            place = shared.of.texts.known_place(name)
+        replica = self._replica
+        with replica.store.within(timeout), replica.acting():
+            place = replica.of.texts.known_place(name)
             if place is None:
                 raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
             while True:
-                event = shared.event("forget", None, {"name": place}, self._author)
-                if shared.store.forget(place, forgotten(place), event):
-                    shared.take([event])
+                event = replica.event("forget", None, {"name": place}, self._author)
+                if replica.store.forget(place, forgotten(place), event):
+                    replica.take([event])
                     return
-                shared.catch_up()
+                replica.catch_up()
 
     def signed(self, author: str | None) -> Campaign:
         """Return this campaign with another author of further events.
@@ -1043,25 +1048,25 @@ class Campaign:
 
     def close(self) -> None:
         """Close the connections to the database; the next call opens them again."""
-        self._shared.store.close()
+        self._replica.store.close()
 
     def _act(self, made: Callable[[], list[Event]]) -> list[Event]:
         """Store the events that `made` returns for the latest state, and return them."""
-        shared = self._shared
-        with shared.acting():
+        replica = self._replica
+        with replica.acting():
             while True:
                 try:
                     events = made()
                 except (ValueError, TypeError):
-                    if shared.catch_up():  # the reason may be an event that was not read yet
+                    if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or shared.write(events, expected=self._expected):
+                if not events or replica.write(events, expected=self._expected):
                     return events
 
     def _pending_event(self, ticket: Any) -> Event:
         """Return the event of a pending ticket, or the error of a ticket that is not."""
-        pending = self._shared.replay.pending
+        pending = self._replica.replay.pending
         if ticket is None:
             if len(pending) != 1:
                 raise ValueError(
@@ -1079,7 +1084,7 @@ class Campaign:
         """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
         is_other = isinstance(own, Ticket) and not own.session.startswith(
-            f"{self._shared.of.first['token']}:"
+            f"{self._replica.of.first['token']}:"
         )
         if is_other:
             raise UnknownTicketError(
@@ -1089,7 +1094,7 @@ class Campaign:
     def _not_pending(self, number: int) -> ValueError:
         asked, told, is_cancelled = self._course_of(number)
         if asked is None:
-            pending = tuple(self._shared.replay.pending)
+            pending = tuple(self._replica.replay.pending)
             return UnknownTicketError(
                 f"ticket must be issued by this campaign, got {number}; pending: {pending}"
             )
@@ -1101,8 +1106,8 @@ class Campaign:
 
     def _course_of(self, number: int) -> tuple[Event | None, Event | None, bool]:
         """Return the ask of a ticket, its standing report, and whether it was cancelled by hand."""
-        store = self._shared.store
-        events = [event for event in store.of_ticket(number) if event.number <= self._shared.replay.number]
+        store = self._replica.store
+        events = [event for event in store.of_ticket(number) if event.number <= self._replica.replay.number]
         rewrites = Rewrites.of(events)
         standing = [event for event in events if event.number not in rewrites.undone]
         asked = next((event for event in standing if event.kind == "ask"), None)
@@ -1116,18 +1121,16 @@ class Campaign:
         self,
         kind: str,
         after: int,
-        outcomes: Told | None = None,
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
-        costs: Mapping[Any, Any] | None = None,
         key: str | None = None,
-        **seen: Any,
+        **report: Any,
     ) -> Event:
         """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``."""
-        shared, of = self._shared, self._shared.of
+        replica, of = self._replica, self._replica.of
         told: Event | None = None
-        if kind == "tell" and (ticket is None or _number_of(ticket) in shared.replay.pending):
+        if kind == "tell" and (ticket is None or _number_of(ticket) in replica.replay.pending):
             asked = self._pending_event(ticket)
         else:
             if ticket is None:
@@ -1145,7 +1148,7 @@ class Campaign:
             self._check_own(ticket, asked)
         assert asked.ticket is not None
         of_ticket = of.ticket(asked.ticket, asked.body)
-        feedback = self._feedback_of(of_ticket, outcomes, reward, costs, seen)
+        feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)
         try:
             if feedback.is_hidden:
                 check_hidden(feedback, self.policy)
@@ -1166,7 +1169,7 @@ class Campaign:
             body["line"] = told.number
         elif told is not None:
             self._refuse_again(asked.ticket, told.body, body)
-        return shared.event(kind, asked.ticket, body, self._author, after=after, key=key)
+        return replica.event(kind, asked.ticket, body, self._author, after=after, key=key)
 
     def _refuse_again(self, number: int, told: Body, body: Body) -> None:
         """Raise the error of a second report."""
@@ -1183,7 +1186,7 @@ class Campaign:
     def _check_learnable(self, feedback: Feedback, ticket: Ticket) -> None:
         """Raise the error of a policy that cannot learn from a correction, before it is stored."""
         told = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
-        self.policy.update(self._shared.replay.twin().state, told, ticket, np.random.default_rng(0))
+        self.policy.update(self._replica.replay.twin().state, told, ticket, np.random.default_rng(0))
 
     def _restricted(self, context: Context | None, available: Collection[Hashable]) -> Context:
         """Return the context with the flags of the entries that are available by name."""
@@ -1191,343 +1194,10 @@ class Campaign:
             raise ValueError("available must be given once, by name or in the context, got both")
         if isinstance(available, str) or not isinstance(available, Collection):
             raise ValueError(f"available must be a list of names, got {shown(available)}")
-        flags = np.zeros(len(self._shared.of.choices.own), np.bool_)
-        flags[self._shared.of.choices.find(available)] = True
+        flags = np.zeros(len(self._replica.of.choices.own), np.bool_)
+        flags[self._replica.of.choices.find(available)] = True
         rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
         return Context(available=flags, **rest)
-
-    def _feedback_of(
-        self, ticket: Ticket, outcomes: Any, reward: float, costs: Any, seen: dict[str, Any]
-    ) -> Feedback:
-        """Return the feedback, by number, of a report by name."""
-        if costs is not None and (seen or isinstance(outcomes, Feedback) or ticket.pulls != 1):
-            raise ValueError(
-                f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
-            )
-        if outcomes is None and not seen and not np.isnan(reward):
-            return Feedback([], [], reward=reward)  # only the reward is known
-        if (outcomes is None) == (not seen):
-            given = (
-                f"both outcomes and {', '.join(seen)}"
-                if seen
-                else "neither; outcomes={} reports that nothing was observed, and keeps only the reward"
-            )
-            raise ValueError(
-                "a report must be outcomes, such as {name: 1.0}, or keywords of the oracle, such as joined"
-                f" and carried for influence, got {given}"
-            )
-        if seen:
-            if isinstance(self.policy, Explorer):
-                raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
-            told = feedback_of(self.policy.oracle, ticket.super_arm, **seen)
-            return told if np.isnan(reward) else told.with_reward(reward)
-        if isinstance(outcomes, Feedback):
-            if not np.isnan(reward):
-                raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
-            return outcomes
-        return self._by_name(ticket, _pairs(outcomes), reward, costs)
-
-    def _by_name(self, ticket: Ticket, pairs: list[tuple[Any, Any]], reward: float, costs: Any) -> Feedback:
-        """Return the feedback of outcomes by name."""
-        names, values = zip(*pairs, strict=True) if pairs else ((), ())
-        arms = self._shared.of.arms.find(names)
-        if ticket.pulls == 1:
-            for name, outcome in pairs:
-                if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
-                    raise ValueError(
-                        f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved"
-                        " outcomes"
-                    )
-            if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
-                return Feedback(np.array(arms), np.array(values), reward=reward)
-            rows = None if costs is None else self._costs(arms, _pairs(costs, "costs"))
-            return Feedback(arms, list(values), reward=reward, costs=rows or None)
-        for name, drawn_of in pairs:
-            if np.shape(drawn_of) != (ticket.pulls,):
-                raise ValueError(
-                    f"outcomes must be lists of {ticket.pulls} each, got {shown(drawn_of)} of {name!r}"
-                )
-        drawn = np.array(values, np.float64).reshape(len(arms), ticket.pulls)
-        pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
-        return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
-
-    def _costs(self, arms: list[int], pairs: list[tuple[Any, Any]]) -> list[Any]:
-        """Return the resource use of each of these arms, from pairs of names and numbers."""
-        found = self._shared.of.arms.find([name for name, _ in pairs])
-        rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
-        if set(rows) != set(arms):
-            names = [self._shared.of.arms.own[arm] for arm in sorted(set(rows) ^ set(arms))]
-            raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
-        return [rows[arm] for arm in arms]
-
-
-class _Shared:
-    """The store and the state in memory that the objects of `Campaign.signed` share.
-
-    The state is replaced and never changed, so threads that read need no lock.
-    """
-
-    def __init__(self, store: Store, accept_changes: bool) -> None:
-        self.store, self.accept_changes = store, accept_changes
-        #: Whether another process has overtaken the last write of this one.
-        self.is_contended = False
-        self.error: str | None = None
-        self.of: Translation
-        self.replay: Replay
-        self._policy: Policy[Any]
-        self._lock, self._chain_lock = threading.RLock(), threading.RLock()
-        _all_shared.add(self)
-
-    def begin(self, policy: Policy[Any]) -> None:
-        """Set the policy, and check its names before anything is stored."""
-        self._policy, self.of = policy, Translation(policy)
-        self.learner = self.of.description()["learner"]
-
-    def create(self, beginning: Body, author: str | None) -> None:
-        """Create the campaign, unless another process does."""
-        of = Translation(self._policy)
-        body = of.description() | beginning
-        self.store.create([_event(1, "campaign", None, body, author)], of.texts.stored)
-
-    def forked(self) -> None:
-        """Start again in a child process, whose locks other threads of the parent may hold."""
-        self._lock, self._chain_lock = threading.RLock(), threading.RLock()
-        self.__dict__.pop("replay", None)
-
-    @contextmanager
-    def acting(self) -> Iterator[None]:
-        """Hold the lock of the actions of this process."""
-        if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
-            raise StoreTimeoutError(f"{self.store.where}: another call of this process has not ended in time")
-        try:
-            if "replay" not in self.__dict__:
-                self.open()
-            yield
-        finally:
-            self._lock.release()
-
-    def known(self) -> Replay:
-        """Return the state that this process knows."""
-        if "replay" not in self.__dict__:
-            with self.acting():
-                pass
-        return self.replay
-
-    def current(self) -> Replay:
-        """Return the state after the events of all processes, or the known one while an action runs."""
-        self.known()
-        if self._lock.acquire(blocking=False):
-            try:
-                self.catch_up()
-            finally:
-                self._lock.release()
-        return self.replay
-
-    def open(self) -> None:
-        """Compute the state of all events, from a snapshot if possible."""
-        with self._lock:
-            if not self.store.exists():
-                raise DamagedStoreError(
-                    f"{self.store.where} must have a campaign, got none; restore a backup"
-                )
-            of = Translation(self._policy, self.store.names())
-            for event in self.store.read(kinds=("campaign", "changed")):
-                of.learn(event)
-            self.of = of
-            self._replay()
-
-    def event(
-        self,
-        kind: str,
-        ticket: int | None,
-        body: Body,
-        author: str | None = None,
-        *,
-        after: int = 0,
-        key: str | None = None,
-    ) -> Event:
-        """Return an event with the next number, or that of `after` events later."""
-        return _event(self.replay.number + 1 + after, kind, ticket, body, author, key)
-
-    def write(
-        self,
-        events: Sequence[Event],
-        *,
-        expected: int | None = None,
-        names: Sequence[str] = (),
-        n_names: int = 0,
-    ) -> bool:
-        """Store events that follow the known ones; if the writer was overtaken, read newer events.
-
-        Raises
-        ------
-        NewerEventsError
-            If `expected` is given, and the campaign has another number of events.
-        """
-        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        is_current = expected is None or expected == self.replay.number
-        after = None if is_rewrite or not is_current else self._after(self.replay, events)
-        if is_current and self.store.append(events, names, n_names):
-            self.is_contended = False
-            for event in events:
-                self._describe(event)
-            before = self.replay.number
-            self._publish(after)
-            # The process that writes the event with a round number stores the snapshot.
-            if self.replay.number // self._every > before // self._every:
-                self._keep_snapshot()
-            return True
-        self.is_contended = True
-        self.catch_up()
-        if expected is not None and self.replay.number != expected:
-            raise NewerEventsError(
-                f"{self.store.where} must have the {expected:,} events that were read before, got"
-                f" {self.replay.number:,}; read them again"
-            )
-        return False
-
-    def take(self, events: Sequence[Event]) -> None:
-        """Process stored events that follow the known ones."""
-        for event in events:
-            self._describe(event)
-        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        self._publish(None if is_rewrite else self._after(self.replay, events))
-
-    def catch_up(self) -> bool:
-        """Process the events of other processes; return whether there were any."""
-        events = self.store.newer(self.replay.number)
-        if events:
-            self.take(events)
-        return bool(events)
-
-    def rounds(self) -> list[Any]:
-        """Return all rounds as they stand."""
-        return list(standing_rounds(self.store.read()))
-
-    def chain(self, replay: Replay) -> Any:
-        """Return the chain of the hidden outcomes, which is extended by one thread at a time."""
-        assert replay.hidden is not None
-        with self._chain_lock:
-            return replay.hidden.chain()
-
-    def completed(self, replay: Replay, rng: np.random.Generator) -> Any:
-        """Return the state for a choice, completed by drawn outcomes if some are hidden."""
-        if replay.hidden is None:
-            return replay.state
-        chain = replay.hidden.continued(self.chain(replay).copy(), rng)
-        return replay.hidden.completed(self._policy, replay.state, chain)
-
-    def _after(self, replay: Replay, events: Sequence[Event]) -> Replay:
-        """Return the state after further events."""
-        twin = replay.twin()
-        for event in events:
-            twin.apply(event, self._ask_of)
-        return twin
-
-    def _publish(self, after: Replay | None) -> None:
-        """Replace the state. After a correction or an undo, compute it from the events."""
-        if after is None:
-            self._replay()
-        else:
-            self.replay = after
-
-    @property
-    def _every(self) -> int:
-        """The number of events between two snapshots."""
-        return _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
-
-    def _describe(self, event: Event) -> None:
-        """Take over the names of a description of another process, or a forgotten name."""
-        if event.kind == "changed" and event.number > self.of.descriptions[-1].line:
-            for name in self.store.names()[len(self.of.texts.stored) :]:
-                self.of.texts.add(name)
-            self.of.learn(event)
-        elif event.kind == "forget":
-            self.of.forget(event.body["name"])
-
-    def _ask_of(self, ticket: int) -> Event:
-        """Return the event of a ticket that is not pending."""
-        return next(event for event in self.store.of_ticket(ticket) if event.kind == "ask")
-
-    def _replay(self) -> None:
-        """Compute the state of all events, from the last snapshot that corrections leave valid."""
-        rewrites = Rewrites.of(self.store.read(kinds=("correct", "undo")))
-        replay = self._snapshot(rewrites) or Replay.fresh(self.of)
-        first = replay.number
-        for event in self.store.read(first):
-            if event.kind == "changed":
-                self._describe(event)
-            if event.number in rewrites.undone:
-                replay.number = event.number
-            else:
-                replay.apply(event, self._ask_of, rewrites.corrections.get(event.number))
-        self.replay = replay
-        if replay.number - first > self._every:
-            self._keep_snapshot()
-
-    def _snapshot(self, rewrites: Rewrites) -> Replay | None:
-        """Return the state of the last valid snapshot."""
-
-        def reports(number: int) -> list[CascadeFeedback]:
-            found = []
-            for event in self.store.read(kinds=("tell",)):
-                if event.number <= number and event.number not in rewrites.undone:
-                    body = rewrites.corrections.get(event.number, event).body
-                    if "cascade" in body and event.ticket is not None:
-                        found.append(self.of.feedback(body, self._ask_of(event.ticket).body))
-            return found  # type: ignore[return-value]
-
-        if self.accept_changes:
-            return None
-        for number in self.store.snapshots():
-            if not rewrites.allow(number):
-                continue
-            data = self.store.snapshot(number)
-            try:
-                found = None if data is None else Replay.unpacked(self.of, data, reports)
-            except (ValueError, KeyError) as error:
-                log.warning(
-                    "%s: the snapshot after event %d is not used: %s", self.store.where, number, error
-                )
-                continue
-            if found is not None:
-                return found
-        return None
-
-    def _keep_snapshot(self) -> None:
-        """Store a snapshot if possible; without one, a new process replays more events."""
-        try:
-            self.store.keep_snapshot(self.replay.number, self.replay.packed())
-        except (ValueError, OSError) as error:
-            log.warning("%s: no snapshot was stored: %s", self.store.where, error)
-
-
-_all_shared: weakref.WeakSet[_Shared] = weakref.WeakSet()
-
-
-def _in_child() -> None:
-    for shared in list(_all_shared):
-        shared.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
-
-
-def _store(where: str | os.PathLike[str], timeout: float) -> Store:
-    try:
-        from cmab.campaign.store import Store
-    except ImportError as error:
-        raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
-    return Store(where, timeout)
-
-
-def _event(
-    number: int, kind: str, ticket: int | None, body: Body, author: str | None, key: str | None = None
-) -> Event:
-    from cmab.campaign.store import Event
-
-    return Event(number, kind, ticket, time.time(), author, key, body)
 
 
 def _generator(rng: Seed) -> np.random.Generator:
@@ -1579,19 +1249,6 @@ def _older(replay: Replay, limit: timedelta | int) -> list[int]:
         latest = time.time() - limit.total_seconds()
         return sorted(number for number, event in replay.pending.items() if event.at <= latest)
     return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
-
-
-def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
-    """Return the pairs of names and outcomes in a mapping, or in a list of pairs as JSON has them."""
-    if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-        raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
-    pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(
-                f"{what} must be a mapping of names to {what}, or a list of such pairs, got {shown(pair)}"
-            )
-    return pairs
 
 
 @contextmanager

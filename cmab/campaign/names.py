@@ -1,15 +1,19 @@
-"""The names of a campaign: numbers in the events, and texts in a table of their own."""
+"""The names of a campaign: numbers in the events, texts in a table of their own, and reports by name."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from cmab import oracle
 from cmab.arrays import AnyArray, IntArray
+from cmab.explorer import Explorer
+from cmab.feedback import Feedback, Ticket
+from cmab.policy import Policy
 from cmab.validation import meant, shown
 
 #: A label in an event: the place of its text, or a list of labels for a tuple.
@@ -242,3 +246,89 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
         f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
         " again with the new graph and accept_changes=True"
     )
+
+
+# Reports by name
+
+
+def feedback_of(
+    report: dict[str, Any], ticket: Ticket, policy: Policy[Any], arms: Names, reward: float
+) -> Feedback:
+    """Return the feedback, by number, of the arguments of `Campaign.tell`, which are by name."""
+    outcomes, costs = report.pop("outcomes", None), report.pop("costs", None)
+    seen = report
+    if costs is not None and (seen or isinstance(outcomes, Feedback) or ticket.pulls != 1):
+        raise ValueError(
+            f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
+        )
+    if outcomes is None and not seen and not np.isnan(reward):
+        return Feedback([], [], reward=reward)  # only the reward is known
+    if (outcomes is None) == (not seen):
+        given = (
+            f"both outcomes and {', '.join(seen)}"
+            if seen
+            else "neither; outcomes={} reports that nothing was observed, and keeps only the reward"
+        )
+        raise ValueError(
+            "a report must be outcomes, such as {name: 1.0}, or keywords of the oracle, such as joined"
+            f" and carried for influence, got {given}"
+        )
+    if seen:
+        if isinstance(policy, Explorer):
+            raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
+        told = oracle.feedback_of(policy.oracle, ticket.super_arm, **seen)
+        return told if np.isnan(reward) else told.with_reward(reward)
+    if isinstance(outcomes, Feedback):
+        if not np.isnan(reward):
+            raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
+        return outcomes
+    return _by_name(ticket, _pairs(outcomes), arms, reward, costs)
+
+
+def _by_name(
+    ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float, costs: Any
+) -> Feedback:
+    """Return the feedback of outcomes by name."""
+    names, values = zip(*pairs, strict=True) if pairs else ((), ())
+    arms = named.find(names)
+    if ticket.pulls == 1:
+        for name, outcome in pairs:
+            if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
+                raise ValueError(
+                    f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
+                )
+        if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
+            return Feedback(np.array(arms), np.array(values), reward=reward)
+        rows = None if costs is None else _costs(named, arms, _pairs(costs, "costs"))
+        return Feedback(arms, list(values), reward=reward, costs=rows or None)
+    for name, drawn_of in pairs:
+        if np.shape(drawn_of) != (ticket.pulls,):
+            raise ValueError(
+                f"outcomes must be lists of {ticket.pulls} each, got {shown(drawn_of)} of {name!r}"
+            )
+    drawn = np.array(values, np.float64).reshape(len(arms), ticket.pulls)
+    pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
+    return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
+
+
+def _costs(named: Names, arms: list[int], pairs: list[tuple[Any, Any]]) -> list[Any]:
+    """Return the resource use of each of these arms, from pairs of names and numbers."""
+    found = named.find([name for name, _ in pairs])
+    rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
+    if set(rows) != set(arms):
+        names = [named.own[arm] for arm in sorted(set(rows) ^ set(arms))]
+        raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
+    return [rows[arm] for arm in arms]
+
+
+def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
+    """Return the pairs of names and outcomes in a mapping, or in a list of pairs as JSON has them."""
+    if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
+        raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
+    pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                f"{what} must be a mapping of names to {what}, or a list of such pairs, got {shown(pair)}"
+            )
+    return pairs

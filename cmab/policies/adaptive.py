@@ -312,7 +312,7 @@ class AdaptiveCTS(CompiledIndexPolicy):
     _: KW_ONLY
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
-    memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "support")
+    memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "support")
 
     def rule(self) -> Any:
         return adaptive_indices

@@ -108,7 +108,7 @@ class DiscountedCUCB(CompiledIndexPolicy):
     _: KW_ONLY
     radius_factor: float = field(default=1.0, metadata=real(0.0))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    memory_parameters: ClassVar[tuple[str, ...] | None] = ("discount",)
+    memory_parameters: ClassVar[tuple[str, ...]] = ("discount",)
 
     def rule(self) -> Any:
         return discounted_bounds

@@ -90,7 +90,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     estimate: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
     is_random: ClassVar[bool] = True
-    memory_parameters: ClassVar[tuple[str, ...] | None] = ("groups", "means", "weights", "support")
+    memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
         if self.estimate == "mean":

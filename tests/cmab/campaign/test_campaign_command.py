@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-from cmab import read_campaign
 from cmab.campaign.folder import CampaignFolder
 from cmab.cli import main
 
@@ -172,20 +171,6 @@ def test_costs_a_budget_and_names_that_are_never_chosen(place):
     assert not {"Ann", "Dora"} & set(chosen(place / "paid"))
     assert "budget must be enough" in refused("new", place / "poor", *args, "--budget", 0.5)
     assert not (place / "poor").exists()
-
-
-@pytest.mark.slow
-def test_a_copy_goes_its_own_way(spring, place):
-    done("ask", spring)
-    done("copy", spring, place / "copy")
-    done("tell", place / "copy", "--nobody")
-    assert read_campaign(spring / "events.sqlite")[0].state == "pending"
-    assert "must be a new folder" in refused("copy", spring, place / "copy")
-    done("copy", place / "copy", place / "journal", "--events", "events.db")
-    done("copy", place / "journal", place / "back", "--events", "events.db")
-    assert (place / "journal" / "events.db").read_text().count("\n") == 3
-    logs = [read_campaign(place / at) for at in ("copy/events.sqlite", "journal/events.db", "back/events.db")]
-    assert [[(of.state, of.names) for of in log] for log in logs] == [[("told", logs[0][0].names)]] * 3
 
 
 @pytest.mark.slow

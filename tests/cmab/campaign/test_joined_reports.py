@@ -18,7 +18,7 @@ from cmab import (
     copy_campaign,
     read_campaign,
 )
-from cmab.campaign import campaign as module
+from cmab.campaign import replica as module
 from cmab.campaign.posterior import CascadeFeedback
 from oracles import DegreeHeuristic, InfluenceMaximization
 
@@ -75,7 +75,7 @@ def all_in(campaign, seed, n=10, graph=FRIENDS):
 
 
 def hidden(campaign):
-    return campaign._shared.current().hidden.chain()
+    return campaign._replica.current().hidden.chain()
 
 
 def future(campaign, n=6):
@@ -91,8 +91,8 @@ def test_a_new_process_has_the_reports_and_their_chain(path, learner, every, mon
     copy_campaign(path, path.with_name("copy.db"))
     again = Campaign(learner(oracle()), path)
     assert (again.health().since_snapshot < 7) == (every == 7)
-    once = [again._shared.completed(again._shared.replay, np.random.default_rng(0)) for _ in range(2)]
-    here = running._shared.completed(running._shared.replay, np.random.default_rng(0))
+    once = [again._replica.completed(again._replica.replay, np.random.default_rng(0)) for _ in range(2)]
+    here = running._replica.completed(running._replica.replay, np.random.default_rng(0))
     assert once[0].counts.tolist() == once[1].counts.tolist() == here.counts.tolist()
     assert future(Campaign(learner(oracle()), path.with_name("copy.db"))) == future(running)
 

@@ -105,7 +105,7 @@ def test_a_damaged_store_is_refused(tmp_path):
 
 
 def test_a_damaged_snapshot_costs_time_only(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("cmab.campaign.campaign._EVERY", 10)
+    monkeypatch.setattr("cmab.campaign.replica._EVERY", 10)
     path = tmp_path / "campaign.db"
     running = campaign(path)
     for _ in range(10):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from cmab import (
-    CUCB,
     LUCB1,
     BestKGLR,
     Comparison,
@@ -17,9 +16,9 @@ from cmab import (
     compare,
     identify,
 )
+from cmab.exploration.certificate import certificate
 from cmab.exploration.lucb import KLLUCB, LilLUCB
 from instances import BernoulliArms, GaussianArms
-from oracles import TopK
 
 ARMS = BernoulliArms([0.9, 0.8, 0.2, 0.1])
 
@@ -101,8 +100,6 @@ def test_a_session_has_one_at_any_time():
     assert after.is_certified
     assert after.witness[0] == 1
     assert "certified" in repr(after)
-    with pytest.raises(TypeError, match="CUCB"):
-        Session(CUCB(TopK(3, 1)), rng=0).certificate()
 
 
 def test_a_file_of_a_comparison_keeps_the_counts(tmp_path):

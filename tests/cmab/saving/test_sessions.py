@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
-from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES, UNIFORM
+from cases import ENVIRONMENTS, EXPLORERS, ORACLES, POLICIES
 from isolated import isolated
 from refusals import refused
 

@@ -1,0 +1,293 @@
+"""The state of a campaign in one process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from cmab.campaign.posterior import CascadeFeedback
+from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds
+from cmab.campaign.store import Event, Store
+from cmab.errors import DamagedStoreError, NewerEventsError, StoreTimeoutError
+from cmab.policy import Policy
+
+log = logging.getLogger("cmab.campaign")
+#: The number of events between two snapshots, usually and if outcomes are hidden.
+_EVERY, _EVERY_HIDDEN = 1_000, 100
+
+
+class Replica:
+    """The state of a campaign in this process, which follows the events of its store.
+
+    The state is replaced and never changed, so threads that read need no lock. A writer applies its events to
+    a copy of the state, stores them with the next numbers, and then replaces the state. If another process
+    was faster, it reads the newer events, and the caller tries again.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    accept_changes : bool
+        Whether snapshots are ignored.
+    """
+
+    def __init__(self, store: Store, accept_changes: bool) -> None:
+        self.store, self.accept_changes = store, accept_changes
+        #: Whether another process has overtaken the last write of this one.
+        self.is_contended = False
+        self.error: str | None = None
+        self.of: Translation
+        self.replay: Replay
+        self._policy: Policy[Any]
+        self._lock, self._chain_lock = threading.RLock(), threading.RLock()
+        _replicas.add(self)
+
+    def begin(self, policy: Policy[Any]) -> None:
+        """Set the policy, and check its names before anything is stored."""
+        self._policy, self.of = policy, Translation(policy)
+        self.learner = self.of.description()["learner"]
+
+    def create(self, beginning: Body, author: str | None) -> None:
+        """Create the campaign, unless another process does."""
+        of = Translation(self._policy)
+        body = of.description() | beginning
+        self.store.create([event_of(1, "campaign", None, body, author)], of.texts.stored)
+
+    def forked(self) -> None:
+        """Start again in a child process, whose locks other threads of the parent may hold."""
+        self._lock, self._chain_lock = threading.RLock(), threading.RLock()
+        self.__dict__.pop("replay", None)
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Hold the lock of the actions of this process."""
+        if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
+            raise StoreTimeoutError(f"{self.store.where}: another call of this process has not ended in time")
+        try:
+            if "replay" not in self.__dict__:
+                self.open()
+            yield
+        finally:
+            self._lock.release()
+
+    def known(self) -> Replay:
+        """Return the state that this process knows."""
+        if "replay" not in self.__dict__:
+            with self.acting():
+                pass
+        return self.replay
+
+    def current(self) -> Replay:
+        """Return the state after the events of all processes, or the known one while an action runs."""
+        self.known()
+        if self._lock.acquire(blocking=False):
+            try:
+                self.catch_up()
+            finally:
+                self._lock.release()
+        return self.replay
+
+    def open(self) -> None:
+        """Compute the state of all events, from a snapshot if possible."""
+        with self._lock:
+            if not self.store.exists():
+                raise DamagedStoreError(
+                    f"{self.store.where} must have a campaign, got none; restore a backup"
+                )
+            of = Translation(self._policy, self.store.names())
+            for event in self.store.read(kinds=("campaign", "changed")):
+                of.learn(event)
+            self.of = of
+            self._replay()
+
+    def event(
+        self,
+        kind: str,
+        ticket: int | None,
+        body: Body,
+        author: str | None = None,
+        *,
+        after: int = 0,
+        key: str | None = None,
+    ) -> Event:
+        """Return an event with the next number, or that of `after` events later."""
+        return event_of(self.replay.number + 1 + after, kind, ticket, body, author, key)
+
+    def write(
+        self,
+        events: Sequence[Event],
+        *,
+        expected: int | None = None,
+        names: Sequence[str] = (),
+        n_names: int = 0,
+    ) -> bool:
+        """Store events that follow the known ones; if the writer was overtaken, read newer events.
+
+        Raises
+        ------
+        NewerEventsError
+            If `expected` is given, and the campaign has another number of events.
+        """
+        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
+        is_current = expected is None or expected == self.replay.number
+        after = None if is_rewrite or not is_current else self._after(self.replay, events)
+        if is_current and self.store.append(events, names, n_names):
+            self.is_contended = False
+            for event in events:
+                self._describe(event)
+            before = self.replay.number
+            self._publish(after)
+            # The process that writes the event with a round number stores the snapshot.
+            if self.replay.number // self._every > before // self._every:
+                self._keep_snapshot()
+            return True
+        self.is_contended = True
+        self.catch_up()
+        if expected is not None and self.replay.number != expected:
+            raise NewerEventsError(
+                f"{self.store.where} must have the {expected:,} events that were read before, got"
+                f" {self.replay.number:,}; read them again"
+            )
+        return False
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Process stored events that follow the known ones."""
+        for event in events:
+            self._describe(event)
+        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
+        self._publish(None if is_rewrite else self._after(self.replay, events))
+
+    def catch_up(self) -> bool:
+        """Process the events of other processes; return whether there were any."""
+        events = self.store.newer(self.replay.number)
+        if events:
+            self.take(events)
+        return bool(events)
+
+    def rounds(self) -> list[Any]:
+        """Return all rounds as they stand."""
+        return list(standing_rounds(self.store.read()))
+
+    def chain(self, replay: Replay) -> Any:
+        """Return the chain of the hidden outcomes, which is extended by one thread at a time."""
+        assert replay.hidden is not None
+        with self._chain_lock:
+            return replay.hidden.chain()
+
+    def completed(self, replay: Replay, rng: np.random.Generator) -> Any:
+        """Return the state for a choice, completed by drawn outcomes if some are hidden."""
+        if replay.hidden is None:
+            return replay.state
+        chain = replay.hidden.continued(self.chain(replay).copy(), rng)
+        return replay.hidden.completed(self._policy, replay.state, chain)
+
+    def _after(self, replay: Replay, events: Sequence[Event]) -> Replay:
+        """Return the state after further events."""
+        twin = replay.twin()
+        for event in events:
+            twin.apply(event, self._ask_of)
+        return twin
+
+    def _publish(self, after: Replay | None) -> None:
+        """Replace the state. After a correction or an undo, compute it from the events."""
+        if after is None:
+            self._replay()
+        else:
+            self.replay = after
+
+    @property
+    def _every(self) -> int:
+        """The number of events between two snapshots."""
+        return _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
+
+    def _describe(self, event: Event) -> None:
+        """Take over the names of a description of another process, or a forgotten name."""
+        if event.kind == "changed" and event.number > self.of.descriptions[-1].line:
+            for name in self.store.names()[len(self.of.texts.stored) :]:
+                self.of.texts.add(name)
+            self.of.learn(event)
+        elif event.kind == "forget":
+            self.of.forget(event.body["name"])
+
+    def _ask_of(self, ticket: int) -> Event:
+        """Return the event of a ticket that is not pending."""
+        return next(event for event in self.store.of_ticket(ticket) if event.kind == "ask")
+
+    def _replay(self) -> None:
+        """Compute the state of all events, from the last snapshot that corrections leave valid."""
+        rewrites = Rewrites.of(self.store.read(kinds=("correct", "undo")))
+        replay = self._snapshot(rewrites) or Replay.fresh(self.of)
+        first = replay.number
+        for event in self.store.read(first):
+            if event.kind == "changed":
+                self._describe(event)
+            if event.number in rewrites.undone:
+                replay.number = event.number
+            else:
+                replay.apply(event, self._ask_of, rewrites.corrections.get(event.number))
+        self.replay = replay
+        if replay.number - first > self._every:
+            self._keep_snapshot()
+
+    def _snapshot(self, rewrites: Rewrites) -> Replay | None:
+        """Return the state of the last valid snapshot."""
+
+        def reports(number: int) -> list[CascadeFeedback]:
+            found = []
+            for event in self.store.read(kinds=("tell",)):
+                if event.number <= number and event.number not in rewrites.undone:
+                    body = rewrites.corrections.get(event.number, event).body
+                    if "cascade" in body and event.ticket is not None:
+                        found.append(self.of.feedback(body, self._ask_of(event.ticket).body))
+            return found  # type: ignore[return-value]
+
+        if self.accept_changes:
+            return None
+        for number in self.store.snapshots():
+            if not rewrites.allow(number):
+                continue
+            data = self.store.snapshot(number)
+            try:
+                found = None if data is None else Replay.unpacked(self.of, data, reports)
+            except (ValueError, KeyError) as error:
+                log.warning(
+                    "%s: the snapshot after event %d is not used: %s", self.store.where, number, error
+                )
+                continue
+            if found is not None:
+                return found
+        return None
+
+    def _keep_snapshot(self) -> None:
+        """Store a snapshot if possible; without one, a new process replays more events."""
+        try:
+            self.store.keep_snapshot(self.replay.number, self.replay.packed())
+        except (ValueError, OSError) as error:
+            log.warning("%s: no snapshot was stored: %s", self.store.where, error)
+
+
+_replicas: weakref.WeakSet[Replica] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for replica in list(_replicas):
+        replica.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def event_of(
+    number: int, kind: str, ticket: int | None, body: Body, author: str | None, key: str | None = None
+) -> Event:
+    """Return an event of this moment."""
+    return Event(number, kind, ticket, time.time(), author, key, body)
