@@ -225,8 +225,12 @@ class RuledExplorer(SamplingExplorer):
 
     def arguments(self) -> Arguments:
         """Return the arrays of a compiled run: the integers; the reals, the table and the memory."""
-        rule, (integers, reals) = self._rule
-        return Arguments(integers.copy(), np.concatenate((reals, np.zeros(rule.room), rule.memory)))
+        rule, (integers, parameters) = self._rule
+        # The system allocates the pages of the table only when they are used.
+        reals = np.zeros(len(parameters) + rule.room + len(rule.memory))
+        reals[: len(parameters)] = parameters
+        reals[len(reals) - len(rule.memory) :] = rule.memory
+        return Arguments(integers.copy(), reals)
 
     def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         """Return the statistics before the first outcome, with the initial memory of the rule."""

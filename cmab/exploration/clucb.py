@@ -15,6 +15,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.radii import (
     MODE,
+    PARAMETERS,
     RADII,
     Mode,
     anytime_rate,
@@ -464,7 +465,8 @@ class LilCLUCB(_CLUCBRule):
         if k is None or general is None or self.oracle.least_mean > -np.inf:
             return general
         _, level, epsilon = self._radius()
-        reals = np.concatenate(([epsilon, self.sigma, level, level], np.zeros(RADII)))
+        reals = np.zeros(PARAMETERS + RADII)
+        reals[:PARAMETERS] = epsilon, self.sigma, level, level
         return ExplorerKernel(
             explore_clucb_trees, (Arguments(np.array([k, self.oracle._sign], np.int64), reals),)
         )

@@ -17,8 +17,8 @@ from cmab.bounds.radii import (
     bernstein_radii,
     bernstein_rate,
     hoeffding_radii,
+    write_bernstein_radii,
 )
-from cmab.bounds.radii import bernstein_radii as write_bernstein
 from cmab.bounds.samples import sum_of_inverse_squares
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.exploration.base import (
@@ -144,7 +144,7 @@ def present_answer(seen, integers, reals, is_chosen):
     delta, length, n, samples = reals[0], reals[1], seen.means.shape[0], seen.clock[SAMPLES]
     radii, bounds = np.empty(n), np.empty(sizes.shape[0])
     if by_variance:
-        write_bernstein(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
+        write_bernstein_radii(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
     else:
         hoeffding_radii(seen.counts, anytime_rate(n, samples, delta), length / 2.0, radii)
     pull = least_certain_bandit(seen.means, radii, sizes, k, is_chosen, bounds)

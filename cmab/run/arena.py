@@ -24,7 +24,7 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
 from cmab.run.simulate import simulate
-from cmab.run.tables import text
+from cmab.run.tables import Form, text
 from cmab.run.workers import ended_by_signals, in_workers, progress_bar
 from cmab.validation import integer, one_of
 
@@ -486,8 +486,8 @@ def run(
             raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
         with _stored(place) as file:
             stored = {key: json.loads(row) for key, row in file.execute("SELECT key, result FROM matches")}
-    names = {(game.name, entry.name) for game in games for entry in players}
-    matches = {pair: rows for pair, rows in known.items() if pair in names}
+    pairs = {(game.name, entry.name) for game in games for entry in players}
+    matches = {pair: rows for pair, rows in known.items() if pair in pairs}
     for game, mine, r, _, length in tasks:
         for entry in mine:
             matches.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
@@ -654,7 +654,7 @@ class Standings:
                     rows.append(facts | counted | found | {"ratio": pair[end]})
         return rows
 
-    def table(self, *, form: str = "plain") -> str:
+    def table(self, *, form: Form = "plain") -> str:
         """Return the leaderboard as text. `form` is a format of tabulate, such as ``"github"``."""
         rows = []
         for row in self.scores():

@@ -449,8 +449,8 @@ class Comparison:
         if all(np.isfinite(each.optimum) for each in results.values()):
             return written(plotting.regret_curves(results, exact=True, **settings), path)
         curves = {name: (each.rounds, each.expected_rewards / each.rounds) for name, each in results.items()}
-        labels = {"x_label": "Round", "y_label": "Expected reward per round so far"}
-        return written(plotting.curves_with_bands(curves, **labels, **settings), path)
+        settings |= {"x_label": "Round", "y_label": "Expected reward per round so far"}
+        return written(plotting.curves_with_bands(curves, **settings), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but the final states and certificates to a numpy archive without pickle.

@@ -491,7 +491,7 @@ class CompiledLoop:
         learning = policy.learning or no_learning
         is_lazy = policy.is_lazy and _is_small_top_k(solve, state.n_arms)
         self._loop = play_rounds_lazily if is_lazy else play_rounds
-        room = np.empty(state.n_arms, np.int64), np.empty(state.n_arms), np.empty(2)
+        n, here = state.n_arms, (self._super_arm, self._indices)
         # The tests check that indices of this library are always finite. Checking them here would cost 4 %.
         parameters = (*solve[1:3], *play[1:3], not is_ours(policy.function))
         self._arguments: tuple[Any, ...] = (
@@ -499,8 +499,8 @@ class CompiledLoop:
             Arguments(policy.reals, policy.learning is not None, *parameters),
             Learned(state.counters, state.means, state.deviations, state.memory),
             Log(
-                *(self._progress, record.rounds, self.recorded, np.zeros(2)),
-                *(self._super_arm, self._indices, *room),
+                *(self._progress, record.rounds, self.recorded, np.zeros(2), *here),
+                *(np.empty(n, np.int64), np.empty(n), np.empty(2)),
             ),
             Streams(*streams),
         )

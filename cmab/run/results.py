@@ -191,7 +191,7 @@ class Simulation:
         """Return the regret against `share` times the optimum."""
         # With the same optimum in all rounds, t times the optimum. Otherwise the sum of the optima.
         if self.optima is None:
-            return self._against(self.rounds * (share * self.optimum))
+            return self._against((self.rounds * (share * self.optimum)).astype(np.float64, copy=False))
         return self._against(share * self.optima)
 
     def _against(self, benchmark: FloatArray) -> FloatArray:
@@ -320,29 +320,19 @@ _FORMAT = 1
 
 def joined(results: Sequence[Result]) -> Result:
     """Return one result with the replications of all results, in their order."""
-    first = results[0]
+    every: list[Any] = list(results)
+    first = every[0]
     values: dict[str, Any] = {}
     for name in (each.name for each in fields(first) if each.name not in _SHARED):
-        parts = [getattr(result, name) for result in results]
+        parts = [getattr(result, name) for result in every]
         if isinstance(parts[0], list):
             values[name] = [entry for part in parts for entry in part]
         elif parts[0] is not None:
             values[name] = np.concatenate(parts)
-    if isinstance(first, Simulation) and first.optima is not None:
-        values["optimum"] = float(np.mean([result.optimum for result in results]))
-    return replace(first, **values)
-
-
-def selected(result: Result, replications: Sequence[int]) -> Result:
-    """Return the result of some of the replications."""
-    values: dict[str, Any] = {}
-    for name in (each.name for each in fields(result) if each.name not in _SHARED):
-        part = getattr(result, name)
-        if isinstance(part, list):
-            values[name] = [part[i] for i in replications] if part else part
-        elif part is not None:
-            values[name] = part[list(replications)]
-    return replace(result, **values)
+    if getattr(first, "optima", None) is not None:
+        values["optimum"] = float(np.mean([result.optimum for result in every]))
+    joint: Result = replace(first, **values)
+    return joint
 
 
 def benchmark(oracle: Oracle, optimum: float) -> float:

@@ -473,7 +473,7 @@ def _call_of(value: Any, names: Mapping[str, Any], where: str) -> tuple[Callable
 
 
 def _maker_of(table: Mapping[str, Any], where: str) -> Callable[..., Any]:
-    maker = table.get("class")
+    maker: Any = table.get("class")
     if isinstance(maker, str):
         try:
             maker = resolve_name(maker)
@@ -486,7 +486,8 @@ def _maker_of(table: Mapping[str, Any], where: str) -> Callable[..., Any]:
             f"{where} must be a class, a function or its import path module:Name, or a dict with this class"
             f' and arguments such as {{"class": TopK, "n_arms": 3, "k": 1}}, got {shown(maker)}'
         )
-    return maker
+    found: Callable[..., Any] = maker
+    return found
 
 
 def _called(maker: Callable[..., Any], arguments: Mapping[str, Any], where: str, *places: Any) -> Any:

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,7 +87,7 @@ def is_missing(value: object) -> bool:
 def frame_of(rows: Sequence[Row], names: Sequence[str] | None = None) -> Any:
     """Return the rows as a ``pandas.DataFrame``; `names` are the columns, by default those of the rows."""
     try:
-        import pandas
+        pandas = import_module("pandas")
     except ImportError:
         raise ImportError("to_frame needs pandas: pip install 'cmab[frames]'") from None
     return pandas.DataFrame(rows, columns=columns(rows) if names is None else names)

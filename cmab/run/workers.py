@@ -142,8 +142,8 @@ def signals_wait() -> Iterator[None]:
     finally:
         for number, handler in usual.items():
             signal.signal(number, handler)
-    for number, frame in came[:1]:
-        usual[signal.Signals(number)](number, frame)
+    if came:
+        usual[signal.Signals(came[0][0])](*came[0])
 
 
 def progress_bar(progress: bool | None, **options: Any) -> Any:
