@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.declared import interval
 from cmab.oracle import Oracle
 from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
-from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
 from cmab.policies.hierarchical import completed_memory, grid_prior, group_labels, pack_grid, usual_means
+from cmab.policies.ties import break_ties
+from cmab.policy import CompiledIndexPolicy
+from cmab.priors import BetaPrior
 from cmab.statistics import ArmStatistics
 
 #: The weights of the priors, in numbers of outcomes. Uniform means have the prior of mean 1/2 and weight 2.

@@ -13,9 +13,10 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
 from cmab.declared import flag, interval, one_of, real
 from cmab.feedback import Context
-from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
+from cmab.policies.ties import break_ties
 from cmab.policies.ucb import OptimisticPolicy, optimistic_reals, write_bounds
 from cmab.policies.wrappers import WrappedPolicy
+from cmab.policy import CompiledIndexPolicy
 from cmab.propensities import uniform_chance
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
