@@ -443,13 +443,8 @@ class OptMAI(BudgetExplorer):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    k : int
-        Number of arms to return, in ``[1, n_arms - 1]``. The analysis needs ``k <= n_arms / 2``.
-    budget : int
-        Maximum number of samples, at least `n_arms`.
-        Samples of open tickets are not counted.
+    n_arms, k, budget
+        As for `AdaptiveTopK`. The analysis needs ``k <= n_arms / 2``.
 
     Examples
     --------
@@ -523,14 +518,8 @@ class LUCB1Halving(Explorer[Restart]):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    k : int
-        Number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance, in (0, 1).
+    n_arms, k, delta, epsilon
+        As for `Halving`.
 
     Examples
     --------
