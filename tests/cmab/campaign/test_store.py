@@ -238,7 +238,7 @@ def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
         contended_campaigns.contend(own.url("all"), 300, tmp_path, restart=restart)
         assert contended_campaigns.check(own.url("all"), tmp_path)[0] >= 300
         own.stop()
-        with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"):
+        with pytest.raises(errors.StoreUnreachableError, match="check the address"):
             campaign(own.url("all"), timeout=0.5)
         thread = threading.Timer(0.5, own.start)
         thread.start()
