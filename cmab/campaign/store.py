@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import threading
 import time
 import weakref
@@ -32,8 +33,11 @@ from cmab.validation import shown
 FORMAT = 1
 #: The number of events that are read at once.
 _PAGE = 5_000
-#: The seconds that one statement may wait for a lock of SQLite before the deadline is looked at again.
-_BUSY = 2.0
+#: The longest pause before a call is repeated while another process writes to SQLite, in seconds. The handler
+#: of SQLite waits up to 0.1 s, in which a fast writer starves the others.
+_BUSY = 0.004
+#: The seconds after which a repeated call is worth a warning.
+_LONG = 1.0
 _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 #: The class of errors of PostgreSQL that mean a lost connection or a server that starts or stops.
 _AWAY = ("08", "57P", "53")
@@ -200,7 +204,7 @@ class Store:
         self._deadline = threading.local()
         options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
         if self.is_sqlite:
-            options["connect_args"] = {"timeout": _BUSY}
+            options["connect_args"] = {"timeout": 0.0}
         else:
             options["connect_args"] = {"connect_timeout": max(2, int(min(timeout, 10.0)))}
         self._engine = sql.create_engine(self.url, **options)
@@ -501,7 +505,7 @@ class Store:
     def _call(self, work: Callable[[sql.Connection], Found]) -> Found:
         """Return the result of `work` on a connection; repeat it while the database is busy or away."""
         with self.within(None):
-            pause = 0.05
+            begun, pause = time.monotonic(), 0.05
             while True:
                 try:
                     with _calls if self.is_sqlite else nullcontext(), self._engine.connect() as connection:
@@ -509,8 +513,13 @@ class Store:
                 except (OperationalError, InterfaceError, DatabaseError) as error:
                     left = self.left()
                     self._check_repeatable(error, left)
-                    log.warning("%s: %s; the call is repeated", self.where, _reason(error))
                     self.repeated += 1
+                    if not self.is_sqlite or time.monotonic() - begun > _LONG:
+                        log.warning("%s: %s; the call is repeated", self.where, _reason(error))
+                        begun = time.monotonic()
+                    if self.is_sqlite:
+                        time.sleep(random.uniform(0.0, min(_BUSY, left)))
+                        continue
                     self._engine.dispose()
                     time.sleep(min(pause, left))
                     pause = min(2.0 * pause, 1.0)

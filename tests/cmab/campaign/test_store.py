@@ -219,7 +219,7 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
     n_events, n_writers = contended_campaigns.check(where, tmp_path)
     assert n_events >= 300
     assert killed >= 1
-    assert n_writers >= 2
+    assert n_writers >= (2 if batch == 1 else 1)  # batches do not wait for their turn
 
 
 @pytest.mark.slow
