@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-MODULES = ("cmab", "cmab.goals", "cmab.bounds", "oracles", "instances")
+MODULES = ("cmab", "cmab.explorer", "cmab.bounds", "oracles", "instances")
 SECONDS = 20
 #: Parameters that need no bad values: what the names are for.
 OPEN = {
@@ -89,7 +89,7 @@ UNTRIED = {
         ),
         "it is abstract: users write the classes of its examples themselves",
     ),
-    "cmab.bounds.bernoulli_divergence": "it checks nothing, as its docstring says: it is for inner loops",
+    "cmab.bounds.kl.bernoulli_divergence": "it checks nothing, as its docstring says: it is for inner loops",
 }
 #: Class methods that make an object, tried like functions.
 MAKERS = {"oracles.DirectedGraph": "from_edges"}

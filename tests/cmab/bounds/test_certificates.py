@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from cmab import (
     ArmStatistics,
     Campaign,
     Certify,
-    Context,
     Feedback,
     Oracle,
     Session,
@@ -103,13 +101,12 @@ class AnyHit(Oracle):
         return float(1 - np.prod(1 - means[super_arm]))
 
 
-def test_an_oracle_without_a_ratio_bounds_nothing():
-    assert AnyHit().optimum_bound(np.full(3, 0.5), 0) == np.inf
+def test_an_oracle_without_a_ratio_bounds_nothing_but_the_range_of_rewards():
+    assert optimum_bound(AnyHit(), np.full(3, 0.5), np.random.default_rng(0)) == np.inf
     state = ArmStatistics.empty(3)
     state.update(Feedback([0], [1.0]))
     found = regret_bound(CTS(AnyHit()), state, reward_range=(0.0, 1.0))
-    assert found.regret == found.exact_regret == found.gap == np.inf
-    assert "no bound" in str(found)
+    assert found.regret == found.exact_regret == 1.0 >= found.gap
     with pytest.raises(ValueError, match="reward_range must be given"):
         regret_bound(CTS(AnyHit()), state)
 
@@ -171,21 +168,6 @@ def influence():
     return InfluenceMaximization(graph, 1), place
 
 
-@pytest.mark.parametrize("make", [cascade, coverage, influence])
-@pytest.mark.parametrize("rounds", [1, 300])
-def test_bounds_of_other_rewards_hold_in_a_session(make, rounds):
-    """False-alarm probability at most 0.001 a session; fixed seed."""
-    oracle, place = make()
-    session = Session(CTS(oracle), rng=1)
-    regret = played(session, place, rounds)
-    found = session.regret_bound(delta=0.001)
-    assert found.method == "rewards"
-    assert found.exact_regret >= regret
-    assert found.exact_gap >= place.optimum - place.expected_reward(found.choice) - 1e-9
-    assert found.regret >= regret - (1 - oracle.alpha) * rounds * place.optimum
-    assert found.gap <= found.exact_gap
-
-
 def test_without_rewards_every_round_counts_as_lost():
     oracle, place = cascade()
     result = simulate(CTS(oracle), place, 200, rng=0)
@@ -206,20 +188,6 @@ def test_rewards_outside_the_range_are_rejected():
 # Sessions and campaigns.
 
 
-def test_a_session_remembers_its_rewards_in_files_and_copies(tmp_path):
-    oracle, place = cascade()
-    session = Session(CTS(oracle), rng=1)
-    played(session, place, 50)
-    session.save(tmp_path / "session.npz")
-    again = Session.load(tmp_path / "session.npz", CTS(oracle))
-    assert again._played == session._played
-    assert str(again.regret_bound()) == str(session.regret_bound())
-    copied = session.__class__.__new__(session.__class__)
-    copied.__setstate__(session.__getstate__())
-    played(session, place, 5)
-    assert copied._played.told == 50
-
-
 def test_delayed_and_missing_feedback():
     """Only the reported rounds count; cancelled and pending tickets are not part of the regret."""
     oracle, place = coins()
@@ -230,33 +198,9 @@ def test_delayed_and_missing_feedback():
         session.tell(place.play(tickets[number].super_arm, rng), tickets[number])
     session.cancel(tickets[next(i for i in range(40) if i not in told)])
     regret = sum(place.optimum - place.expected_reward(tickets[i].super_arm) for i in told)
-    found = session.regret_bound(delta=0.001)
+    found = regret_bound(session.policy, session.state, delta=0.001)
     assert found.rounds == 30
     assert found.regret >= regret
-
-
-def test_contexts():
-    """Unavailable entries leave the bound valid, against the best of all; values and costs do not."""
-    oracle, _ = coins()
-    session = Session(CTS(oracle), rng=0)
-    ticket = session.ask(Context(available=np.arange(6) < 4))
-    session.tell(Feedback(ticket, [1.0, 0.0]), ticket)
-    assert session.regret_bound().rounds == 1
-    ticket = session.ask(Context(values=np.ones(6)))
-    session.tell(Feedback(ticket, [1.0, 0.0]), ticket)
-    with pytest.raises(ValueError, match="contexts must have neither values nor costs nor features"):
-        session.regret_bound()
-
-
-def test_removed_arms_count_as_unreported_plays():
-    session = Session(CTS(TopK(3, 1).named(["a", "b", "c"])), rng=0)
-    for _ in range(30):
-        ticket = session.ask()
-        session.tell(Feedback(ticket, [1.0]), ticket)
-    gone = int(session.state.counts[0])
-    shorter = session.with_policy(CTS(TopK(2, 1).named(["b", "c"])))
-    assert shorter._played.unreported == gone > 0
-    assert shorter.regret_bound().regret >= session.regret_bound().regret - 1e-9
 
 
 def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_path):
@@ -270,7 +214,7 @@ def test_a_campaign_has_the_certificate_of_its_session_after_corrections(tmp_pat
     campaign.undo()
     assert str(campaign.regret_bound()) == str(before)
     again = Campaign(CTS(oracle), tmp_path / "campaign.db")
-    assert str(again.regret_bound()) == str(before)
+    assert str(regret_bound(again.policy, again.state)) == str(before)
     told = str(campaign.summary())
     assert before.gap_in_words().partition(" than")[0] in told
     assert "With 90 %" in str(campaign.summary(delta=0.1))
@@ -308,22 +252,6 @@ def test_certificates_do_not_change_a_run(make):
             assert final.exact_regret == certified.exact_regret_bounds[1, -1]
 
 
-def test_workers_return_the_same_certificates():
-    oracle, place = coins()
-    one, two = (
-        simulate(CTS(oracle), place, 40, replications=3, rng=4, certify=Certify(), n_jobs=n) for n in (1, 2)
-    )
-    assert np.array_equal(one.regret_bounds, two.regret_bounds)
-
-
-def test_plot_shows_the_bound():
-    oracle, place = coins()
-    result = simulate(CTS(oracle), place, 40, replications=3, rng=4, certify=Certify())
-    axes = result.plot()
-    assert any(np.allclose(line.get_ydata(), result.regret_bounds.mean(axis=0)) for line in axes.get_lines())
-    plt.close("all")
-
-
 def test_simulations_without_equal_rounds_have_no_certificates():
     oracle, place = coins()
     with pytest.raises(ValueError, match="certify must be None if rounds differ or feedback is late"):
@@ -347,27 +275,12 @@ def test_other_states_and_learners_are_rejected():
         regret_bound(CTS(oracle), ArmStatistics.empty(5))
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1, math.nan, "0.1"])
-def test_delta_is_a_probability(delta):
-    with pytest.raises(ValueError, match="delta"):
-        regret_bound(CTS(coins()[0]), ArmStatistics.empty(6), delta=delta)
-    with pytest.raises(ValueError, match="delta"):
-        Certify(delta=delta)
-
-
 def test_a_tiny_delta_gives_finite_bounds():
     oracle, place = coins()
     result = simulate(CTS(oracle), place, 300, rng=0)
     found = regret_bound(CTS(oracle), result.states[0], delta=1e-280)
     assert np.isfinite(found.regret)
     assert found.regret > regret_bound(CTS(oracle), result.states[0]).regret
-
-
-def test_outcomes_outside_the_support_are_rejected():
-    state = ArmStatistics.empty(6)
-    state.update(Feedback([0], [3.0]))
-    with pytest.raises(ValueError, match="support"):
-        regret_bound(CTS(coins()[0]), state)
 
 
 def test_costs_are_told_in_words():
@@ -393,22 +306,24 @@ def test_a_linear_oracle_with_a_ratio():
     assert found.regret < found.exact_regret
 
 
-def test_a_heuristic_for_influence_has_no_bound():
+def test_a_heuristic_for_influence_is_bounded_by_the_range_of_rewards():
     graph = nx.gnp_random_graph(6, 0.4, seed=2, directed=True)
     place = IndependentCascade(graph, 0.3, k=1)
     session = Session(CTS(DegreeHeuristic(graph, k=1)), rng=0)
     played(session, place, 20)
-    assert session.regret_bound(reward_range=(0, 6)).exact_regret == np.inf
+    found = regret_bound(session.policy, session.state, reward_range=(0, 6))
+    assert found.exact_gap <= 5.0  # a seed reaches itself
+    assert found.exact_regret <= 20 * 6.0
 
 
 def test_learning_stops_with_a_guarantee():
     oracle, place = coins(3, 1, seed=1)
     session = Session(CUCB(oracle), rng=0)
     rng = np.random.default_rng(0)
-    while not session.regret_bound(delta=0.001).allows_loss(0.3):
+    while not regret_bound(session.policy, session.state, delta=0.001).allows_loss(0.3):
         ticket = session.ask()
         session.tell(place.play(ticket.super_arm, rng), ticket)
-    choice = session.regret_bound().choice
+    choice = regret_bound(session.policy, session.state).choice
     assert place.optimum - place.expected_reward(choice) <= 0.3
 
 
@@ -424,24 +339,6 @@ def test_bounds_hold_in_all_rounds_of_many_runs(name):
         )
         wrong += bool((run.exact_regret[0] > np.asarray(run.exact_regret_bounds)[0] + 1e-6).any())
     assert wrong <= 5
-
-
-def test_plays_without_a_record_count_the_worst_case():
-    graph = nx.DiGraph([(0, 1), (1, 3), (0, 2), (2, 3)])
-    session = Session(CTS(ShortestPath(graph, 0, 3)), rng=0)
-    played(session, SemiBandit(BernoulliArms([0.1, 0.1, 0.9, 0.9]), session.policy.oracle), 100)
-    usual = session.regret_bound().regret
-    session._played = Played(unreported=None)
-    # Each of 100 rounds may have a third arm: the largest number of arms of a path with 4 nodes.
-    assert session.regret_bound().regret == pytest.approx(usual + 100)
-
-
-@pytest.mark.parametrize(
-    "entries", [1, [1, 2], [1, 0.0, 0.0, None, None, 0, 0, 0], ["a"] * 8, [0, 0.0, 0.0, 1, 2, 0, 0, 0]]
-)
-def test_damaged_records_are_rejected(entries):
-    with pytest.raises(ValueError, match="the record of rewards must"):
-        Played.of(entries)
 
 
 def test_one_arm_and_one_round():
@@ -481,4 +378,4 @@ def test_the_gap_is_at_most_what_the_family_can_give():
     session = Session(policy, rng=0)
     ticket = session.ask()
     session.tell(Feedback(ticket, [1.0], reward=10.0), ticket)
-    assert session.regret_bound(reward_range=(0.0, 10.0)).exact_regret <= 10.0
+    assert regret_bound(session.policy, session.state, reward_range=(0.0, 10.0)).exact_regret <= 10.0

@@ -122,7 +122,7 @@ def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
 
     What `TopK` has in its place finds the best.
     """
-    monkeypatch.setattr(TopK, "uniform_size", None)
+    monkeypatch.setattr(TopK, "_uniform_size", None)
     oracle, rule = TopK(40, 6), ESCB(TopK(40, 6), tolerance=None)
     oracle.root_limit = None
     counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
@@ -160,7 +160,7 @@ def test_what_solve_root_refuses():
     assert not roads._can_solve_root
     with pytest.raises(TypeError, match="solve_root"):
         roads.solve_root(np.ones(4), np.ones(4), 0)
-    with pytest.raises(ValueError, match="_can_solve_root"):
+    with pytest.raises(ValueError, match="must have solve_root"):
         ESCB(roads)
 
 
