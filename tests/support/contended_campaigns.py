@@ -1,8 +1,8 @@
 """Processes that write to one campaign at once, and are killed at random; for tests and benchmarks.
 
 Run: python contended_campaigns.py WHERE EVENTS TOLD BATCH WRITERS. The process waits until so many writers
-are ready. It then asks and tells until the campaign has so many events, and writes the number of each round whose
-`tell` has returned to the file TOLD.
+are ready. It then asks and tells until the campaign has so many events, and writes the number of each round
+whose `tell` has returned to the file TOLD.
 """
 
 import os
