@@ -208,8 +208,8 @@ def _pair(one: Any, other: Any) -> tuple[int, int]:
     return (int(one), int(other)) if one < other else (int(other), int(one))
 
 
-# From tests/benchmarks/matching.py: on large matrices with few edges the sparse method is 2 to 3 times
-# faster; otherwise the dense method is faster.
+# Measured: on large matrices with few edges the sparse method is 2 to 3 times faster; otherwise the dense
+# method is faster.
 _LARGE, _SPARSE = 100_000, 20
 
 
@@ -316,10 +316,10 @@ class Matching(PuLPOracle, GraphOracle):
         program, which takes minutes for a perfect matching of 250,000 edges. ``"assignment"`` (scipy, dense
         or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
         2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
-        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles
-        (`tests/benchmarks/matching.py`). ``"auto"`` uses ``"pulp"`` if a `solver` is given. Otherwise it uses
-        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
-        optimal, different methods may return different ones.
+        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles. ``"auto"`` uses
+        ``"pulp"`` if a `solver` is given. Otherwise it uses the first supported method of ``"assignment"``,
+        ``"blossom"`` and ``"pulp"``. If several matchings are optimal, different methods may return different
+        ones.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
     gap : float

@@ -1132,7 +1132,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         The algorithm. ``"approximate"`` grows trees by shortest paths from several terminals, improves the
         best one by local search on nodes and paths, and bounds the optimum by dual ascent once. Its ``alpha``
         is ``2 - 2 / t`` for t terminals and nonnegative costs; `solve_certified` returns the ratio of the
-        call, which was 1 to 1.11 on four public instances (`tests/benchmarks/graphs_at_work.py`).
+        call, which was 1 to 1.11 on four public instances (`tests/benchmarks/public_instances.py`).
         ``"exact"`` repeats this for several roots, excludes edges by their reduced costs, and then proves the
         optimum: by subsets of terminals (Dreyfus, Wagner 1971) if they are few, otherwise by cuts (HiGHS).
         Its values are exact up to a share of 1e-9.

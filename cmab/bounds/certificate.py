@@ -498,7 +498,8 @@ class _Bounds:
         if getattr(oracle, "is_monotone", True):
             least = max(sign * self._least_value(choice), worst)
         method = "rewards" if self.played.told else "no rewards"
-        share = alpha if math.isfinite(best) else 1.0
+        # Without a ratio, the bounds are against the optimum itself.
+        share = 1.0 if math.isnan(alpha) or not math.isfinite(best) else alpha
         exact = rounds * best - earned if rounds else 0.0
         return method, (
             (rounds * share * best - earned if rounds else 0.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -290,24 +291,24 @@ def _useful_from(bound: Callable[[float], float], largest_gap: float) -> float:
 def _on_samples(
     oracle: Oracle, means: FloatArray, family: Sequence[IntArray], delta: float, epsilon: float, sigma: float
 ) -> Iterator[Bound]:
+    none = Bound("every rule", "at least", math.nan, "samples", "")
     if not isinstance(oracle, LinearOracle):
-        yield Bound(
-            "every rule", "at least", math.nan, "samples", "", note=f"needs a linear oracle, got {oracle!r}"
-        )
+        yield none._replace(note=f"needs a linear oracle, got {oracle!r}")
         return
     n_arms, k = len(means), _uniform_size(oracle)
     sizes = {len(arms) for arms in family}
     if k is None and len(sizes) == 1 and len(family) == math.comb(n_arms, min(sizes)):
         k = min(sizes)
     if len(family) == 1 or k in (0, n_arms):
-        yield Bound("every rule", "at least", 0.0, "samples", "", note="there is one super arm only")
+        yield none._replace(value=0.0, note="there is one super arm only")
         return
     if k is not None:
         # The best arms of costs are those of the mirrored outcomes.
         rows = _of_best_k(means if oracle.sense == "max" else 1.0 - means, k, delta, epsilon, sigma)
     else:
         rows = _of_super_arms(oracle, means, family, delta, epsilon, sigma)
-    for rule, kind, source, note, compute in rows:
+    for rule, source, note, compute in rows:
+        kind = "at least" if rule == "every rule" else "at most"
         if kind == "at least" and epsilon > 0.0:
             continue
         try:
@@ -320,13 +321,14 @@ def _on_samples(
         yield Bound(rule, kind, value, "samples", source, note=note)
 
 
-_Row = tuple[str, str, str, str, Callable[[], float]]
+#: The rule, the source and the note of a bound, and the function that returns its value.
+_Row = tuple[str, str, str, Callable[[], float]]
+_HELD = "if all intervals hold"
 
 
-def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: float) -> Iterator[_Row]:
+def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: float) -> list[_Row]:
     gaps = best_k_gaps(means, k)
-    least, most = "at least", "at most"
-    held = "if all intervals hold"
+    levels: dict[str, float] = {"delta": delta, "epsilon": epsilon}
 
     def of_all_changes() -> float:
         if not gaps.min() > 0.0:
@@ -337,74 +339,36 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
             )
         return best_k_time(means, k)[1] * evidence(delta)
 
-    yield (
-        "every rule",
-        least,
-        "Garivier and Kaufmann 2016",
-        "Bernoulli outcomes, all changes",
-        lambda: _of_coins(means, sigma, of_all_changes),
-    )
-    yield (
-        "every rule",
-        least,
-        "Kaufmann et al. 2016, Theorem 4",
-        "Bernoulli outcomes, one change",
-        lambda: _of_coins(means, sigma, lambda: least_best_k_samples(means, k, delta=delta)),
-    )
-    yield (
-        "every rule",
-        least,
-        "Kaufmann et al. 2016",
-        "Gaussian outcomes, one change",
-        lambda: least_gaussian_samples(gaps, delta=delta, sigma=sigma),
-    )
-    yield (
-        "LUCB1",
-        most,
-        "Kalyanakrishnan et al. 2012, Theorem 6",
-        "mean over all runs",
-        lambda: _in_unit(means, sigma, lambda: lucb1_samples(gaps, delta=delta, epsilon=epsilon)),
-    )
-    yield (
-        "LilRandLUCB",
-        most,
-        "Jiang et al. 2017, Theorem 3.1",
-        f"mean {held}",
-        lambda: lil_rand_lucb_samples(gaps, k, delta=delta, sigma=sigma),
-    )
-    yield (
-        "LilCLUCB",
-        most,
-        "Jiang et al. 2017, Theorem 4.1",
-        held,
-        lambda: lil_clucb_samples(gaps, delta=delta, sigma=sigma),
-    )
-    yield (
-        "UGapEc",
-        most,
-        "Gabillon et al. 2012, Theorem 2",
-        held,
-        lambda: ugapec_samples(gaps, delta=delta, epsilon=epsilon, sigma=sigma),
-    )
+    def coins(compute: Callable[[], float]) -> Callable[[], float]:
+        return partial(_of_coins, means, sigma, compute)
+
+    def in_unit(compute: Callable[[], float]) -> Callable[[], float]:
+        return partial(_in_unit, means, sigma, compute)
+
+    lil = {"delta": delta, "sigma": sigma}
+    every, kaufmann = "every rule", "Kaufmann et al. 2016"
+    one_change = partial(least_best_k_samples, means, k, delta=delta)
+    rand, ugape = partial(lil_rand_lucb_samples, gaps, k, **lil), partial(ugapec_samples, gaps, sigma=sigma)
+    rows: list[_Row] = [
+        (every, "Garivier and Kaufmann 2016", "Bernoulli outcomes, all changes", coins(of_all_changes)),
+        (every, f"{kaufmann}, Theorem 4", "Bernoulli outcomes, one change", coins(one_change)),
+        (every, kaufmann, "Gaussian outcomes, one change", partial(least_gaussian_samples, gaps, **lil)),
+        (
+            *("LUCB1", "Kalyanakrishnan et al. 2012, Theorem 6", "mean over all runs"),
+            in_unit(partial(lucb1_samples, gaps, **levels)),
+        ),
+        ("LilRandLUCB", "Jiang et al. 2017, Theorem 3.1", f"mean {_HELD}", rand),
+        ("LilCLUCB", "Jiang et al. 2017, Theorem 4.1", _HELD, partial(lil_clucb_samples, gaps, **lil)),
+        ("UGapEc", "Gabillon et al. 2012, Theorem 2", _HELD, partial(ugape, **levels)),
+    ]
     if epsilon > 0.0:
-        yield (
-            "AdaptiveTopK",
-            most,
-            "Chen et al. 2017, Theorem 1",
-            held,
-            lambda: _in_unit(
-                means, sigma, lambda: adaptive_top_k_samples(means, k, delta=delta, epsilon=epsilon)
-            ),
-        )
-        yield (
-            "Halving",
-            most,
-            "Kalyanakrishnan and Stone 2010",
-            "exact",
-            lambda: _in_unit(
-                means, sigma, lambda: halving_samples(len(means), k, delta=delta, epsilon=epsilon)
-            ),
-        )
+        adaptive = in_unit(partial(adaptive_top_k_samples, means, k, **levels))
+        halving = in_unit(partial(halving_samples, len(means), k, **levels))
+        rows += [
+            ("AdaptiveTopK", "Chen et al. 2017, Theorem 1", _HELD, adaptive),
+            ("Halving", "Kalyanakrishnan and Stone 2010", "exact", halving),
+        ]
+    return rows
 
 
 def _of_super_arms(
@@ -414,8 +378,8 @@ def _of_super_arms(
     delta: float,
     epsilon: float,
     sigma: float,
-) -> Iterator[_Row]:
-    least, most, held = "at least", "at most", "if all intervals hold"
+) -> list[_Row]:
+    lil = {"delta": delta, "sigma": sigma}
 
     def gaps() -> FloatArray:
         best, found = oracle.gaps(means, [], [], np.random.default_rng(0))
@@ -433,38 +397,18 @@ def _of_super_arms(
             raise ConditionError(f"the width is computed for at most {_MOST_OF_WIDTH} super arms")
         return exchange_width(family)
 
-    yield (
-        "every rule",
-        least,
-        "as Garivier and Kaufmann 2016",
-        "Gaussian outcomes, all changes",
-        of_all_changes,
-    )
-    yield (
-        "every rule",
-        least,
-        "as Chen et al. 2014, Theorem 2",
-        "Gaussian outcomes, one change",
-        lambda: least_gaussian_samples(gaps(), delta=delta, sigma=sigma),
-    )
-    yield (
-        "CLUCB",
-        most,
-        "Chen et al. 2014, Theorems 1 and 5",
-        held,
-        lambda: clucb_samples(
-            gaps(),
-            delta=delta,
-            epsilon=epsilon,
-            sigma=sigma,
-            width=width(),
-            max_super_arm_size=max(len(arms) for arms in family),
+    def of_clucb() -> float:
+        size = max(len(arms) for arms in family)
+        return clucb_samples(gaps(), epsilon=epsilon, width=width(), max_super_arm_size=size, **lil)
+
+    every, as_chen = "every rule", "as Chen et al. 2014, Theorem 2"
+    one_change, all_changes = "Gaussian outcomes, one change", "Gaussian outcomes, all changes"
+    return [
+        (every, "as Garivier and Kaufmann 2016", all_changes, of_all_changes),
+        (every, as_chen, one_change, lambda: least_gaussian_samples(gaps(), **lil)),
+        ("CLUCB", "Chen et al. 2014, Theorems 1 and 5", _HELD, of_clucb),
+        (
+            *("LilCLUCB", "Jiang et al. 2017, Theorem 4.2", _HELD),
+            lambda: lil_clucb_samples(gaps(), width=width(), **lil),
         ),
-    )
-    yield (
-        "LilCLUCB",
-        most,
-        "Jiang et al. 2017, Theorem 4.2",
-        held,
-        lambda: lil_clucb_samples(gaps(), delta=delta, sigma=sigma, width=width()),
-    )
+    ]

@@ -142,7 +142,7 @@ def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
 
     Examples
     --------
-    >>> from cmab.bounds import scaled_radius
+    >>> from cmab.bounds.radii import scaled_radius
     >>> scaled_radius([0, 4], 1.0)
     array([inf, 0.5])
     """
@@ -251,7 +251,7 @@ def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> Floa
 
     Examples
     --------
-    >>> from cmab.bounds import lucb1_radii
+    >>> from cmab.bounds.radii import lucb1_radii
     >>> lucb1_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
     array([0.971, 0.486])
     """
@@ -269,7 +269,7 @@ def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> Fl
 
     Examples
     --------
-    >>> from cmab.bounds import anytime_radii
+    >>> from cmab.bounds.radii import anytime_radii
     >>> anytime_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
     array([0.898, 0.449])
     """
@@ -381,7 +381,7 @@ def largest_level(error: Callable[[float], float], delta: float) -> float:
 
     Examples
     --------
-    >>> from cmab.bounds import largest_level
+    >>> from cmab.bounds.radii import largest_level
     >>> round(largest_level(lambda w: 4.0 * w, 0.1), 6)
     0.025
     """
@@ -411,7 +411,7 @@ def lil_parameters(
 
     Examples
     --------
-    >>> from cmab.bounds import lil_parameters
+    >>> from cmab.bounds.radii import lil_parameters
     >>> lil_parameters("heuristic", (2, 3), delta=0.1, n_sides=2.0)
     (0.0, 0.1)
     """

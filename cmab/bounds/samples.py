@@ -103,9 +103,16 @@ def hardness(gaps: ArrayLike, floor: float = 0.0) -> float:
 
     With ``floor = epsilon / 2`` it is the H^(eps/2) of LUCB1 (Kalyanakrishnan et al. 2012).
 
+    Parameters
+    ----------
+    gaps : array_like, shape (n_arms,)
+        Gaps of the arms; see `best_k_gaps`.
+    floor : float
+        The least gap that counts, at least 0.
+
     Examples
     --------
-    >>> from cmab.bounds.samples import hardness
+    >>> from cmab.bounds import hardness
     >>> hardness([0.5, 0.5, 1.0])
     9.0
     """

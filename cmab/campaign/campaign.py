@@ -43,6 +43,7 @@ from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
+from cmab.policies.models import ModelPolicy
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
 from cmab.seeding import Seed, root
@@ -369,8 +370,12 @@ class Campaign:
             since_snapshot=replay.number - (snapshots[0] if snapshots else 0),
             overtaken=replica.store.overtaken,
             repeated=replica.store.repeated,
-            error=replica.error,
+            error=replica.error or self._failure(replay),
         )
+
+    def _failure(self, replay: Replay) -> str | None:
+        """Return why the last fit of a model failed, or None."""
+        return self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
 
     def completed_states(self, n: int, *, rng: Seed = 0) -> list[Any]:
         """Return states that are completed by hidden outcomes, drawn from their posterior.

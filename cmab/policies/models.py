@@ -43,14 +43,22 @@ UNCUT = ("deviation", "joint", "optimism")
 
 
 class Fitted:
-    """The fitted models of a state, or None after the state was read from a file or pickle.
+    """The fitted models of a state, or None before they are needed for the first time.
 
     The models depend only on the arrays of the state. Pickles, files and comparisons of a state therefore
     omit them, and copies of a state share them.
+
+    Parameters
+    ----------
+    before : list
+        The models of the fit before, which are used if this fit fails.
     """
 
-    def __init__(self, models: list[Any] | None = None) -> None:
-        self.models = models
+    def __init__(self, before: list[Any] | None = None) -> None:
+        self.models: list[Any] | None = None
+        self.before: list[Any] = before or []
+        #: Why the fit failed; None if it did not.
+        self.error: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Fitted, ()
@@ -92,8 +100,12 @@ class ModelState:
     due: int
     rounds: int = 0
 
-    # The models, which a loaded state computes again.
-    _fitted = Fitted()
+    def __post_init__(self) -> None:
+        self._fitted = Fitted()
+
+    def check(self, _: Self) -> None:
+        """Prepare a state that was read from a file for its first fit."""
+        self._fitted = Fitted()
 
     def __repr__(self) -> str:
         return (
@@ -295,17 +307,35 @@ class ModelPolicy(Policy[ModelState]):
     # Fits ----------------------------------------------------------------------------------------------
 
     def _models(self, state: ModelState) -> list[Any]:
-        """Return the models of the last fit; after loading, fit them again to the same rows."""
-        models = state._fitted.models
-        if models is None:
-            models = self._fit(state, slice(0, state.fitted), state.seeds) if state.fitted else []
-            state._fitted = Fitted(models)
-        return models
+        """Return the models of the last fit, which is made when they are needed for the first time.
 
-    def _fit(self, state: ModelState, kept: slice, seeds: IntArray) -> list[Any]:
-        """Return models that are fitted to the rows `kept`, a model for each seed."""
+        If it fails, they are those of the fit before.
+        """
+        fitted = state._fitted
+        if fitted.models is None:
+            try:
+                fitted.models = self._fit(state) if state.fitted else []
+            except ModelError as error:
+                last = "the models of the last fit that succeeded" if fitted.before else "random super arms"
+                fitted.models, fitted.error = fitted.before, str(error)
+                warnings.warn(
+                    f"{error}. The policy continues with {last}, and repeats the fit after {state.due}"
+                    " observed rows. The observations are kept",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            fitted.before = []
+        return fitted.models
+
+    def failure(self, state: ModelState) -> str | None:
+        """Return why the last fit failed, or None."""
+        return state._fitted.error
+
+    def _fit(self, state: ModelState) -> list[Any]:
+        """Return models that are fitted to the rows of the last fit, a model for each seed."""
         tasks: list[Task] = []
-        for member, seed in enumerate(seeds.tolist()):
+        kept = slice(0, state.fitted)
+        for member, seed in enumerate(state.seeds.tolist()):
             data = state.rows[kept], state.outcomes[kept], state.weights[kept, member]
             if self.exploration == "history" or (self.exploration == "mixture" and member):
                 together = getattr(self.estimator, "joint_columns", 0)
@@ -318,28 +348,13 @@ class ModelPolicy(Policy[ModelState]):
         return estimators.blended(tasks, models) if self.blend and self.exploration in ENSEMBLES else models
 
     def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
-        """Fit the models to the last `max_rows` rows, or keep the last models if the fit fails."""
+        """Describe a fit to the last `max_rows` rows, which is made when its models are needed."""
         step = max(1, math.ceil(min(self.growth * min(state.seen, self.max_rows), _FARTHEST)))
-        state.due, n = state.seen + step, len(state.rows)
-        seeds = rng.integers(2**31 - 1, size=len(state.seeds))
-        kept = slice(max(0, n - self.max_rows), n)
-        try:
-            models = self._fit(state, kept, seeds)
-        except ModelError as error:
-            last = (
-                f"the models of the last fit, to {state.fitted} rows" if state.fitted else "random super arms"
-            )
-            warnings.warn(
-                f"{error}. The policy continues with {last}, and repeats the fit after {state.due} observed"
-                " rows. The observations are kept",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-            if n > state.fitted + self.max_rows:  # no rows were dropped by a successful fit
-                state.keep(np.r_[: state.fitted, n - self.max_rows : n])
-            return
-        state.keep(kept)
-        state.seeds, state.fitted, state._fitted = seeds, len(state.rows), Fitted(models)
+        state.due = state.seen + step
+        state.keep(slice(max(0, len(state.rows) - self.max_rows), None))
+        state.seeds, state.fitted = rng.integers(2**31 - 1, size=len(state.seeds)), len(state.rows)
+        last = state._fitted
+        state._fitted = Fitted(last.before if last.models is None else last.models)
 
     # Choices -------------------------------------------------------------------------------------------
 
@@ -473,7 +488,7 @@ class ModelPolicy(Policy[ModelState]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Add the observed base arms to the data, and fit the models if it is time.
+        """Add the observed base arms to the data. If a fit is due, the next choice makes it.
 
         The features are those of the ticket's context, or those of the policy if the context has none.
         """

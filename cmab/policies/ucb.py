@@ -486,7 +486,8 @@ class OfflineCUCB(CompiledIndexPolicy):
         return hybrid_bounds
 
     def parameters(self) -> FloatArray:
-        m, given = self.oracle.n_arms, self.offline
+        m = self.oracle.n_arms
+        given: Any = self.offline
         if not isinstance(given, ArmStatistics) or given.n_arms != m:
             raise ValueError(f"offline must be ArmStatistics of {m} arms, got {shown(given)}")
         counts = given.counts.astype(np.float64)

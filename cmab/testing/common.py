@@ -53,9 +53,9 @@ class Subject:
         """Return a generator that depends on the seed and on `key` only."""
         return np.random.default_rng((self.seed, *key))
 
-    def timed(self, examples: Iterable[Any]) -> Iterator[Any]:
-        """Yield the examples. Stop after the first one that exceeds the limit of processor time."""
-        until = process_time() + self.limit
+    def timed(self, examples: Iterable[Any], share: float = 1.0) -> Iterator[Any]:
+        """Yield the examples until they have taken `share` times the limit of processor time."""
+        until = process_time() + share * self.limit
         for example in examples:
             yield example
             if process_time() > until:
@@ -402,7 +402,7 @@ def usual_means(n_arms: int, low: float, high: float, rng: np.random.Generator) 
     fractions = [0.0 * ones, ones, 0.5 * ones, *eye, *(1.0 - eye)]
     fractions += [rng.integers(2, size=n_arms) * 1.0 for _ in range(4)]
     fractions += [rng.random(n_arms) for _ in range(12)]
-    fractions += [0.5 + 1e-6 * rng.random(n_arms) for _ in range(3)]
+    fractions += [0.5 + size * rng.random(n_arms) for size in (1e-3, 1e-6, 1e-8, 1e-8)]
     return [low + (high - low) * fraction for fraction in fractions]
 
 
@@ -481,9 +481,9 @@ def dirty(array: Any) -> None:
         array[...] = np.array(97).astype(array.dtype)
 
 
-def exceeds(failures: int, trials: int, rate: float) -> bool:
-    """Return whether so many failures have a probability below `FALSE_ALARM` if their rate is `rate`."""
-    return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < FALSE_ALARM
+def exceeds(failures: int, trials: int, rate: float, level: float = FALSE_ALARM) -> bool:
+    """Return whether so many failures have a probability below `level` if their rate is `rate`."""
+    return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < level
 
 
 def z_limit(tests: int = 1) -> float:

@@ -481,13 +481,16 @@ def check_monotonicity(subject: OracleSubject) -> str:
     means = means_strategy(oracle.n_arms, subject.low, subject.high)
     choice = st.integers(0, len(subject.rivals) - 1)
 
-    def test(drawn: tuple[FloatArray, FloatArray, int]) -> None:
+    def test(drawn: tuple[FloatArray, FloatArray, int, int]) -> None:
         lower, upper, arm = np.minimum(*drawn[:2]), np.maximum(*drawn[:2]), subject.rivals[drawn[2]]
+        if drawn[3] < oracle.n_arms:  # one mean alone
+            upper = np.where(np.arange(oracle.n_arms) == drawn[3], upper, lower)
         less, more = (oracle.expected_reward(arm, each.copy()) for each in (lower, upper))
         text = "the reward of {} falls from {:.9g} to {:.9g} when the means increase from {} to {}"
         require(more >= less - ROUNDING * (1 + abs(less)), text, arm, less, more, lower, upper)
 
-    return for_all(subject, st.tuples(means, means, choice), test)
+    single = st.integers(0, oracle.n_arms + oracle.n_arms // 2)
+    return for_all(subject, st.tuples(means, means, choice, single), test, 80)
 
 
 def check_triggering(subject: OracleSubject) -> str:
@@ -584,6 +587,10 @@ def check_availability(subject: OracleSubject) -> str:
             fault = subject.is_short(numbers, found, where)
             require(not fault, "solve_within without {}: {}", sorted(gone), fault)
 
+    rng = subject.rng(11)
+    for numbers in subject.timed(subject.problems[:3] * 4):
+        gone = rng.choice(oracle.n_choices, int(rng.integers(oracle.n_choices // 2 + 1)))
+        test((numbers, set(gone.tolist())))
     return for_all(subject, st.tuples(means, sleepers), test)
 
 

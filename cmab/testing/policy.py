@@ -7,10 +7,12 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmab import simulate
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.feedback import Context, Feedback, Ticket
@@ -952,8 +954,8 @@ def _tells(subject: PolicySubject, one: IntArray, two: IntArray) -> bool:
     good, bad = (0.5, 0.025) if subject.oracle.sense == "max" else (0.025, 0.5)
     for first, second in ((one, two), (two, one)):
         other = subject.policy.initial_state(subject.rng(47))
-        fractions = np.full(n, 0.5)
-        fractions[first], fractions[second] = good, bad
+        fractions = np.full(n, bad)
+        fractions[first] = good
         subject.teach(other, np.arange(n), fractions, 300)
         signs.append(_preference(subject, other, first, second, None))
     return min(signs) > 0.9
@@ -976,9 +978,31 @@ def check_propensities(subject: PolicySubject) -> str:
             )
         require(not fault, "{}", fault)
         told += tests
+        total = _total_propensity(subject, state, context)
+        text = "the propensities of all super arms add up to {:.9g} instead of 1"
+        require(abs(total - 1.0) <= 1e-6, text, total)
     if not told:
         raise NotTried("propensity is not defined")
     return f"{told} propensities"
+
+
+def _total_propensity(subject: PolicySubject, state: Any, context: Context | None) -> float:
+    """Return the sum of the propensities of all sets of a few entries; 1 if it cannot be computed."""
+    oracle, total = subject.oracle, 0.0
+    n = oracle.n_choices
+    if n > 8 or not oracle.has_membership or not oracle.is_linear:
+        return 1.0
+    for size in range(n + 1):
+        for subset in combinations(range(n), size):
+            arm = np.array(subset, np.int64)
+            if not oracle.is_feasible(arm):
+                continue
+            chances = {subject.policy.propensity(state, each, context) for each in (arm, arm[::-1].copy())}
+            chance = chances.pop()
+            if chance is None or chances:  # unknown, or the propensity of an order
+                return 1.0
+            total += chance
+    return total
 
 
 def _propensity_fault(
@@ -1041,8 +1065,6 @@ class _Python(Policy[Any]):
 
 def check_compiled(subject: PolicySubject) -> str:
     """The compiled loop plays the same rounds as the methods in Python."""
-    from cmab.run.simulate import simulate
-
     policy: Any = subject.policy
     if not isinstance(policy, IndexPolicy) or policy.kernel() is None:
         raise NotTried("there is no compiled form")

@@ -1,17 +1,13 @@
-"""Cascades with edge feedback and without, against CyNetDiff (where it is installed) and a loop in Python.
+"""Cascades with edge feedback and without, against CyNetDiff (where it is installed).
 
 Run: python tests/benchmarks/cascades.py [FOLDER] with the graphs of `tests/benchmarks/influence.py`. Without
 a folder: a random graph of NetHEPT's size. Seeds are the 50 nodes of highest out-degree. All candidates take
-turns, and each figure is the best turn in processor time (elapsed time where threads are compared), so that
-ratios compare like with like on a machine that others use too. CyNetDiff and the loop show no edges; an
-"edge" is one out of an active node for all. "kernel" is `play` without its arrays and Python around it, and
-"floor" what no cascade can be faster than: as many coins as a cascade observes, of arcs one after another in
-memory, hashed, compared and written down.
+turns, and each figure is the best turn in processor time, so that ratios compare like with like on a machine
+that others use too. CyNetDiff shows no edges; an "edge" is one out of an active node for all.
 """
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,53 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled import kernel, keyed_word
-from cmab.environment import round_key
 from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
 from oracles import DirectedGraph
-from oracles.influence.spread import cascade
 
 TURNS, BATCH = 20, 2048
-
-
-@kernel
-def floor(
-    arcs: AnyArray, coins: int, key: int, observed: IntArray, outcomes: FloatArray, hit: IntArray
-) -> int:
-    """Flip coins as `cascade` does, of the first arcs, and write them and the nodes that they hit down."""
-    hits = 0
-    for j in range(coins):
-        success = keyed_word(key, j) < arcs[j]["limit"]
-        observed[j] = arcs[j]["arm"]
-        outcomes[j] = success
-        hit[hits] = arcs[j]["head"]
-        hits += success
-    return hits
-
-
-def reference(rows: list[list[tuple[int, float]]], seeds: list[int], rng: random.Random) -> int:
-    """Return the number of active nodes of one cascade."""
-    active, queue = set(seeds), list(seeds)
-    for node in queue:
-        for other, p in rows[node]:
-            if rng.random() < p and other not in active:
-                active.add(other)
-                queue.append(other)
-    return len(active)
-
-
-def python_loop(environment: IndependentCascade, seeds: list[int]) -> Callable[[int], None]:
-    graph, rng = environment.graph, random.Random(0)
-    rows: list[list[tuple[int, float]]] = [[] for _ in range(graph.n_nodes)]
-    for tail, head, p in zip(graph.tails.tolist(), graph.heads.tolist(), environment.means, strict=True):
-        rows[tail].append((head, float(p)))
-
-    def run(cascades: int) -> None:
-        for _ in range(cascades):
-            reference(rows, seeds, rng)
-
-    return run
 
 
 def cynetdiff(environment: IndependentCascade, seeds: list[int]) -> Callable[[int], None] | None:
@@ -88,37 +41,16 @@ def cynetdiff(environment: IndependentCascade, seeds: list[int]) -> Callable[[in
     return run
 
 
-def measured(
-    candidates: dict[str, tuple[Callable[[int], None], int]], clock: Callable[[], float] = time.process_time
-) -> dict[str, float]:
-    """Return the seconds of a cascade, for each candidate and the number of cascades in its turn."""
+def measured(candidates: dict[str, tuple[Callable[[int], None], int]]) -> dict[str, float]:
+    """Return the least processor seconds of a cascade, for each candidate and the cascades of its turn."""
     best = dict.fromkeys(candidates, np.inf)
     for turn in range(TURNS):
         for name, (run, cascades) in candidates.items():
-            started = clock()
+            started = time.process_time()
             run(cascades)
             if turn:  # the first one compiles
-                best[name] = min(best[name], (clock() - started) / cascades)
+                best[name] = min(best[name], (time.process_time() - started) / cascades)
     return best
-
-
-def bare(
-    environment: IndependentCascade, seeds: np.ndarray, coins: int
-) -> tuple[Callable[[int], None], Callable[[int], None]]:
-    """Return the kernel of `play` and the floor."""
-    rng, n_arcs = np.random.default_rng(0), environment.n_arms
-    offsets, arcs = environment.graph.out_arcs[0], environment._rows
-    observed, outcomes, hit = np.empty(n_arcs, np.int64), np.empty(n_arcs), np.empty(n_arcs, np.int32)
-
-    def run(cascades: int) -> None:
-        for _ in range(cascades):
-            cascade(offsets, arcs, seeds, round_key(rng), observed, outcomes)
-
-    def run_floor(cascades: int) -> None:
-        for _ in range(cascades):
-            floor(arcs, coins, round_key(rng), observed, outcomes, hit)
-
-    return run, run_floor
 
 
 def compare(name: str, environment: IndependentCascade, seeds: np.ndarray) -> None:
@@ -128,18 +60,14 @@ def compare(name: str, environment: IndependentCascade, seeds: np.ndarray) -> No
         for _ in range(cascades):
             environment.play(seeds, rng)
 
-    def batch(threads: int) -> Callable[[int], None]:
-        return lambda cascades: environment.spread(seeds, cascades, rng, threads=threads) and None
+    def batch(cascades: int) -> None:
+        environment.spread(seeds, cascades, rng, threads=1)
 
     edges = np.mean([len(environment.play(seeds, rng).arms) for _ in range(200)])
     turn = max(5, int(1_500_000 / edges))  # some milliseconds each
-    kernel_alone, least = bare(environment, seeds, int(edges))
     candidates = {
         "play, edge feedback": (played, turn),
-        "  its kernel": (kernel_alone, turn),
-        "  floor": (least, turn),
-        "spread, no feedback": (batch(1), max(turn, BATCH // 8)),
-        "loop in Python": (python_loop(environment, seeds.tolist()), 1),
+        "spread, no feedback": (batch, max(turn, BATCH // 8)),
     }
     peer = cynetdiff(environment, seeds.tolist())
     if peer is not None:
@@ -147,15 +75,10 @@ def compare(name: str, environment: IndependentCascade, seeds: np.ndarray) -> No
     seconds = measured(candidates)
     print(f"{name}: {edges:.0f} observed edges a cascade")
     for label, each in seconds.items():
-        ratios = "".join(
-            f"  {seconds[other] / each:8.2f} x {other}"
-            for other in ("CyNetDiff", "loop in Python")
-            if other in seconds and other != label
+        ratio = f"  {seconds['CyNetDiff'] / each:6.2f} x CyNetDiff" if "CyNetDiff" in seconds else ""
+        print(
+            f"    {label:22}{1 / each:10.0f} cascades/s {1e9 * each / edges:8.2f} ns/edge{ratio}", flush=True
         )
-        print(f"    {label:22}{1 / each:10.0f} cascades/s {1e9 * each / edges:8.2f} ns/edge{ratios}")
-    size = max(turn, 2 * BATCH)
-    one, two = measured({"1": (batch(1), size), "2": (batch(2), size)}, time.perf_counter).values()
-    print(f"    spread on two threads is {one / two:.2f} times as fast as on one (elapsed)", flush=True)
 
 
 def alike() -> DirectedGraph:

@@ -1,10 +1,7 @@
 """Samples of the rules with fixed confidence on one instance, and what a sample costs to choose.
 
 ``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question".
-With the argument ``left``, it prints the table of rules that have left the namespace, in five minutes.
 """
-
-import sys
 
 import numpy as np
 
@@ -23,7 +20,7 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.lucb import KLLUCB, LilLUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
 from cmab.run.plan import least_samples
@@ -117,29 +114,6 @@ def unknown_variances():
             print(f"  {name:24} {found.samples.mean():10,.0f} ± {error:6,.0f}  {found.wrong.sum()} wrong")
 
 
-def left():
-    """Print mean samples of rules that have left the namespace, beside those that replace them."""
-    for best, rest, k, n, epsilon in (
-        (0.05, 0.01, 5, 20, 0.0),
-        (0.05, 0.01, 5, 20, 0.02),
-        (0.9, 0.8, 1, 10, 0.0),
-        (0.5, 0.3, 2, 10, 0.0),
-        (0.5, 0.4, 2, 10, 0.05),
-    ):
-        shape = {"n_arms": n, "k": k, "delta": 0.05}
-        arms = BernoulliArms(two_groups(n, k, high=best, low=rest))
-        rules = {rule.__name__: rule(**shape, epsilon=epsilon) for rule in (KLLUCB, BernsteinLUCB)}
-        if epsilon == 0.0:
-            rules |= {rule.__name__: rule(**shape) for rule in (LilLUCB, LilRandLUCB, LUCBPlusPlus)}
-        if epsilon == 0.0 and k == 1:
-            rules["LilUCB"] = LilUCB(n, delta=0.05)
-        print(f"the {k} best of {n} coins with means {best} and {rest}, epsilon {epsilon}, 10 runs")
-        for name, rule in rules.items():
-            found = identify(rule, arms, replications=10, rng=0)
-            error = found.samples.std(ddof=1) / 10**0.5
-            print(f"  {name:18} {found.samples.mean():10,.0f} ± {error:6,.0f}  {found.wrong.sum()} wrong")
-
-
 def main():
     """Print mean samples with standard errors, runs that were wrong, and microseconds a sample."""
     arms = BernoulliArms(two_groups(N_ARMS, K, high=0.7, low=0.4))
@@ -157,4 +131,4 @@ def main():
 
 
 if __name__ == "__main__":
-    left() if "left" in sys.argv[1:] else main()
+    main()

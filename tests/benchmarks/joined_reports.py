@@ -1,127 +1,17 @@
-"""How much each kind of report tells: arcs, steps, who joined, and the number of people only.
+"""How much each kind of report tells: arcs, who joined, and the number of people only.
 
-Run as a script. ``trial`` prints the errors of posterior means on random graphs, ``rounds`` the rounds until
-the seeds bring 90 % of what the best seeds bring on parts of three real graphs, ``number`` the errors of
+Run as a script. ``trial`` prints the errors of posterior means on random graphs, ``number`` the errors of
 exact posterior means on tiny graphs, and ``time`` the processor seconds of a report of 10,000 people.
 """
 
-import gzip
-import os
 import sys
 import time
-from collections import deque
-from pathlib import Path
 
 import numpy as np
 
-from cmab import AdaptiveCTS, Feedback, Session
 from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
 from instances import IndependentCascade
-from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.search import Search
-
-KINDS = ("arcs", "steps", "joined", "number")
-GRAPHS = {"ca_grqc": True, "ego_facebook": False, "wiki_vote": False}  # whether each edge is listed once
-_FAR = -1
-
-
-def part_of(name, n_nodes):
-    """Return the part of a real graph that a search from the node of most neighbours meets first."""
-    folder = Path(os.environ.get("CMAB_DATA", "../shared/data"))
-    with gzip.open(folder / f"{name}.txt.gz", "rt") as file:
-        rows = [line.split()[:2] for line in file if not line.startswith("#")]
-    # A row with two numbers may also hold the numbers of nodes and of edges, in the first line.
-    ends = np.array(rows[1:], np.int64)
-    ends = np.concatenate((ends, ends[:, ::-1])) if GRAPHS[name] else ends
-    ends = np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)
-    neighbours = {}
-    for u, v in np.concatenate((ends, ends[:, ::-1])).tolist():
-        neighbours.setdefault(u, set()).add(v)
-    first = max(neighbours, key=lambda node: (len(neighbours[node]), -node))
-    found, queue, rng = {first}, deque([first]), np.random.default_rng(0)
-    while queue and len(found) < n_nodes:
-        node = queue.popleft()
-        near = sorted(neighbours[node] - found)
-        # Not all neighbours of a hub, so that the part has some depth.
-        for other in rng.permutation(near)[:12].tolist():
-            if len(found) < n_nodes:
-                found.add(other)
-                queue.append(other)
-    number = {node: i for i, node in enumerate(sorted(found))}
-    kept = [(number[u], number[v]) for u, v in ends.tolist() if u in number and v in number]
-    tails, heads = np.array(kept).T
-    return DirectedGraph(tails, heads, n_nodes=len(number))
-
-
-def steps_of(graph, seeds, shown):
-    """Return the step in which each node joined, from the outcomes of the arcs; -1 if it did not."""
-    steps = np.full(graph.n_nodes, _FAR)
-    steps[seeds], at = 0, 0
-    live = shown.arms[shown.outcomes == 1.0]
-    tails, heads = graph.tails[live], graph.heads[live]
-    while True:
-        new = heads[(steps[tails] == at) & (steps[heads] == _FAR)]
-        if not len(new):
-            return steps
-        at += 1
-        steps[new] = at
-
-
-def report_of(kind, oracle, seeds, shown):
-    """Return the feedback of one kind about a cascade whose arcs are known."""
-    if kind == "arcs":
-        return shown
-    if kind == "number":
-        return Feedback([], [], reward=shown.reward)
-    steps = steps_of(oracle.graph, seeds, shown)
-    people = {v: int(steps[v]) for v in np.flatnonzero(steps > 0).tolist()}
-    return oracle.feedback_of(seeds, joined=people if kind == "steps" else list(people))
-
-
-def played(environment, oracle, kind, horizon, seed):
-    """Return the expected reward of the seeds of each round."""
-    session, coins = Session(AdaptiveCTS(oracle), rng=seed), np.random.default_rng([seed, 1])
-    worth, known = [], {}
-    for _ in range(horizon):
-        ticket = session.ask()
-        shown = environment.play(ticket.super_arm, coins)
-        session.tell(report_of(kind, oracle, ticket.super_arm, shown), ticket)
-        key = tuple(sorted(ticket.super_arm.tolist()))
-        if key not in known:
-            known[key] = environment.expected_reward(ticket.super_arm)
-        worth.append(known[key])
-    return np.array(worth)
-
-
-def rounds_until(worth, best, share=0.9, window=5):
-    """Return the first round after which `window` rounds together bring `share` of the best."""
-    means = np.convolve(worth, np.ones(window) / window, mode="valid")
-    good = np.flatnonzero(means >= share * best)
-    return int(good[0]) + 1 if len(good) else len(worth) + 1
-
-
-def rounds_table(names=tuple(GRAPHS), n_nodes=40, k=2, horizon=60, runs=6):
-    """Print the rounds to 90 % of the best seeds. A node activates 0.8 other nodes on average."""
-    for name in names:
-        graph = part_of(name, n_nodes)
-        found = {kind: [] for kind in KINDS[:3]}
-        for run in range(runs):
-            truth = np.random.default_rng([run, 7]).beta(
-                1.0, 1.25 * graph.n_arcs / n_nodes - 1.0, graph.n_arcs
-            )
-            environment = IndependentCascade(graph, probability=truth, n_rr_sets=2**14)
-            oracle = InfluenceMaximization(graph, k=k, epsilon=0.3, search=Search(quality="fast"))
-            best = environment.expected_reward(oracle.solve(truth, np.random.default_rng(0)))
-            for kind in found:
-                found[kind].append(rounds_until(played(environment, oracle, kind, horizon, run), best))
-            print({kind: rounds[-1] for kind, rounds in found.items()}, flush=True)
-        for kind, rounds in found.items():
-            mean, error = np.mean(rounds), np.std(rounds) / np.sqrt(runs)
-            print(
-                f"{name:14} {graph.n_nodes} nodes {graph.n_arcs:5} arcs  {kind:7}"
-                f" median {np.median(rounds):5.1f}  mean {mean:5.1f} +- {error:.1f}",
-                flush=True,
-            )
+from oracles import DirectedGraph
 
 
 def learned(seed, *, n=30, m=120, rounds=60, k=3, passes=1500):
@@ -233,6 +123,6 @@ def time_table(n_nodes=10_000, n_arcs=100_000):
 
 
 if __name__ == "__main__":
-    tables = {"trial": trial_table, "number": number_table, "rounds": rounds_table, "time": time_table}
+    tables = {"trial": trial_table, "number": number_table, "time": time_table}
     for name in sys.argv[1:] or tables:
         tables[name]()

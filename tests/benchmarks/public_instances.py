@@ -3,8 +3,7 @@
 Run: python tests/benchmarks/public_instances.py FOLDER [--seconds 60] [--rounds 1000] [NAME ...]. NAME
 selects instances by a part of their name. The first table has the greedy answer (a time limit of zero), the
 answer and the bound of one call within the limit, and whether the published optimum lies between them. With
-`--rounds`, it is followed by runs of CUCB with limited calls on Steiner trees, vertex covers and matchings,
-and by a comparison of local searches for covers that start from the greedy cover or from the last answer.
+`--rounds`, it is followed by runs of CUCB with limited calls on Steiner trees, vertex covers and matchings.
 """
 
 from __future__ import annotations
@@ -16,15 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit, read_benchmark
 from instances.benchmarks.problem import Problem
 from oracles import VertexCover
-from oracles.anytime import Clock
-from oracles.covers import improved, prune
-from oracles.programs import scaled
 
 #: The published optima, by the start of the name of an instance.
 PUBLISHED = {
@@ -47,9 +42,8 @@ PUBLISHED = {
     "C125.9": 91.0,
 }
 SEVERAL = {"gap1": range(5), "gapd": range(6), "mknapcb1": (0, 10, 20)}
-#: The rounds and the seconds of a call in a run; the exchanges of each local search.
+#: The seconds of a call in a run.
 RUNS = {"steiner_007": 0.05, "vc031": 0.05, "assign100": None}
-EXCHANGES = (0, 50, 500, 5000)
 
 
 def problems(folder: Path) -> Iterator[tuple[str, Problem, dict[str, Any]]]:
@@ -100,32 +94,6 @@ def run(name: str, problem: Problem, seconds: float | None, rounds: int) -> str:
     return f"| {name} | {len(means):,} | {took:.3f} | {result.exact_regret[0, -1]:.0f} | {proved:.0f} |"
 
 
-def warm(problem: Problem, exchanges: int, rounds: int) -> tuple[float, float]:
-    """Return the mean costs of covers, over a dual bound, from the greedy cover and the last answer.
-
-    The costs are estimates, with noise that decreases like one over the root of the round.
-    """
-    oracle: Any = problem.oracle(time_limit=1.0, on_limit="best")
-    rng, last, ratios = np.random.default_rng(0), None, np.zeros((rounds, 2))
-    means = 0.7 * problem.means / problem.means.max()
-    for t in range(rounds):
-        noisy = means + 0.3 * rng.normal(size=len(means)) / np.sqrt(t + 1)
-        costs, _ = scaled(np.clip(noisy, 0.02, 1.0))
-        greedy, bound = oracle._greedily(costs)
-        start = greedy
-        if last is not None:
-            prune(oracle._incidence, costs, last)
-            start = last if costs[last].sum() < costs[greedy].sum() else greedy
-        covers = [
-            improved(oracle._incidence, costs, cover, bound, Clock(None), exchanges)
-            for cover in (greedy, start)
-        ]
-        last = covers[1].copy()
-        ratios[t] = [costs[cover].sum() / bound for cover in covers]
-    cold, started = ratios.mean(axis=0)
-    return float(cold), float(started)
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -147,12 +115,6 @@ def main() -> None:
     for name, problem, _ in chosen:
         if name in RUNS:
             print(run(name, problem, RUNS[name], given.rounds), flush=True)
-    print("\n| local search | exchanges | greedy start | start at the last answer |\n|---|---|---|---|")
-    for name, problem, _ in chosen:
-        if name in ("vc031", "scpclr10"):
-            for exchanges in EXCHANGES:
-                cold, last = warm(problem, exchanges, given.rounds)
-                print(f"| {name} | {exchanges:,} | {cold:.4f} | {last:.4f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ from cmab import (
     compare,
     simulate,
 )
-from cmab.bounds import bernoulli_divergence, change_statistic, change_threshold
+from cmab.bounds import change_statistic, change_threshold
+from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.mixtures import calibration
 from cmab.testing import check_environment, check_policy
 from instances import (

@@ -89,7 +89,7 @@ UNTRIED = {
         ),
         "it is abstract: users write the classes of its examples themselves",
     ),
-    "cmab.bounds.bernoulli_divergence": "it checks nothing, as its docstring says: it is for inner loops",
+    "cmab.bounds.kl.bernoulli_divergence": "it checks nothing, as its docstring says: it is for inner loops",
 }
 #: Class methods that make an object, tried like functions.
 MAKERS = {"oracles.DirectedGraph": "from_edges"}

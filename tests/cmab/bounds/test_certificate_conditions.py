@@ -19,7 +19,7 @@ from cmab import (
     Session,
     regret_bound,
 )
-from cmab.bounds.certificate import Played, _raised, least_expected
+from cmab.bounds.certificate import Played, least_expected
 from oracles import DegreeHeuristic, InfluenceMaximization, RankedTopK, TopK
 
 
@@ -44,7 +44,7 @@ def test_a_network_without_ties_has_certificates_and_summaries(tmp_path, policy,
         found = running.regret_bound(reward_range=(0.0, 3.0))
         assert found.unseen == 0
         assert found.regret >= 0.0
-        assert found.regret <= 3.0 or math.isnan(found.alpha)
+        assert found.regret <= 3.0 * found.rounds
         summary = running.summary()
         assert "rounds" in str(summary)
         assert (summary.n_arms, summary.reward) == (0, k)
@@ -154,12 +154,6 @@ def test_sets_with_more_arms_than_entries():
         found = regret_bound(CUCB(oracle), state, reward_range=(0, 1))
         wrong += found.exact_gap < 0.5 - (0.5, 0.49)[found.choice[0]] - 1e-9
     assert wrong <= 4
-
-
-@pytest.mark.parametrize("bound", [1.2349, 999.6, 0.1, 1e-300, 5e-324, 1234567.0, 1e308, 0.25])
-def test_printed_bounds_are_not_smaller(bound):
-    assert bound <= float(_raised(bound).replace(",", "")) <= bound * 1.0101
-    assert _raised(0.0) == "0" and _raised(0.1) == "0.1" and _raised(12.0) == "12"
 
 
 def test_confidence_in_words_is_never_complete():

@@ -18,6 +18,7 @@ from cmab.bounds import (
     reward_gaps,
     sum_of_widths,
 )
+from cmab.oracle import smoothness_of
 from cmab.testing import checks
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
 from oracles import DirectedGraph, InfluenceMaximization, MaxCoverage, TopK
@@ -118,11 +119,11 @@ def test_both_bounds_of_a_rarely_triggered_arm_by_hand():
     assert gaps.overall == pytest.approx(0.335) and small == pytest.approx(0.335) and large > small
     log = np.log(N)
     by_gap = 24 * 3**2 * 2 * 1.01 * log / 0.335 + 2 * 3 * 2 + rest
-    np.testing.assert_allclose(modulated_bound(gaps, oracle.smoothness(), rounds=N), by_gap)
+    np.testing.assert_allclose(modulated_bound(gaps, smoothness_of(oracle), rounds=N), by_gap)
     free = 3 * (2 + np.sqrt(24 * 2 * 1.01 * N * log)) + rest
-    np.testing.assert_allclose(modulated_gap_free_bound(gaps, oracle.smoothness(), rounds=N), free)
+    np.testing.assert_allclose(modulated_gap_free_bound(gaps, smoothness_of(oracle), rounds=N), free)
     for new, old in zip(BOUNDS, (gap_dependent_bound, gap_free_bound), strict=True):
-        assert (new(gaps, oracle.smoothness(), rounds=N) < old(gaps, oracle.smoothness(), rounds=N)).all()
+        assert (new(gaps, smoothness_of(oracle), rounds=N) < old(gaps, smoothness_of(oracle), rounds=N)).all()
 
 
 def cascade():
@@ -147,7 +148,7 @@ def test_measured_regret_keeps_both_bounds(make):
     gaps, n = reward_gaps(oracle, environment.means, super_arms=super_arms), [10, 100]
     result = simulate(CUCB(oracle), environment, n[-1], replications=2, checkpoints=n, rng=0)
     for bound in BOUNDS:
-        assert (result.regret.mean(axis=0) < bound(gaps, oracle.smoothness(), rounds=n)).all()
+        assert (result.regret.mean(axis=0) < bound(gaps, smoothness_of(oracle), rounds=n)).all()
 
 
 @pytest.mark.parametrize("modulated", [1.0, 0.9])

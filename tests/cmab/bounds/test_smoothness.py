@@ -10,6 +10,7 @@ from cases import NETWORK, PLAN, ROADS, Together, pages
 
 from cmab import Oracle
 from cmab.bounds import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
+from cmab.oracle import smoothness_of
 from oracles import (
     BruteForce,
     BudgetedInfluence,
@@ -171,7 +172,7 @@ def family(row):
 def test_no_counterexample_is_found(row):
     """1,500 pairs: far apart, close together, at the ends of the range, and of one sign."""
     oracle, rng = row.oracle, np.random.default_rng(0)
-    f, arms = oracle.smoothness(), family(row)
+    f, arms = smoothness_of(oracle), family(row)
     for trial in range(1500):
         arm = arms[rng.integers(len(arms))]
         first = rng.choice([0.0, 0.5, 1.0], oracle.n_arms) if trial % 2 else rng.random(oracle.n_arms)
@@ -188,7 +189,7 @@ def test_no_counterexample_is_found(row):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_constant_ten_percent_smaller_fails(row):
-    oracle, f = row.tight, row.tight.smoothness()
+    oracle, f = row.tight, smoothness_of(row.tight)
     arm = np.array(row.arm)
     x = np.abs(row.first - row.second)[oracle.triggered_arms(arm)].max()
     change = abs(oracle.expected_reward(arm, row.first) - oracle.expected_reward(arm, row.second))
@@ -198,7 +199,7 @@ def test_a_constant_ten_percent_smaller_fails(row):
 @pytest.mark.parametrize("row", [row for row in ROWS if row.name != "linear_threshold"], ids=name_of)
 def test_a_modulated_constant_ten_percent_smaller_fails(row):
     """An arm that weighs most moves alone, triggered with certainty."""
-    oracle, limit = row.tight, row.tight.smoothness().modulated
+    oracle, limit = row.tight, smoothness_of(row.tight).modulated
     arm, first, second = np.array(row.arm), row.first, row.first.copy()
     mover = int(oracle.triggered_arms(arm)[-1])
     second[mover] = row.second[mover]
@@ -216,7 +217,7 @@ def test_the_modulated_constant_of_influence_is_tight_where_chance_decides():
     change = oracle.expected_reward([0], moved) - oracle.expected_reward([0], means)
     assert oracle.triggering_probabilities([0], means)[1] == 0.25
     assert change == pytest.approx(10 * 0.25 * 0.5)
-    assert oracle.smoothness().modulated == 12.0
+    assert smoothness_of(oracle).modulated == 12.0
 
 
 def test_thresholds_declare_no_modulated_constant():
@@ -235,7 +236,7 @@ def test_lemma_6_is_tight_where_nodes_are_worth_one():
         graph = DirectedGraph.from_edges([0] * m + [1] * n, [1] * m + list(range(2, n + 2)), n_nodes=n + 2)
         oracle = InfluenceMaximization(graph, 1, epsilon=0.3)
         means = np.repeat([x, 1.0], [m, n])
-        assert oracle.smoothness() == Smoothness.influence(m + n, n + 2)
+        assert smoothness_of(oracle) == Smoothness.influence(m + n, n + 2)
         assert oracle.expected_reward(np.array([0]), means) == pytest.approx(1 + rise(m, n, x))
     m, n, x = 10_000, 100, 1e-6
     assert rise(m, n, x) > 0.95 * Smoothness.influence(m + n, n + 2)(x)
@@ -270,7 +271,7 @@ def test_triggering_models_may_jump_and_declare_nothing():
     oracle, seed = TriggeringInfluence(graph, triggering=Switch(), k=1, epsilon=0.3), np.array([0])
     below, above = np.array([0.5 - 1e-12]), np.array([0.5])
     assert oracle.expected_reward(seed, above) - oracle.expected_reward(seed, below) == 1.0
-    assert oracle.smoothness() is None
+    assert smoothness_of(oracle) is None
     assert TriggeringInfluence(graph, triggering=Together(), k=1, epsilon=0.3).smoothness() is None
     assert BruteForce(2, [(0,), (1,)], reward=lambda means, arm: means[arm].sum()).smoothness() is None
 
@@ -280,7 +281,7 @@ def test_bounds_refuse_rewards_without_a_constant():
     gaps = RewardGaps(*np.full((2, 1), 0.5), np.ones(1, int), np.ones(1), 1.0)
     for theorem in (gap_dependent_bound, gap_free_bound):
         with pytest.raises(ValueError, match=r"smoothness must be a Smoothness, which .*, got None"):
-            theorem(gaps, oracle.smoothness(), rounds=100)
+            theorem(gaps, smoothness_of(oracle), rounds=100)
     with pytest.raises(ValueError, match="triggering must be given"):
         reward_gaps(oracle, [0.5], super_arms=[[0], [1]])
     with pytest.raises(ValueError, match="ratio alpha, got nan"):

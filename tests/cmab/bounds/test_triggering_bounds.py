@@ -9,6 +9,7 @@ from cases import ENVIRONMENTS, NETWORK, pages
 
 from cmab import CUCB, simulate
 from cmab.bounds import gap_dependent_bound, gap_free_bound, reward_gaps
+from cmab.oracle import smoothness_of
 from instances import Coverage, DeadlineCascade, IndependentCascade, LinearThreshold
 from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization, MaxCoverage
 
@@ -93,7 +94,7 @@ def test_theorem_1_of_an_influence_bandit_by_hand():
     np.testing.assert_allclose(gaps.probabilities, [1.0, 0.5])
     n, gap = np.array([10, 10**5]), 0.9 * 1.625 - 1.25
     by_hand = 12 * 9 * 4 * np.log(n) / (gap * 0.5) + (3 * np.pi**2 / 6 + 1) * 2 * gap
-    np.testing.assert_allclose(gap_dependent_bound(gaps, oracle.smoothness(), rounds=n), by_hand)
+    np.testing.assert_allclose(gap_dependent_bound(gaps, smoothness_of(oracle), rounds=n), by_hand)
 
 
 def test_theorem_1_of_a_coverage_bandit_by_hand():
@@ -108,7 +109,7 @@ def test_theorem_1_of_a_coverage_bandit_by_hand():
     gap = 1.8 - 0.8
     np.testing.assert_allclose(gaps.smallest, [np.nan, np.nan, gap, gap])
     by_hand = 6 * np.log(n) * 2**2 / gap + (np.pi**2 / 3 + 1) * 4 * gap
-    np.testing.assert_allclose(gap_dependent_bound(gaps, oracle.smoothness(), rounds=n), by_hand)
+    np.testing.assert_allclose(gap_dependent_bound(gaps, smoothness_of(oracle), rounds=n), by_hand)
 
 
 @pytest.mark.slow
@@ -120,5 +121,5 @@ def test_measured_regret_of_coverage_keeps_the_bounds():
     assert gaps.overall > 0
     result = simulate(CUCB(oracle), environment, n[-1], replications=4, checkpoints=n, rng=0)
     measured = result.regret.mean(axis=0)
-    assert (measured < gap_dependent_bound(gaps, oracle.smoothness(), rounds=n)).all()
-    assert (measured < gap_free_bound(gaps, oracle.smoothness(), rounds=n)).all()
+    assert (measured < gap_dependent_bound(gaps, smoothness_of(oracle), rounds=n)).all()
+    assert (measured < gap_free_bound(gaps, smoothness_of(oracle), rounds=n)).all()

@@ -18,6 +18,7 @@ from cmab import (
     Feedback,
     IndexPolicy,
     LinearOracle,
+    ModelPolicy,
     copy_campaign,
     read_campaign,
 )
@@ -455,3 +456,37 @@ def test_the_health_has_the_error_of_the_policy(path):
         running.ask()
     health = running.health()
     assert (health.error, health.events, health.oldest_pending) == ("ArithmeticError: no licence", 1, None)
+
+
+class Counted:
+    """A model that counts its fits, and fails after 60 rows."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counted.fits += 1
+        if len(X) > 60:
+            raise ArithmeticError("too many rows")
+        self.mean = np.average(y, weights=sample_weight)
+
+    def predict(self, X):
+        return np.full(len(X), self.mean)
+
+
+def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path):
+    def opened():
+        features = np.eye(4)
+        return Campaign(ModelPolicy(TopK(4, k=2), Counted(), features, exploration="none"), path, rng=0)
+
+    running = opened()
+    for number in range(24):
+        running.tell(dict.fromkeys(request := running.ask(), number % 2 / 1), request)
+    assert Counted.fits > 1
+    Counted.fits = 0
+    again = opened()
+    again.tell({}, again.ask())
+    assert Counted.fits == 1
+    with pytest.warns(RuntimeWarning, match="too many rows"):
+        for number in range(20):
+            again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
+    assert "too many rows" in again.health().error

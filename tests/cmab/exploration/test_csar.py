@@ -8,7 +8,7 @@ import pytest
 from exploring import errors, explore
 from scipy.stats import binom
 
-from cmab import CSAR, Feedback, LinearOracle
+from cmab import CSAR, Feedback
 from instances import GaussianArms
 from oracles import BruteForce, GraphicMatroid, PartitionMatroid, TopK
 
@@ -57,20 +57,3 @@ def test_partition_of_one_class_is_best_k():
         ]
         assert runs[0][0].tolist() == runs[1][0].tolist()
         assert runs[0][1] == runs[1][1]
-
-
-def test_oracles_that_do_not_serve_are_refused():
-    class Rough(TopK):
-        alpha = 0.5
-
-    with pytest.raises(ValueError, match="exact LinearOracle"):
-        CSAR(Rough(4, 2), budget=100)
-
-    class Plain(LinearOracle):
-        n_arms = 3
-
-        def solve(self, means, rng):
-            return np.array([int(np.argmax(means))])
-
-    with pytest.raises(TypeError, match="solve_constrained"):
-        explore(CSAR(Plain(), budget=100), GaussianArms([0.0, 1.0, 2.0]), np.random.default_rng(0))

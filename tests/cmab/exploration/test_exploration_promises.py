@@ -126,12 +126,6 @@ def test_a_session_refuses_outcomes_outside_the_support(name):
         Session(explorer, rng=0, support=(low - 1.0, high))
 
 
-def test_no_explorer_hides_its_support_under_another_name():
-    for case in EXPLORERS:
-        names = {field.name for field in fields(case.make())}
-        assert not names & {"b", "range", "bounds"}
-
-
 class Undeclared(BernoulliArms):
     """Outcomes of 0 and 3 where 0 and 1 are declared."""
 
@@ -262,14 +256,6 @@ def test_runs_between_equal_means_end_and_say_how(name, monkeypatch):
     assert found.samples.max() <= 3000 or explorer.is_bounded
 
 
-def test_a_long_run_says_so(monkeypatch):
-    monkeypatch.setattr(identification, "DEFAULT_CAP", 3000)
-    monkeypatch.setattr(identification, "_LONG_IN_PYTHON", 1000)
-    early = pytest.warns(RuntimeWarning, match="has not stopped after 1,0.. samples")
-    with pytest.warns(RuntimeWarning, match="cut off after"), early:
-        identify(cmab.LUCB1(4, 2, delta=0.1), Undeclared([0.0] * 4), rng=0)
-
-
 @pytest.mark.parametrize("name", ROWS)
 def test_a_cap_below_the_first_samples_names_nothing(name):
     found = identify(ROWS[name].make(), BernoulliArms(CLEAR), rng=0, max_samples=3)
@@ -291,13 +277,6 @@ def test_cut_off_runs_are_neither_right_nor_wrong():
     median = np.median(np.where(found.stopped, found.samples, np.inf))
     assert row["median"] == median
     assert f"0 of them wrong, median samples {'unknown' if np.isinf(median) else ''}" in repr(found)
-
-
-def test_arguments_of_the_wrong_kind_are_named():
-    with pytest.raises(TypeError, match=r"environment must be an Environment, got \[0.9, 0.8\]"):
-        identify(cmab.LUCB1(2, 1, delta=0.1), [0.9, 0.8])
-    with pytest.raises(TypeError, match="explorer must be an Explorer"):
-        identify(BernoulliArms([0.9, 0.8]), BernoulliArms([0.9, 0.8]))
 
 
 class WithoutGoal(cmab.UniformAllocation):

@@ -1,7 +1,6 @@
 """The loop of pure exploration."""
 
 import numpy as np
-import pytest
 from refusals import refused
 
 from cmab import identify
@@ -23,24 +22,11 @@ def test_workers_do_not_change_the_numbers():
     assert len({tuple(arms) for arms in one.arms}) > 1
 
 
-def test_a_capped_run_takes_no_more_and_is_not_certified():
-    found = identify(Halving(4, k=1, epsilon=0.1, delta=0.1), ARMS, rng=0, max_samples=100)
-    assert not found.stopped[0]
-    assert found.samples[0] <= 100
-    assert "0 stopped" in repr(found)
-
-
 test_what_does_not_fit_is_refused = refused(
     (SuccessiveRejects(5, budget=50), ARMS, "same number of base arms"),
     (Halving(4, 1, epsilon=0.1, delta=0.1), GaussianArms(np.zeros(4)), "support of Halving"),
     by=lambda explorer, environment: identify(explorer, environment, rng=0),
 )
-
-
-@pytest.mark.parametrize("numbers", [{"replications": 0}, {"max_samples": 0}])
-def test_bad_numbers_are_refused(numbers):
-    with pytest.raises(ValueError, match=next(iter(numbers))):
-        identify(SuccessiveRejects(4, budget=40), ARMS, rng=0, **numbers)
 
 
 def test_goals_differ():

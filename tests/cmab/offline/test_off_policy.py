@@ -493,7 +493,7 @@ def random_slates(seed, n_items, k, rounds=1000):
     return read_log(columns, named["item"], outcome=named["sold"], by_position=named["p"]), chances
 
 
-@pytest.mark.parametrize(("n_items", "k"), [(1000, 6), (60, 10)])
+@pytest.mark.parametrize(("n_items", "k"), [(1000, 9), (60, 10)])
 def test_random_slates_need_the_probabilities_of_positions_only(n_items, k):
     """Of 1,000 items, a third is in no round at a position. Five standard errors: false alarms below 1e-6."""
     values = []

@@ -19,7 +19,7 @@ MADE = [
     LogRadius(),
 ]
 #: Parameters without a declared range: it depends on other parameters, or the oracle, or is that of an array.
-BY_HAND = {"LinearUCB.radius", "dimension", "prior_weight", "bias"}
+BY_HAND = {"dimension", "prior_weight", "bias"}
 NUMBER = re.compile(r"^(int|float|bool)( \| None)?$")
 #: As docstrings say them: "in (0, 1)", "in ``[1, n_arms - 1]``".
 SAID = re.compile(r"(?<!covers all )\bin (?:``)?([\[(])([\d.e-]+), ([\d.e-]+)([\])])")

@@ -17,7 +17,6 @@ from cmab import (
     Session,
     simulate,
 )
-from cmab.cli import main
 from cmab.feedback import Ticket
 from cmab.linear import cholesky, inverses, solve_definite
 from instances import BernoulliArms, LinearSemiBandit, SemiBandit
@@ -286,50 +285,6 @@ def test_what_is_refused_in_a_round():
         policy.update(state, Feedback([0], [0.5], pulls=[2]))
     with pytest.raises(ValueError, match="deviation_factor must"):
         CombLinTS(ORACLE, ONE_HOT, deviation_factor=0.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"precision": np.eye(2)[None]}, "state.precision must be floats of shape"),
-        ({"precision": np.array([[[1.0, 2.0], [0.0, 1.0]]])}, "precision must be symmetric"),
-        ({"precision": 0.5 * np.eye(2)[None], "rounds": 1}, "precision must be at least"),
-        ({"moment": np.array([[0.0, np.inf]])}, "all numbers must be finite"),
-        ({"moment": np.array([[0.0, 1.0]])}, "rounds must be positive"),
-        ({"rounds": -1}, "rounds must"),
-    ],
-)
-def test_files_are_refused_that_no_feedback_led_to(change, message):
-    fresh, stats = LinearStatistics.empty(2), LinearStatistics.empty(2)
-    wrong = dict(change)
-    if wrong.get("precision") is not None and "state" in message:
-        wrong["precision"] = np.eye(3)[None]
-    for name, value in wrong.items():
-        setattr(stats, name, value)
-    with pytest.raises(ValueError, match=message):
-        stats.check(fresh)
-
-
-STUDY = """
-horizon = 60
-replications = 2
-[instances.linear]
-oracle = { class = "TopK", n_arms = 10, k = 2 }
-environment = { class = "LinearSemiBandit", coefficients = [0.6, 0.8], oracle = "$oracle" }
-[learners.C2UCB]
-class = "C2UCB"
-dimension = 2
-radius = 0.5
-[learners.CombLinTS]
-class = "CombLinTS"
-dimension = 2
-"""
-
-
-@pytest.mark.slow
-def test_study_files_say_them(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
-    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0
 
 
 @pytest.mark.parametrize("dimension", [3, 63, 64, 90])

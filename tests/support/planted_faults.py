@@ -1,0 +1,1120 @@
+"""One table of faults that authors make: each class has one."""
+
+# ruff: noqa: NPY002
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from cmab import (
+    ArmStatistics,
+    Context,
+    Environment,
+    Explorer,
+    Feedback,
+    IndexPolicy,
+    LinearOracle,
+    Oracle,
+    Policy,
+    round_key,
+)
+from cmab.goals import ExploreM
+from cmab.policy import best_within, refuse_parts
+from cmab.smoothness import Smoothness
+from instances import BernoulliArms, SemiBandit
+from oracles import PartitionMatroid, TopK
+
+N, K = 5, 2
+FAMILY = [*combinations(range(N), K)]
+MEANS = np.array([0.3, 0.9, 0.5, 0.7, 0.1])
+
+
+# Oracles ---------------------------------------------------------------------------------------------------
+
+
+class Best(LinearOracle):
+    """The best pair of five arms, which is correct."""
+
+    n_arms, has_membership, can_constrain = N, True, True
+
+    def solve(self, means, rng):
+        return np.argsort(-self.sign * means, kind="stable")[:K]
+
+    def is_feasible(self, super_arm):
+        return len(super_arm) == K
+
+    def solve_constrained(self, means, include, exclude, rng):
+        left = np.setdiff1d(np.arange(N), np.union1d(include, exclude))
+        if len(include) > K or len(include) + len(left) < K:
+            return None
+        order = left[np.argsort(-self.sign * means[left], kind="stable")]
+        return np.concatenate((include, order[: K - len(include)])).astype(int)
+
+
+class WrongOrder(Best):
+    def solve(self, means, rng):
+        return np.argsort(means, kind="stable")[:K]
+
+
+class IgnoresSense(Best):
+    sense = "min"
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:K]
+
+
+class DropsZeros(Best):
+    def solve(self, means, rng):
+        best = super().solve(means, rng)
+        return best[means[best] > 0]
+
+
+class RepeatsAnArm(Best):
+    def solve(self, means, rng):
+        left, chosen = means.copy(), []
+        for _ in range(K):
+            chosen.append(int(np.argmax(left)))
+            left[chosen[-1]] = 0.0
+        return chosen
+
+
+class DividesByTheRange(Best):
+    def solve(self, means, rng):
+        scaled = (means - means.min()) / (means.max() - means.min())
+        return np.flatnonzero(scaled >= np.sort(scaled)[-K])
+
+
+class AllTied(Best):
+    def solve(self, means, rng):
+        return np.flatnonzero(means >= np.sort(means)[-K])
+
+
+class WritesMeans(Best):
+    def solve(self, means, rng):
+        chosen = []
+        for _ in range(K):
+            chosen.append(int(np.argmax(means)))
+            means[chosen[-1]] = -np.inf
+        return np.array(chosen)
+
+
+class ReturnsItsBuffer(Best):
+    def __init__(self):
+        self.out = np.zeros(K, int)
+
+    def solve(self, means, rng):
+        self.out[:] = super().solve(means, rng)
+        return self.out
+
+
+class GlobalTies(Best):
+    def solve(self, means, rng):
+        order = np.random.permutation(N)
+        return order[np.argsort(-means[order], kind="stable")[:K]]
+
+
+class CachesById(Best):
+    def __init__(self):
+        self.cache = {}
+
+    def solve(self, means, rng):
+        if id(means) not in self.cache:
+            self.cache[id(means)] = means, super().solve(means, rng)
+        return self.cache[id(means)][1].copy()
+
+
+class CachesRounded(Best):
+    def __init__(self):
+        self.cache = {}
+
+    def solve(self, means, rng):
+        key = tuple(np.round(means, 1))
+        if key not in self.cache:
+            self.cache[key] = super().solve(means, rng)
+        return self.cache[key].copy()
+
+
+class KeepsTheLastAnswer(Best):
+    last = None
+
+    def solve(self, means, rng):
+        best = super().solve(means, rng)
+        if self.last is None or means[best].sum() > means[self.last].sum() + 0.05:
+            self.last = best
+        return self.last.copy()
+
+
+class SinglePrecision(Best):
+    def solve(self, means, rng):
+        return np.argsort(-means.astype(np.float32), kind="stable")[:K]
+
+
+class RoundsMeans(Best):
+    def solve(self, means, rng):
+        return np.argsort(-np.round(means, 2), kind="stable")[:K]
+
+
+class GreedyKnapsack(LinearOracle):
+    """By density, and declared exact. Weights 3, 2, 2 and capacity 4."""
+
+    n_arms = 3
+
+    def solve(self, means, rng):
+        room, chosen = 4, []
+        for arm in np.argsort(-means / np.array([3, 2, 2])):
+            if (3, 2, 2)[arm] <= room:
+                room -= (3, 2, 2)[arm]
+                chosen.append(int(arm))
+        return chosen
+
+
+class Covers(Oracle):
+    """Two of four sets of six parts; a greedy answer, with the ratio of the greedy algorithm."""
+
+    n_arms, n_choices, alpha = 6, 4, 1 - 1 / np.e
+    sets = ((0, 1, 2), (3, 4, 5), (0, 1, 3, 4), (2,))
+
+    def parts(self, chosen):
+        return np.unique(np.concatenate([np.array(self.sets[i]) for i in chosen])).astype(int)
+
+    def triggered_arms(self, super_arm):
+        return self.parts(super_arm)
+
+    def expected_reward(self, super_arm, means):
+        return float(means[self.parts(super_arm)].sum())
+
+    def solve(self, means, rng):
+        first = max(range(4), key=lambda i: means[list(self.sets[i])].sum())
+        pairs = [[first, other] for other in range(4) if other != first]
+        return np.array(max(pairs, key=lambda pair: self.expected_reward(pair, means)))
+
+
+class GreedyDeclaredExact(Covers):
+    alpha = 1.0
+
+
+class TriggersTooLittle(Covers):
+    def triggered_arms(self, super_arm):
+        return np.array(self.sets[super_arm[0]])
+
+
+class TooSmooth(Covers):
+    def smoothness(self):
+        return Smoothness(2.0)
+
+
+class TooSmall(Covers):
+    max_size = 4
+
+
+class FallingReward(Covers):
+    alpha = float("nan")
+
+    def expected_reward(self, super_arm, means):
+        parts = means[self.parts(super_arm)]
+        return float(parts.sum() - 0.7 * (parts**2).sum())
+
+
+class MeanAsReward(Best):
+    def expected_reward(self, super_arm, means):
+        return float(means[super_arm].mean())
+
+
+class AlphaTooHigh(Best):
+    alpha = 0.95
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[1 : K + 1]
+
+
+class BetaTooHigh(Best):
+    beta = 0.9
+
+    def solve(self, means, rng):
+        order = np.argsort(-means, kind="stable")
+        return order[:K] if rng.random() < 0.6 else order[-K:]
+
+
+class WithinByZeros(Best):
+    def solve_within(self, means, available, rng):
+        return self.solve(np.where(available, means, 0.0), rng)
+
+
+class WithinByFilter(Best):
+    def solve_within(self, means, available, rng):
+        return np.array([arm for arm in self.solve(means, rng) if available[arm]], int)
+
+
+class ForgetsInclude(Best):
+    def solve_constrained(self, means, include, exclude, rng):
+        return super().solve_constrained(means, np.empty(0, int), exclude, rng)
+
+
+class ForcesByABonus(Best):
+    def solve_constrained(self, means, include, exclude, rng):
+        forced = means.copy()
+        forced[include] += 100.0
+        forced[exclude] -= 100.0
+        answer = self.solve(forced, rng)
+        good = np.isin(include, answer).all() and not np.isin(exclude, answer).any()
+        return answer if good else None
+
+
+class TooFewNone(Best):
+    def solve_constrained(self, means, include, exclude, rng):
+        if len(include) == K - 1:
+            return None
+        return super().solve_constrained(means, include, exclude, rng)
+
+
+class FeasibleIsAtMost(Best):
+    def is_feasible(self, super_arm):
+        return len(super_arm) <= K
+
+
+class FeasibleIfSorted(Best):
+    def is_feasible(self, super_arm):
+        return len(super_arm) == K and bool((np.diff(super_arm) > 0).all())
+
+
+class NoMembershipFlag(LinearOracle):
+    n_arms = N
+
+    def solve(self, means, rng):
+        return np.argsort(-means, kind="stable")[:K]
+
+    def is_feasible(self, super_arm):
+        return len(super_arm) == K
+
+
+class GapsOfTheOptimum(Best):
+    def gaps(self, means, include, exclude, rng):
+        best = self.solve(means, rng)
+        return best, np.abs(means - means[best].min())
+
+
+class SameLabels(Best):
+    def labels(self, super_arm):
+        return [f"shelf {entry // 2}" for entry in super_arm]
+
+
+# Policies --------------------------------------------------------------------------------------------------
+
+ORACLE = TopK(N, K)
+
+
+class UCB(IndexPolicy):
+    """Upper confidence bounds for rewards, lower ones for costs, which is correct."""
+
+    def radius(self, stats):
+        return np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
+
+    def indices(self, stats, rng):
+        sign = self.oracle.sign
+        unseen = 1.0 if sign > 0 else 0.0
+        return np.where(stats.counts == 0, unseen, stats.means + sign * self.radius(stats))
+
+
+class LowerBound(UCB):
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 1.0, stats.means - self.radius(stats))
+
+
+class UpperBoundForCosts(UCB):
+    """Always an upper bound."""
+
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 0.0, stats.means + self.radius(stats))
+
+
+class NoRoot(UCB):
+    def radius(self, stats):
+        return np.sqrt(1.5 * np.log(stats.rounds + 1)) / np.maximum(stats.counts, 1)
+
+
+class RadiusOfRounds(UCB):
+    """Counts and rounds exchanged."""
+
+    def radius(self, stats):
+        return np.sqrt(1.5 * np.log(stats.counts + 1) / max(stats.rounds, 1))
+
+
+class SumIndex(UCB):
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 1e9, stats.means * stats.counts + self.radius(stats))
+
+
+class MeanOfRounds(UCB):
+    def indices(self, stats, rng):
+        found = stats.means * stats.counts / max(1, stats.rounds) + self.radius(stats)
+        return np.where(stats.counts == 0, 1.0, found)
+
+
+class UnseenAreZero(UCB):
+    def indices(self, stats, rng):
+        return np.where(stats.counts == 0, 0.0, stats.means)
+
+
+class NanIfUnseen(UCB):
+    def indices(self, stats, rng):
+        with np.errstate(all="ignore"):
+            return stats.means + np.sqrt(np.log(stats.rounds) / stats.counts)
+
+
+class SwappedBeta(IndexPolicy):
+    def indices(self, stats, rng):
+        won = stats.means * stats.counts
+        return rng.beta(1 + stats.counts - won, 1 + won)
+
+
+class GlobalBeta(IndexPolicy):
+    def indices(self, stats, rng):
+        won = stats.means * stats.counts
+        return np.random.beta(1 + won, 1 + stats.counts - won)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnGenerator(IndexPolicy):
+    mine: list = field(default_factory=lambda: [np.random.default_rng(0)])
+
+    def indices(self, stats, rng):
+        won = stats.means * stats.counts
+        return self.mine[0].beta(1 + won, 1 + stats.counts - won)
+
+
+class OwnChoice(UCB):
+    """The best indices, whatever the family is."""
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        return np.argsort(-self.indices(state, rng))[:K]
+
+
+@dataclass
+class Table:
+    counts: np.ndarray
+    sums: np.ndarray
+    rounds: int = 0
+
+
+class OwnUCB(Policy):
+    """UCB with a state of its own, which is correct."""
+
+    oracle = ORACLE
+
+    def initial_state(self, rng=None):
+        return Table(np.zeros(N), np.zeros(N))
+
+    def index(self, state):
+        counts = np.maximum(state.counts, 1)
+        found = state.sums / counts + np.sqrt(1.5 * np.log(state.rounds + 1) / counts)
+        return np.where(state.counts == 0, 1.0, found)
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context, ("available", "values", "costs"))
+        return best_within(self.oracle, self.index(state), context, rng)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[feedback.arms] += feedback.outcomes
+
+
+class CountsInSelect(OwnUCB):
+    def select(self, state, rng, context=None):
+        state.rounds += 1
+        return super().select(state, rng, context)
+
+
+class LearnsInItself(OwnUCB):
+    def __init__(self):
+        object.__setattr__(self, "mine", Table(np.zeros(N), np.zeros(N)))
+
+    def select(self, state, rng, context=None):
+        return super().select(self.mine, rng, context)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(self.mine, feedback)
+
+
+class SharedState(OwnUCB):
+    zeros = np.zeros(N)
+
+    def initial_state(self, rng=None):
+        return Table(self.zeros, np.zeros(N))
+
+
+@dataclass
+class Diary(Table):
+    seen: list = field(default_factory=list)
+
+
+class KeepsTheFeedback(OwnUCB):
+    def initial_state(self, rng=None):
+        return Diary(np.zeros(N), np.zeros(N))
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        state.seen = [feedback.outcomes]
+
+
+class CountsTheSuperArm(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.rounds += 1
+        state.counts[ticket.super_arm] += 1
+        state.sums[feedback.arms] += feedback.outcomes
+
+
+class SortsTheArms(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[np.sort(feedback.arms)] += feedback.outcomes
+
+
+class FirstArmOnly(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, Feedback(feedback.arms[:1], feedback.outcomes[:1]))
+
+
+class RewardForEach(OwnUCB):
+    """The reward of the round in place of the outcome, minus nothing: arms look as good as their company."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[feedback.arms] -= feedback.outcomes
+
+
+class ScalesOutcomes(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        outcomes = feedback.outcomes
+        outcomes *= 0.5
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[feedback.arms] += 2 * outcomes
+
+
+class MeanOfNothing(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        with np.errstate(all="ignore"):
+            centre = feedback.outcomes.sum() / len(feedback.outcomes)
+        super().update(state, feedback)
+        state.sums += 0.0 * centre
+
+
+class ForgetsHalf(OwnUCB):
+    """Discounts the counts, but not the sums."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.counts *= 0.9
+        super().update(state, feedback)
+
+
+class ReturnsAPart(OwnUCB):
+    def initial_state(self, rng=None):
+        return Diary(np.zeros(N), np.zeros(N), seen=[np.arange(K)])
+
+    def select(self, state, rng, context=None):
+        return state.seen[0]
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        state.seen = [self.oracle.solve(self.index(state), rng)]
+
+
+class HiddenAttribute(OwnUCB):
+    """An attribute of the state that is no field, so that it is not saved."""
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(state, feedback)
+        state.late = getattr(state, "late", np.zeros(N)) + 0.1 * state.sums
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        return self.oracle.solve(getattr(state, "late", np.ones(N)) + np.sin(7 * state.sums), rng)
+
+
+class IgnoresAvailable(OwnUCB):
+    def select(self, state, rng, context=None):
+        return self.oracle.solve(self.index(state), rng)
+
+
+class IgnoresValues(OwnUCB):
+    def select(self, state, rng, context=None):
+        if context is None or context.available is None:
+            return self.oracle.solve(self.index(state), rng)
+        return self.oracle.solve_within(self.index(state), context.available, rng)
+
+
+class AddsCosts(OwnUCB):
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context, ("costs",))
+        costs = 0.0 if context is None else context.costs
+        return self.oracle.solve(self.index(state) + costs, rng)
+
+
+class DividesByValues(OwnUCB):
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context, ("values",))
+        values = 1.0 if context is None else context.values
+        return self.oracle.solve(self.index(state) / values, rng)
+
+
+class LastSuperArm(Policy):
+    """Full-bandit feedback is credited to the last selection, not to the ticket."""
+
+    oracle = ORACLE
+
+    def initial_state(self, rng=None):
+        return Table(np.zeros(N), np.zeros(N))
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        counts = np.maximum(state.counts, 1)
+        found = np.where(state.counts == 0, 2.0, state.sums / counts + 2 * np.sqrt(1 / counts))
+        chosen = self.oracle.solve(found, rng)
+        object.__setattr__(self, "last", chosen)
+        return chosen
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.counts[self.last] += 1
+        state.sums[self.last] += feedback.reward
+
+
+class GreedyWithPropensity(Policy):
+    """A random pair with probability 0.3, otherwise the best one; the propensity forgets the former."""
+
+    oracle = ORACLE
+
+    def initial_state(self, rng=None):
+        return ArmStatistics.empty(N)
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        if rng.random() < 0.3:
+            return np.sort(rng.choice(N, K, replace=False))
+        return np.sort(self.oracle.solve(state.means, rng))
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.update(feedback)
+
+    def propensity(self, state, super_arm, context):
+        best = self.oracle.solve(state.means, np.random.default_rng(0))
+        return 0.7 if set(best) == set(super_arm) else 0.3 / 10
+
+
+class Lazy(GreedyWithPropensity):
+    """Explores in most rounds."""
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        if rng.random() < 0.99:
+            return np.sort(rng.choice(N, K, replace=False))
+        return np.sort(self.oracle.solve(state.means, rng))
+
+    propensity = Policy.propensity
+
+
+class CommitsToTheWorst(GreedyWithPropensity):
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        if state.rounds < 20:
+            return np.sort(rng.choice(N, K, replace=False))
+        return np.sort(self.oracle.solve(-state.means, rng))
+
+    propensity = Policy.propensity
+
+
+class PullsAreOne(IndexPolicy):
+    """A sum of outcomes counts as one outcome."""
+
+    indices = UCB.indices
+    radius = UCB.radius
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.update(Feedback(feedback.arms, feedback.outcomes))
+
+
+@dataclass
+class Ridge:
+    precision: np.ndarray
+    moment: np.ndarray
+
+
+THETA = np.array([0.1, 0.3, 0.5])
+
+
+class Contextual(SemiBandit):
+    """New features in each round."""
+
+    def in_round(self, t, rng):
+        features = rng.dirichlet(np.ones(3), self.n_arms)
+        today = SemiBandit(BernoulliArms(features @ THETA), self.oracle)
+        today.context = Context(features=features)
+        return today
+
+
+class LinUCB(Policy):
+    """C2UCB, which is correct."""
+
+    oracle = ORACLE
+
+    def initial_state(self, rng=None):
+        return Ridge(np.eye(3), np.zeros(3))
+
+    def select(self, state, rng, context=None):
+        if context is None or context.parts != ("features",):
+            raise ValueError("context must have features alone")
+        solved = np.linalg.solve(state.precision, context.features.T)
+        widths = np.sqrt(np.einsum("ij,ji->i", context.features, solved))
+        return self.oracle.solve(state.moment @ solved + 0.3 * widths, rng)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        seen = ticket.context.features[feedback.arms]
+        state.precision += seen.T @ seen
+        state.moment += seen.T @ feedback.outcomes
+
+
+class WrongSignOfMoment(LinUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        seen = ticket.context.features[feedback.arms]
+        state.precision += seen.T @ seen
+        state.moment -= seen.T @ feedback.outcomes
+
+
+class IgnoresFeatures(OwnUCB):
+    def select(self, state, rng, context=None):
+        return self.oracle.solve(self.index(state), rng)
+
+
+# Environments ----------------------------------------------------------------------------------------------
+
+
+class Coins(Environment):
+    """Independent coins with common random numbers, which is correct."""
+
+    n_arms, means = N, MEANS
+    oracle = ORACLE
+
+    def __init__(self):
+        self.optimum = float(np.sort(MEANS)[-K:].sum())
+
+    def uniforms(self, rng):
+        return np.random.default_rng(round_key(rng)).random(N)
+
+    def play(self, super_arm, rng):
+        outcomes = (self.uniforms(rng) < self.means)[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+    def pull(self, arms, rng):
+        return (rng.random(len(arms)) < self.means[arms]).astype(float)
+
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class NumbersByPosition(Coins):
+    def play(self, super_arm, rng):
+        outcomes = (self.uniforms(rng)[: len(super_arm)] < self.means[super_arm]).astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class OptimumOfTheWorst(Coins):
+    def __init__(self):
+        self.optimum = float(np.sort(MEANS)[:K].sum())
+
+
+class OptimumOfThree(Coins):
+    def __init__(self):
+        self.optimum = float(np.sort(MEANS)[-K - 1 :].sum())
+
+
+class ShiftedMeans(Coins):
+    def play(self, super_arm, rng):
+        outcomes = (self.uniforms(rng) < np.roll(self.means, 1))[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class AverageAsReward(Coins):
+    def play(self, super_arm, rng):
+        feedback = super().play(super_arm, rng)
+        return feedback.with_reward(float(feedback.outcomes.mean()))
+
+
+class ClippedNoise(Coins):
+    """Normal noise that is clipped to the support, so that the means move."""
+
+    def play(self, super_arm, rng):
+        noise = np.random.default_rng(round_key(rng)).normal(self.means, 0.3)
+        outcomes = np.clip(noise, 0.0, 1.0)[super_arm]
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class ShowsSuccesses(Coins):
+    def play(self, super_arm, rng):
+        feedback = super().play(super_arm, rng)
+        seen = feedback.outcomes > 0
+        return Feedback(feedback.arms[seen], feedback.outcomes[seen], reward=feedback.reward)
+
+
+class Crowded(Coins):
+    """Arms do worse beside arm 1."""
+
+    def play(self, super_arm, rng):
+        chances = np.where(np.isin(1, super_arm) & (np.arange(N) != 1), 0.8 * self.means, self.means)
+        outcomes = (self.uniforms(rng) < chances)[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class WrongSupport(Coins):
+    support = (0.0, 0.95)
+
+
+class SmallSigma(Coins):
+    sigma = 0.3
+
+
+class OneDrawForAll(Coins):
+    def pull(self, arms, rng):
+        return (rng.random() < self.means[arms]).astype(float)
+
+
+class OneDrawForEachArm(Coins):
+    """Repeated arms of one call get the same outcome."""
+
+    def pull(self, arms, rng):
+        return (rng.random(N) < self.means)[arms].astype(float)
+
+
+class SumsOfOneDraw(Coins):
+    def pull_many(self, arms, pulls, rng):
+        outcomes = self.pull(arms, rng)
+        return pulls * outcomes, pulls * outcomes**2
+
+
+class SquaresOfSums(Coins):
+    def pull_many(self, arms, pulls, rng):
+        sums, _ = super().pull_many(arms, pulls, rng)
+        return sums, sums**2
+
+
+class Drifts(Coins):
+    t = 0
+
+    def play(self, super_arm, rng):
+        self.t += 1
+        outcomes = (self.uniforms(rng) < self.means * 0.999**self.t)[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class GlobalNoise(Coins):
+    def uniforms(self, rng):
+        return np.random.random(N)
+
+
+class SharedOutcomes(Coins):
+    def __init__(self):
+        super().__init__()
+        self.row = np.zeros(K)
+
+    def play(self, super_arm, rng):
+        self.row[:] = (self.uniforms(rng) < self.means)[super_arm]
+        return Feedback.unchecked(np.asarray(super_arm), self.row, float(self.row.sum()))
+
+
+class Sticky(Coins):
+    """The outcome of an arm is often that of the last round."""
+
+    last = None
+
+    def play(self, super_arm, rng):
+        fresh = (self.uniforms(rng) < self.means).astype(float)
+        self.last = fresh if self.last is None else np.where(fresh > 0.5, fresh, self.last)
+        outcomes = self.last[super_arm]
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
+
+
+class Cascade(Coins):
+    """A list that is read up to the first success, which is correct."""
+
+    oracle = None
+
+    def __init__(self):
+        self.optimum = self.expected_reward(np.array([1, 3]))
+
+    def play(self, super_arm, rng):
+        outcomes = (self.uniforms(rng) < self.means)[super_arm].astype(float)
+        seen = int(np.argmax(outcomes)) + 1 if outcomes.any() else len(super_arm)
+        return Feedback(super_arm[:seen], outcomes[:seen], reward=float(outcomes.any()))
+
+    def expected_reward(self, super_arm):
+        return float(1 - np.prod(1 - self.means[super_arm]))
+
+    def triggering_probabilities(self, super_arm):
+        chances = np.zeros(N)
+        chances[super_arm] = np.cumprod(np.append(1.0, 1 - self.means[super_arm]))[:-1]
+        return chances
+
+
+class SumOfAList(Cascade):
+    def expected_reward(self, super_arm):
+        return float(self.means[super_arm].sum())
+
+
+class SureTriggering(Cascade):
+    def triggering_probabilities(self, super_arm):
+        return np.isin(np.arange(N), super_arm).astype(float)
+
+
+class ReachIncludesItself(Cascade):
+    def triggering_probabilities(self, super_arm):
+        chances = np.zeros(N)
+        chances[super_arm] = np.cumprod(1 - self.means[super_arm])
+        return chances
+
+
+class ChangesItself(Coins):
+    def in_round(self, t, rng):
+        self.means = np.roll(self.means, 1)
+        return self
+
+
+class OptimumOfAllArms(SemiBandit):
+    """Arms sleep, but the optimum is that of all arms."""
+
+    def __init__(self):
+        super().__init__(BernoulliArms(MEANS), ORACLE)
+
+    def in_round(self, t, rng):
+        awake = rng.random(N) < 0.7
+        awake[:2] = True
+        today = Coins()
+        today.context = Context(available=awake)
+        return today
+
+
+class Unrepeatable(SemiBandit):
+    """Rounds that draw from the global generator."""
+
+    def __init__(self):
+        super().__init__(BernoulliArms(MEANS), ORACLE)
+
+    def in_round(self, t, rng):
+        return SemiBandit(BernoulliArms(np.random.permutation(MEANS)), ORACLE)
+
+
+class Costly(Coins):
+    """Costs that depend on the outcome have another mean than the declared one."""
+
+    @property
+    def costs(self):
+        return np.full((1, N), 0.5)
+
+    def play(self, super_arm, rng):
+        feedback = super().play(super_arm, rng)
+        used = 0.3 + 0.4 * feedback.outcomes[:, None]
+        return Feedback(super_arm, feedback.outcomes, reward=feedback.reward, costs=used)
+
+
+# Explorers -------------------------------------------------------------------------------------------------
+
+
+class Race(Explorer):
+    """Samples all arms until the best one is clear, by a union bound, which is correct."""
+
+    n_arms, delta, sigma, goal = 3, 0.1, 0.5, ExploreM(1)
+
+    def initial_state(self, rng=None):
+        return ArmStatistics.empty(self.n_arms)
+
+    def select(self, state, rng, context=None):
+        return np.arange(self.n_arms)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.update(feedback)
+
+    def radius(self, state):
+        n = np.maximum(state.counts, 1)
+        return self.sigma * np.sqrt(2 * np.log(4 * self.n_arms * n**2 / self.delta) / n)
+
+    def is_done(self, state):
+        if state.rounds == 0:
+            return False
+        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
+        best = int(np.argmax(state.means))
+        return bool(lower[best] > np.delete(upper, best).max())
+
+    def recommend(self, state):
+        return np.array([int(np.argmax(state.means))])
+
+
+class RaceWithoutRoot(Race):
+    def radius(self, state):
+        n = np.maximum(state.counts, 1)
+        return self.sigma * 2 * np.log(4 * self.n_arms * n**2 / self.delta) / n**1.5
+
+
+class StandardError(Race):
+    def radius(self, state):
+        return 0.5 / np.sqrt(np.maximum(state.counts, 1))
+
+
+class NoUnionOverTime(Race):
+    def radius(self, state):
+        return self.sigma * np.sqrt(2 * np.log(2 / self.delta) / np.maximum(state.counts, 1))
+
+
+class TooQuick(Race):
+    def is_done(self, state):
+        return state.rounds >= 10
+
+
+class WorstArm(Race):
+    def recommend(self, state):
+        return np.array([int(np.argmin(state.means))])
+
+
+class ComparesWithTheWorst(Race):
+    def is_done(self, state):
+        if state.rounds == 0:
+            return False
+        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
+        return bool(lower.max() > upper.min())
+
+
+class TwoArms(Race):
+    def recommend(self, state):
+        return np.argsort(-state.means)[:2]
+
+
+class UnsortedAnswer(Race):
+    goal = ExploreM(2)
+
+    def recommend(self, state):
+        return np.argsort(-state.means)[:2]
+
+    def is_done(self, state):
+        if state.rounds == 0:
+            return False
+        order = np.argsort(-state.means)
+        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
+        return bool(lower[order[1]] > upper[order[2]])
+
+
+class CountsQuestions(Race):
+    def is_done(self, state):
+        state.rounds += 1
+        return super().is_done(state)
+
+
+class CountsTwice(Race):
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.update(feedback)
+        state.update(feedback)
+
+
+class KeepsItself(Race):
+    def __init__(self):
+        self.mine = ArmStatistics.empty(3)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.update(feedback)
+        self.mine.update(feedback)
+
+    def recommend(self, state):
+        return np.array([int(np.argmax(self.mine.means))])
+
+    def select(self, state, rng, context=None):
+        return np.arange(3) if self.mine.rounds % 2 else np.arange(2, -1, -1)
+
+
+class Budgeted(Race):
+    """Uniform allocation of a budget, which is correct."""
+
+    delta, sigma, is_bounded, budget = None, None, True, 50
+
+    def is_done(self, state):
+        return int(state.counts.sum()) + self.n_arms > self.budget
+
+
+class OverBudget(Budgeted):
+    def is_done(self, state):
+        return int(state.counts.sum()) >= self.budget
+
+
+class FalseIntervals(Race):
+    def intervals(self, state):
+        n = np.maximum(state.counts, 1)
+        return state.means - 0.3 / np.sqrt(n), state.means + 0.3 / np.sqrt(n)
+
+
+class AlwaysCertified(Race):
+    def is_certified(self, state):
+        return True
+
+
+class RandomOrder(Race):
+    def select(self, state, rng, context=None):
+        return np.random.permutation(3)[:2]
+
+
+ORACLE_FAULTS = [
+    *(WrongOrder, DropsZeros, RepeatsAnArm, DividesByTheRange, AllTied, WritesMeans, ReturnsItsBuffer),
+    *(GlobalTies, CachesById, CachesRounded, KeepsTheLastAnswer, SinglePrecision, RoundsMeans),
+    *(MeanAsReward, AlphaTooHigh, BetaTooHigh, WithinByZeros, WithinByFilter, ForgetsInclude),
+    *(ForcesByABonus, TooFewNone, FeasibleIsAtMost, FeasibleIfSorted, NoMembershipFlag, GapsOfTheOptimum),
+    *(SameLabels, IgnoresSense, GreedyKnapsack, GreedyDeclaredExact, TriggersTooLittle, TooSmooth),
+    *(TooSmall, FallingReward),
+]
+#: Families of those that have another one.
+FAMILIES = {
+    GreedyKnapsack: [(), (0,), (1,), (2,), (1, 2)],
+    **{
+        cover: [*combinations(range(4), 2)]
+        for cover in (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward)
+    },
+}
+INDEX_FAULTS = [
+    *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds, UnseenAreZero),
+    *(NanIfUnseen, SwappedBeta, GlobalBeta, OwnGenerator, OwnChoice, PullsAreOne),
+]
+OTHER_FAMILIES = {
+    OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),
+    UpperBoundForCosts: lambda: TopK(N, K, sense="min"),
+}
+POLICY_FAULTS = [
+    *(CountsInSelect, LearnsInItself, SharedState, KeepsTheFeedback, CountsTheSuperArm, SortsTheArms),
+    *(FirstArmOnly, RewardForEach, ScalesOutcomes, MeanOfNothing, ForgetsHalf, ReturnsAPart),
+    *(HiddenAttribute, IgnoresAvailable, IgnoresValues, AddsCosts, DividesByValues, LastSuperArm),
+    *(GreedyWithPropensity, Lazy, CommitsToTheWorst, WrongSignOfMoment, IgnoresFeatures),
+]
+CONTEXTUAL = (WrongSignOfMoment, IgnoresFeatures, LinUCB)
+ENVIRONMENT_FAULTS = [
+    *(NumbersByPosition, OptimumOfTheWorst, OptimumOfThree, ShiftedMeans, AverageAsReward, ClippedNoise),
+    *(ShowsSuccesses, Crowded, WrongSupport, SmallSigma, OneDrawForAll, OneDrawForEachArm, SumsOfOneDraw),
+    *(SquaresOfSums, Drifts, GlobalNoise, SharedOutcomes, Sticky, SumOfAList, SureTriggering),
+    *(ReachIncludesItself, ChangesItself, OptimumOfAllArms, Unrepeatable, Costly),
+]
+EXPLORER_FAULTS = [
+    *(RaceWithoutRoot, StandardError, NoUnionOverTime, TooQuick, WorstArm, ComparesWithTheWorst, TwoArms),
+    *(UnsortedAnswer, CountsQuestions, CountsTwice, KeepsItself, OverBudget, FalseIntervals),
+    *(AlwaysCertified, RandomOrder),
+]
+FAULTS = {
+    "oracle": ORACLE_FAULTS,
+    "index": INDEX_FAULTS,
+    "policy": POLICY_FAULTS,
+    "environment": ENVIRONMENT_FAULTS,
+    "explorer": EXPLORER_FAULTS,
+}
+#: Faults that the quick checks miss, with the reason.
+MISSED = {NoUnionOverTime: "the error rate exceeds delta by less than a factor of two"}
+SOUND = {
+    "oracle": [Best, Covers],
+    "index": [UCB],
+    "policy": [OwnUCB, LinUCB],
+    "environment": [Coins, Cascade],
+    "explorer": [Race, Budgeted],
+}
