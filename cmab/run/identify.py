@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled import ExplorerKernel, Kernel, compiled_form
+from cmab.compiled import (
+    IS_COMPILING,
+    SAMPLES,
+    Arguments,
+    ExplorerKernel,
+    Kernel,
+    Seen,
+    Streams,
+    compiled_form,
+)
 from cmab.environment import Environment, changes
 from cmab.exploration.certificate import certificate
 from cmab.explorer import AnyExplorer, Explorer
@@ -313,8 +322,6 @@ def _loop(
     coins: np.random.Generator,
     clock: IntArray,
 ) -> None:
-    from cmab.compiled import SAMPLES, Arguments, Seen, Streams
-
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)
     # The loop writes into the arrays of the state. Only the clock is copied back.
@@ -323,6 +330,8 @@ def _loop(
     reals = parameters[-1].reals
     scratch = reals[len(reals) - len(state.memory) :]
     scratch[:] = state.memory
+    if IS_COMPILING:
+        loop.prepare()  # which Ctrl-C may end
     while not is_over:
         with signals_wait():
             is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))
