@@ -825,3 +825,8 @@ def feedback_of(oracle: Oracle, super_arm: IntArray, **report: Any) -> Feedback:
         f"a report for {type(oracle).__name__} must be outcomes of base arms, such as {{name: 1.0}}, got"
         f" {', '.join(report)}"
     )
+
+
+def names_of(oracle: Oracle) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the names of the entries of super arms, and those of the base arms."""
+    return oracle.labels(np.arange(oracle.n_choices)), oracle._arm_labels()

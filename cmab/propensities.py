@@ -145,7 +145,7 @@ def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, BoolArray, b
 def uniform_chance(oracle: Oracle, super_arm: IntArray, context: Context | None) -> float | None:
     """Return the probability of a super arm if the oracle receives independent uniform means, or None.
 
-    It is known if the oracle states that these super arms are equally probable (`uniform_size`).
+    It is known if the oracle states that these super arms are equally probable, as for all sets of k arms.
     """
     if context is not None and (context.values is not None or context.costs is not None):
         return None

@@ -369,6 +369,8 @@ class Flows(LinearOracle, GraphOracle):
     `n_arms` arcs are their other directions. Further arcs have cost 0.
     """
 
+    is_undirected = False
+
     can_constrain = True
     has_membership = True
     edges: list[tuple[Hashable, ...]]

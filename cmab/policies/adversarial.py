@@ -13,8 +13,7 @@ from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle
-from cmab.policies.compiled_policy import CompiledIndexPolicy
-from cmab.policy import IndexPolicy, best_within
+from cmab.policy import CompiledIndexPolicy, IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
 from cmab.validation import shown
 
@@ -300,7 +299,7 @@ class BarrierFTRL(CompiledIndexPolicy):
     Parameters
     ----------
     oracle : LinearOracle
-        A family of all sets of k arms, such as `TopK` (its `uniform_size` is k).
+        A family of all sets of k arms, such as `TopK`.
     horizon : int, optional
         The number T of rounds. If omitted, the number of the round replaces it, which has no guarantee.
     step : float, optional
@@ -354,9 +353,7 @@ class BarrierFTRL(CompiledIndexPolicy):
 
     def parameters(self) -> FloatArray:
         if not isinstance(self.oracle, LinearOracle) or self.oracle._uniform_size is None:
-            raise ValueError(
-                f"oracle must have all sets of k arms for BarrierFTRL (uniform_size), got {self.oracle!r}"
-            )
+            raise ValueError(f"oracle must have all sets of k arms for BarrierFTRL, got {self.oracle!r}")
         log_horizon = 0.0 if self.horizon is None else max(1.0, math.log(self.horizon))
         numbers = [self.oracle._uniform_size, self.oracle._sign, *self.support, log_horizon, self.step or 0.0]
         return np.array(numbers)

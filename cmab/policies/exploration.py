@@ -13,9 +13,10 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
 from cmab.declared import flag, interval, one_of, real
 from cmab.feedback import Context
-from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
+from cmab.policies.ties import break_ties
 from cmab.policies.ucb import OptimisticPolicy, optimistic_reals, write_bounds
 from cmab.policies.wrappers import WrappedPolicy
+from cmab.policy import CompiledIndexPolicy
 from cmab.propensities import uniform_chance
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector
@@ -128,7 +129,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
         """Return the probability of a super arm, or None if it is unknown.
 
         It is known if every arm has been observed, the context has neither values nor costs, and random
-        means are fair for the oracle (`uniform_size`).
+        means are fair for the oracle, as for all sets of k arms.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
         if uniform is None or (state.counts == 0).any():
@@ -136,7 +137,7 @@ class EpsilonGreedy(CompiledIndexPolicy):
         epsilon = min(1.0, self.epsilon / (state.rounds + 1)) if self.decay else self.epsilon
         greedy = Greedy(self.oracle, support=self.support)
         best = greedy.select(state, np.random.default_rng(0), context)
-        if getattr(self.oracle, "uniform_size", None) is not None:  # sets, in any order
+        if getattr(self.oracle, "_uniform_size", None) is not None:  # sets, in any order
             best, super_arm = np.sort(best), np.sort(super_arm)
         return epsilon * uniform + (1.0 - epsilon) * float(np.array_equal(best, super_arm))
 
@@ -190,8 +191,8 @@ class RandomPolicy(CompiledIndexPolicy):
     def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the context has neither values nor costs, and random means are fair for the oracle
-        (`uniform_size`).
+        It is known if the context has neither values nor costs, and random means are fair for the oracle, as
+        for all sets of k arms.
         """
         return uniform_chance(self.oracle, super_arm, context)
 
@@ -345,7 +346,7 @@ class ForcedExploration(WrappedPolicy[Any]):
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
         """Return a super arm with another last entry or, for linear oracles, another random entry."""
         others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
-        is_simple = not self.oracle.is_linear or getattr(self.oracle, "uniform_size", None) is not None
+        is_simple = not self.oracle.is_linear or getattr(self.oracle, "_uniform_size", None) is not None
         if is_simple:
             return self._by_trial(chosen, others, rng)
         # The order of a linear oracle's answer has no meaning. If the same entry were dropped in each round,

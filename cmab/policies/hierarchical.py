@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.campaign.posterior import BetaPrior
 from cmab.declared import interval, one_of
 from cmab.oracle import Oracle
-from cmab.policies.compiled_policy import CompiledIndexPolicy
+from cmab.policy import CompiledIndexPolicy
+from cmab.priors import BetaPrior
 from cmab.statistics import ArmStatistics
 from cmab.validation import as_array, shown, vector
 

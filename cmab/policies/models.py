@@ -278,7 +278,7 @@ class ModelPolicy(Policy[ModelState]):
                 f"estimator must have {method}(X, {argument}=...) for exploration={self.exploration!r}, got"
                 f" {shown(self.estimator)}; use exploration='mixture'"
             )
-        if self.exploration == "gap" and getattr(self.oracle, "uniform_size", None) != 1:
+        if self.exploration == "gap" and getattr(self.oracle, "_uniform_size", None) != 1:
             raise ValueError(
                 "oracle must choose any single arm, as TopK(n_arms, k=1), for exploration='gap', got"
                 f" {shown(self.oracle)}; use exploration='mixture'"
@@ -467,7 +467,7 @@ class ModelPolicy(Policy[ModelState]):
         if uniform is None or not models:
             return uniform
         # If the super arms are not all sets of k arms, ties would need all orders.
-        if getattr(self.oracle, "uniform_size", None) is None or self.exploration in DRAWN:
+        if getattr(self.oracle, "_uniform_size", None) is None or self.exploration in DRAWN:
             return None
         rows, free = self._features_in(state, context), available_in(self.oracle, context)
         unused = np.random.default_rng(0)

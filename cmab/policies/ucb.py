@@ -15,8 +15,7 @@ from cmab.compiled import Kernel, index_kernel, lean_kernel
 from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle, Oracle
-from cmab.policies.compiled_policy import CompiledIndexPolicy
-from cmab.policy import Policy, refuse_parts
+from cmab.policy import CompiledIndexPolicy, Policy, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown
 

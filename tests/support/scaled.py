@@ -55,7 +55,7 @@ def fits(case, oracle):
     if case.name in JOINT:
         return oracle.is_linear and getattr(oracle, "can_solve_root", False)
     if case.name in UNIFORM:
-        return getattr(oracle, "uniform_size", None) is not None
+        return getattr(oracle, "_uniform_size", None) is not None
     if case.name in ITEMS:
         return oracle.is_linear
     return case.family is TopK

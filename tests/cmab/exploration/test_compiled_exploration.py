@@ -143,7 +143,7 @@ def trees_and_scan(explorer, arms, monkeypatch, max_samples):
     forms = _exploring.compiled_exploration
     with monkeypatch.context() as patch:
         if isinstance(explorer, LilCLUCB):  # the general rule, with an oracle that is not known to be uniform
-            patch.setattr(type(explorer.oracle), "uniform_size", None)
+            patch.setattr(type(explorer.oracle), "_uniform_size", None)
         else:
             scan = lambda e, a: forms(e, a)._replace(rule=RuledExplorer.kernel(e))  # noqa: E731
             patch.setattr(_exploring, "compiled_exploration", scan)

@@ -122,7 +122,7 @@ def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
 
     What `TopK` has in its place finds the best.
     """
-    monkeypatch.setattr(TopK, "uniform_size", None)
+    monkeypatch.setattr(TopK, "_uniform_size", None)
     oracle, rule = TopK(40, 6), ESCB(TopK(40, 6), tolerance=None)
     oracle.root_limit = None
     counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])

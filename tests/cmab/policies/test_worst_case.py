@@ -120,7 +120,7 @@ def test_cmoss_has_less_regret_than_cucb_on_the_instances_of_its_figure(low):
 
 
 def test_bad_parameters_of_both_are_refused():
-    with pytest.raises(ValueError, match="uniform_size"):
+    with pytest.raises(ValueError, match="all sets of k arms"):
         BarrierFTRL(BruteForce(3, [[0], [1, 2]]))
     for wrong in ({"horizon": 0}, {"step": 0.5}, {"step": 0.0}, {"support": (1.0, 1.0)}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
