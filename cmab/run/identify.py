@@ -23,9 +23,8 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, changes
 from cmab.exploration.certificate import certificate
-from cmab.explorer import AnyExplorer, Explorer
+from cmab.explorer import AnyExplorer, BestSuperArm, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
-from cmab.goals import BestSuperArm
 from cmab.run.results import Identification, joined
 from cmab.run.simulate import check_declared
 from cmab.run.workers import ended_by_signals, progress_bar, replicated, signals_wait
