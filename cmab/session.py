@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import threading
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
 from copy import copy, deepcopy
-from typing import IO, Any, Generic
+from typing import IO, Any, Generic, overload
 
 import numpy as np
 
 from cmab import archive
-from cmab._ask_tell import (
-    check_budgets,
-    check_context,
-    check_feedback,
-    choose,
-    in_form,
-    interval_of,
-    names_of,
-    only,
-    prior_of,
-    range_of_choices,
-    support_of,
-)
-from cmab.archive import moved, position_of
-from cmab.arrays import FloatArray, IntArray
-from cmab.bounds.certificate import (
-    Played,
-    RegretCertificate,
-    certified,
-    note_round,
-    statistics_for,
-    support_for,
-)
-from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
-from cmab.exploration.certificate import Certificate, certificate
+from cmab.arrays import IntArray
 from cmab.explorer import Explorer
-from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
+from cmab.feedback import LARGEST, Context, Feedback, Ticket, check_outcomes
+from cmab.oracle import Oracle, names_of
 from cmab.policies.adaptive import learner_for
-from cmab.policies.compiled_policy import restorer
-from cmab.policy import Policy, State, check_policy_instance
+from cmab.policy import Policy, State, check_policy_instance, refuse_parts
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
-from cmab.validation import integer, real, shown
+from cmab.validation import arm_indices, integer, shown
 
 #: The format of saved sessions.
-_FORMAT = 6
+_FORMAT = 7
+# The share of all base arms up to which a report is checked by itself.
+_SHORT = 0.02
 
 
 class Session(Generic[State]):
@@ -59,8 +37,12 @@ class Session(Generic[State]):
     tickets can be pending at the same time, and their feedback can arrive late and in any order. The policy's
     round counter counts the reported rounds.
 
-    Several threads can share a session, because its methods lock it. A call that raises an error changes
-    nothing.
+    Several threads can share a session, because its methods lock it. Arguments are checked before anything
+    changes. If the policy raises an error while it learns, the ticket remains pending.
+
+    Other functions take the policy and the state of a session: `regret_bound` returns a bound on the regret,
+    and `cmab.exploration.certificate.certificate` the certificate of an explorer. A `Campaign` also learns
+    from reports with hidden outcomes.
 
     Parameters
     ----------
@@ -95,22 +77,34 @@ class Session(Generic[State]):
     (0,)
     """
 
+    @overload
     def __init__(
-        self, policy: Policy[State] | Oracle, rng: Seed = None, *, support: tuple[float, float] | None = None
+        self: Session[ArmStatistics],
+        policy: Oracle,
+        rng: Seed = None,
+        *,
+        support: tuple[float, float] | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, policy: Policy[State], rng: Seed = None, *, support: tuple[float, float] | None = None
+    ) -> None: ...
+
+    def __init__(
+        self, policy: Policy[Any] | Oracle, rng: Seed = None, *, support: tuple[float, float] | None = None
     ) -> None:
-        learner: Policy[State] = learner_for(policy, interval_of(support))
+        learner: Policy[Any] = learner_for(policy, interval_of(support))
         check_policy_instance(learner)
         self.policy = learner
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
         self.state = learner.initial_state(self.rng)
+        self._is_explorer = isinstance(learner, Explorer)
         self._set_support(support)
         # The name tells the tickets of this session from those of other sessions and of copies.
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
-        self._played = Played()
-        #: The reports with hidden outcomes, from the first one on.
-        self._hidden: HiddenOutcomes | None = None
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -121,7 +115,6 @@ class Session(Generic[State]):
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
             own = {"_open": dict(self._open), "state": archive.copied(self.state), "rng": deepcopy(self.rng)}
-            own |= {"_played": copy(self._played), "_hidden": copy(self._hidden)}
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -139,20 +132,6 @@ class Session(Generic[State]):
         with self._lock:
             return self.policy.is_done(self.state)
 
-    @property
-    def budgets_left(self) -> FloatArray:
-        """Lower bounds on the remaining budgets (`PrimalDualCUCB`); empty for policies without budgets."""
-        with self._lock:
-            left = getattr(self.policy, "budgets_left", None)
-            return np.empty(0) if left is None else np.array(left(self.state), np.float64)
-
-    @property
-    def change_points(self) -> IntArray:
-        """The rounds after which the policy restarted, as `GLRRestart` does when it detects a change."""
-        with self._lock:
-            # The state of any policy can have this attribute.
-            return np.array(getattr(self.state, "restarts", ()), np.int64)
-
     def recommend(self) -> IntArray:
         """Return the arms that the explorer currently recommends.
 
@@ -165,119 +144,6 @@ class Session(Generic[State]):
             raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
         with self._lock:
             return self.policy.recommend(self.state)
-
-    def certificate(self) -> Certificate:
-        """Return the explorer's current certificate: the arms, their guarantee and the distance to stopping.
-
-        Raises
-        ------
-        TypeError
-            If the policy is not an `Explorer`.
-        """
-        if not isinstance(self.policy, Explorer):
-            raise TypeError(f"policy must be an Explorer to certify arms, got {type(self.policy).__name__}")
-        with self._lock:
-            return certificate(self.policy, self.state)
-
-    def regret_bound(
-        self,
-        *,
-        delta: float = 0.05,
-        reward_range: tuple[float, float] | None = None,
-        independent: bool = False,
-        rng: Seed = 0,
-    ) -> RegretCertificate:
-        """Return an upper bound on the regret so far and on the gap of the present choice.
-
-        The regret is that of the rounds with feedback. If some entries were unavailable in a round, the round
-        is compared to the best super arm of all entries.
-
-        Parameters
-        ----------
-        delta, reward_range, independent, rng
-            As in `regret_bound`. The session knows the rewards, the unreported outcomes and the support.
-
-        Raises
-        ------
-        TypeError
-            If the policy is an explorer, or if its state is not an `ArmStatistics`.
-        ValueError
-            As in `regret_bound`, or if rounds had values, costs or features in their context, because their
-            optimum differs from that of other rounds.
-
-        Examples
-        --------
-        >>> from cmab import CUCB, Feedback, Session
-        >>> from oracles import TopK
-        >>> session = Session(CUCB(TopK(2, k=1)), rng=0)
-        >>> for _ in range(200):
-        ...     ticket = session.ask()
-        ...     session.tell(Feedback(ticket, [0.9 if ticket.super_arm[0] == 1 else 0.1]))
-        >>> session.regret_bound(delta=0.1)
-        RegretCertificate(...)
-        """
-        with self._lock:
-            policy, state, played = self.policy, archive.copied(self.state), copy(self._played)
-            support = self.support
-        oracle, stats = statistics_for(policy, state)
-        return certified(
-            oracle,
-            stats,
-            played,
-            delta=delta,
-            support=support_for(policy, support),
-            reward_range=reward_range,
-            independent=independent,
-            rng=rng,
-        )
-
-    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
-        """Return the posterior of the mean of each base arm, from observed and hidden outcomes.
-
-        Parameters
-        ----------
-        level : float
-            The probability of the credible intervals, in (0, 1).
-        rng : int, numpy.random.Generator or None
-            The seed of the draws from the posterior.
-
-        Returns
-        -------
-        list of Estimate
-            For each base arm its ``name``, ``mean``, ``low`` and ``high``, in the order of the arms.
-
-        Raises
-        ------
-        ValueError
-            If the policy does not draw from Beta posteriors, or if `level` is out of its range.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from cmab import CTS, Session
-        >>> from oracles import DegreeHeuristic
-        >>> oracle = DegreeHeuristic(nx.DiGraph([("ann", "bob"), ("ann", "cy")]), k=1)
-        >>> session = Session(CTS(oracle), rng=0)
-        >>> for _ in range(8):
-        ...     ticket = session.ask()
-        ...     session.tell(oracle.feedback_of(ticket.super_arm, joined=["bob"]), ticket)
-        >>> [(name, round(mean, 2)) for name, mean, low, high in session.estimates()]
-        [(('ann', 'bob'), 0.9), (('ann', 'cy'), 0.1)]
-        """
-        level, prior = real("level", level, 0.0, 1.0, inside=True), prior_of(self.policy)
-        if prior is None:
-            raise ValueError(
-                "policy must draw from Beta posteriors on the support (0, 1) to have estimates, got"
-                f" {self.policy!r}"
-            )
-        with self._lock:
-            state: Any = self.state
-            told = HiddenOutcomes(prior, state) if self._hidden is None else self._hidden
-            chain = told.chain().copy()
-        generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-        names = names_of(self.policy.oracle)[1]
-        found = (part.tolist() for part in posterior(chain, level, generator))
-        return [Estimate(*row) for row in zip(names, *found, strict=True)]
 
     def ask(self, context: Context | None = None, *, available: Collection[int] | None = None) -> Ticket:
         """Return a new ticket with the super arm to play.
@@ -311,19 +177,26 @@ class Session(Generic[State]):
         if available is not None:
             context = only(context, available, range_of_choices(self.policy))
         with self._lock:
-            before = position_of(self.rng)
-            try:
-                super_arm, pulls = choose(self.policy, self._believed(), self.rng, context)
-            except BaseException:
-                self.rng = moved(self.rng, before)  # so that a repeated call gives the same answer
-                raise
-            number = self._asked
+            policy, number = self.policy, self._asked
+            chosen, pulls = policy.select(self.state, self.rng, context), 1
+            if self._is_explorer:
+                pulls = policy.pulls(self.state)  # type: ignore[attr-defined]
+            # The usual case: few distinct entries in an array, which plain Python checks faster than numpy.
+            is_array = type(chosen) is np.ndarray and chosen.dtype == np.int64 and chosen.ndim == 1
+            entries = chosen.tolist() if is_array else []
+            is_plain = context is None and 0 < len(entries) == len({*entries}) and min(entries) >= 0
+            if not (is_plain and max(entries) < self._n_choices):
+                chosen = check_choice(policy, chosen, context)
             # The caller may change the returned array, so the session keeps its own copy.
-            ours = self._ticket(number, super_arm.copy(), pulls, context)
-            self.policy.reserve(self.state, ours)
+            kept = chosen.copy()
+            # A checksum in the name of the session tells the tickets of its copies apart.
+            name = f"{self._id}:{zlib.crc32(kept.tobytes()):08x}"
+            ours = Ticket(number, kept, pulls, name, context)
+            if self._reserves:
+                policy.reserve(self.state, ours)
             self._open[number] = ours
             self._asked += 1
-            return Ticket(number, super_arm, pulls, ours.session, context)
+            return Ticket(number, chosen, pulls, name, context)
 
     def cancel(self, ticket: Ticket | int) -> None:
         """Close a ticket without feedback; the policy learns nothing from it.
@@ -367,83 +240,17 @@ class Session(Generic[State]):
         if not isinstance(feedback, Feedback):
             raise TypeError(f"feedback must be a Feedback(arms, outcomes, reward), got {shown(feedback)}")
         with self._lock:
-            told = self._find(ticket)
-            check_feedback(feedback, told, self.policy, self.support)
-            # If the update fails, the session restores the state before it.
-            restored, drawn = restorer(self.policy, self.state, feedback), position_of(self.rng)
-            try:
-                self._learn(feedback, told)
-            except BaseException:
-                self.state, self.rng = restored(), moved(self.rng, drawn)
-                raise
+            told = self._open.get(ticket.number) if type(ticket) is Ticket else None
+            if told is None or ticket.session != told.session:  # type: ignore[union-attr]
+                told = self._find(ticket)
+            # The usual case: single outcomes of the super arm itself, from a constructor that checked them.
+            outcomes, (low, high) = feedback.outcomes, self.support or (-LARGEST, LARGEST)
+            is_plain = self._is_linear and feedback.pulls is None and feedback.squares is None
+            is_plain = is_plain and feedback.arms.tobytes() == told.super_arm.tobytes() and len(outcomes) > 0
+            if not (is_plain and low <= outcomes.min() and outcomes.max() <= high):
+                check_feedback(feedback, told, self.policy, self.support)
+            self.policy.update(self.state, feedback, told, self.rng)
             del self._open[told.number]
-
-    def _learn(self, feedback: Feedback, told: Ticket) -> None:
-        """Update the state with the observed outcomes, and keep a report with hidden outcomes."""
-        hidden, prior = self._hidden, prior_of(self.policy) if feedback.is_hidden else None
-        state: Any = self.state
-        if isinstance(feedback, CascadeFeedback):
-            if prior is not None:
-                _ = feedback.problem  # raises an error before anything is changed
-                hidden = HiddenOutcomes(prior, state) if hidden is None else hidden
-            observed = feedback.plain
-        else:
-            observed = feedback
-        self.policy.update(self.state, observed, told, self.rng)
-        note_round(self._played, self.policy, told, observed)
-        if hidden is not None:
-            hidden.tell(feedback)
-            self._hidden = hidden
-
-    def _believed(self) -> State:
-        """Return the state, completed by hidden outcomes that are drawn from their posterior."""
-        if self._hidden is None:
-            return self.state
-        state: Any = self.state
-        chain = self._hidden.drawn(self.rng)
-        completed: Any = self._hidden.completed(self.policy, state, chain)
-        return completed  # type: ignore[no-any-return]
-
-    def completed_states(self, n: int, *, rng: Seed = 0) -> list[State]:
-        """Return states that are completed by hidden outcomes, drawn from their posterior.
-
-        Use them to estimate means from reports of who joined, where the outcomes of some ties are hidden. The
-        session does not change.
-
-        Parameters
-        ----------
-        n : int
-            The number of draws.
-        rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-            The source of randomness of the draws.
-
-        Returns
-        -------
-        list
-            `n` states, or a copy of the present state if no outcome is hidden.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from cmab import Session
-        >>> from oracles import InfluenceMaximization
-        >>> oracle = InfluenceMaximization(nx.DiGraph([(0, 1), (1, 2)]), k=1)
-        >>> session = Session(oracle, rng=0)
-        >>> session.tell(oracle.feedback_of(session.ask().super_arm, joined=[0, 1]))
-        >>> [state.counts.tolist() for state in session.completed_states(1)]
-        [[1, 1]]
-        """
-        n = integer("n", n, 1)
-        with self._lock:
-            if self._hidden is None:
-                return [archive.copied(self.state)]
-            chain, state = self._hidden.chain().copy(), self.state
-            source = np.random.default_rng(root(rng))
-            drawn: list[Any] = []
-            for _ in range(n):
-                chain = self._hidden.continued(chain, source)
-                drawn.append(self._hidden.completed(self.policy, state, chain))  # type: ignore[arg-type]
-            return drawn
 
     def with_policy(self, policy: Policy[Any]) -> Session[Any]:
         """Return a session that continues with another policy; statistics are matched by name.
@@ -484,11 +291,6 @@ class Session(Generic[State]):
             if isinstance(one, Explorer) or type(start) is not ArmStatistics or len(start.memory):
                 raise ValueError(f"policy must have plain ArmStatistics to be matched by name, got {one!r}")
         names = [names_of(one.oracle) for one in (self.policy, policy)]
-        if self._hidden is not None and (names[0] != names[1] or prior_of(policy) is None):
-            raise ValueError(
-                "policy must have the same arms and draw from Beta posteriors after reports with hidden"
-                f" outcomes, got {policy!r}; a Campaign can learn them again from its journal"
-            )
         if other._open and any(had != has[: len(had)] for had, has in zip(*names, strict=True)):
             raise ValueError(
                 "tickets must be reported or cancelled before the numbers of entries change, got"
@@ -499,29 +301,19 @@ class Session(Generic[State]):
             new = in_form(new, old)
         stats: ArmStatistics = other.state
         other.state = stats.relabelled(old, new)
-        other._played = other._played.without(int(stats.counts.sum() - other.state.counts.sum()))
-        other.policy, prior = policy, prior_of(policy)
-        if other._hidden is not None and prior is not None:
-            other._hidden = other._hidden.with_prior(prior)
+        other.policy = policy
         other._set_support(other._declared)
         return other
-
-    def _ticket(self, number: int, super_arm: IntArray, pulls: int, context: Context | None) -> Ticket:
-        """Return a ticket of this session; a checksum in its name detects changes of the super arm."""
-        # Copies of a session number their tickets alike, but may choose other super arms. The checksum tells
-        # these tickets apart.
-        name = f"{self._id}:{zlib.crc32(super_arm.tobytes()):08x}"
-        return Ticket(number, super_arm, pulls, name, context)
-
-    @property
-    def _closed(self) -> int:
-        """The number of reported or cancelled tickets."""
-        return self._asked - len(self._open)
 
     def _set_support(self, declared: Any) -> None:
         """Set the interval of valid outcomes to the declared one, otherwise to that of the policy."""
         self._declared = interval_of(declared)
         self.support = support_of(self.policy, self._declared)
+        # Facts of the policy that every call needs.
+        self._n_choices, self._is_linear = range_of_choices(self.policy), False
+        if not self._is_explorer:
+            self._is_linear = self.policy.oracle.is_linear
+        self._reserves = type(self.policy).reserve is not Policy.reserve
 
     def _find(self, ticket: Ticket | int | None) -> Ticket:
         """Return the pending ticket with this number, or the only pending ticket."""
@@ -586,10 +378,6 @@ class Session(Generic[State]):
         (0,)
         """
         with self._lock:
-            if self._hidden is not None:
-                raise ValueError(
-                    "a session with hidden outcomes must be a Campaign to be saved, which stores its reports"
-                )
             arrays: dict[str, Any] = {}
             document = {
                 "format": _FORMAT,
@@ -600,7 +388,6 @@ class Session(Generic[State]):
                 "asked": self._asked,
                 "open": [_written(ticket, arrays) for ticket in self._open.values()],
                 "rng": archive.generator_state(self.rng),
-                "played": self._played.listed(),
                 "state": archive.flattened(self.state, "state", arrays),
             }
             return archive.packed(document, arrays)
@@ -669,7 +456,6 @@ class Session(Generic[State]):
             raise ValueError(f"{name} must hold a state of this policy: {error}") from None
         session._id, session._asked = document["session"], document["asked"]
         session._set_support(document["support"])
-        session._played = Played.of(document["played"])
         session.rng = archive.generator_from(document["rng"])
         session._open = {entry[0]: _read(entry, arrays) for entry in document["open"]}
         check_budgets(session.policy, session.state)
@@ -696,3 +482,160 @@ def _read(entry: list[Any], arrays: dict[str, Any]) -> Ticket:
     named = {name: arrays[f"ticket.{number}.{name}"] for name in parts}
     context = Context(**named) if parts else None
     return Ticket(number, arrays[f"ticket.{number}"], pulls, session, context, gone)
+
+
+def check_choice(policy: Policy[Any], super_arm: Any, context: Context | None) -> IntArray:
+    """Return the answer of `select` as an array of distinct, available entries, or raise ``ValueError``."""
+    is_explorer = isinstance(policy, Explorer)
+    source = "super_arm" if is_explorer else f"the super arm of {type(policy.oracle).__name__}.solve"
+    chosen = arm_indices(source, super_arm, range_of_choices(policy))
+    if context is not None and context.available is not None and not context.available[chosen].all():
+        gone = chosen[~context.available[chosen]]
+        raise ValueError(f"{source} must have available entries only, got also {shown(gone.tolist())}")
+    return chosen
+
+
+def choose(
+    policy: Policy[State], state: State, rng: np.random.Generator, context: Context | None = None
+) -> tuple[IntArray, int]:
+    """Return the validated super arm that a policy chooses, and the number of pulls of each entry."""
+    chosen = check_choice(policy, policy.select(state, rng, context), context)
+    return chosen, policy.pulls(state) if isinstance(policy, Explorer) else 1
+
+
+def check_context(context: Context, policy: Policy[Any]) -> None:
+    """Raise an error if `context` is not a context for the base arms of the policy."""
+    if not isinstance(context, Context):
+        raise TypeError(f"context must be a Context(available, features, values), got {shown(context)}")
+    if isinstance(policy, Explorer):
+        refuse_parts(policy, context)
+    n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
+    context.check(n_arms, range_of_choices(policy))
+
+
+def only(context: Context | None, available: Any, n_choices: int) -> Context:
+    """Return the context with the flags of the entries that are available by number."""
+    if context is not None and context.available is not None:
+        raise ValueError("available must be given once, by number or in the context, got both")
+    if isinstance(available, str) or not isinstance(available, Collection | np.ndarray):
+        raise ValueError(f"available must be a list of numbers, got {shown(available)}")
+    flags = np.zeros(n_choices, np.bool_)
+    flags[arm_indices("available", list(available), n_choices)] = True
+    rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
+    return Context(available=flags, **rest)
+
+
+def check_budgets(policy: Policy[Any], state: Any) -> None:
+    """Raise ``ValueError`` if a budget is overspent.
+
+    This can happen if a campaign continues with smaller budgets.
+    """
+    left_of = getattr(policy, "budgets_left", None)
+    if left_of is None:
+        return
+    left = left_of(state)
+    if (left < -1e-6).any():  # tolerance for the rounding of sums of costs
+        raise ValueError(
+            "budgets must cover the amounts already spent and the possible use by pending tickets, got"
+            f" budgets that leave {shown(left.tolist())}"
+        )
+
+
+def range_of_choices(policy: Policy[Any]) -> int:
+    """Return the number of entries that `select` chooses from."""
+    return policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_choices
+
+
+def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:
+    """Return names of undirected edges in the orientation in which they are known, if they are known."""
+    numbers = set(known)
+
+    def form(name: Hashable) -> Hashable:
+        if name in numbers or not isinstance(name, tuple) or len(name) < 2:
+            return name
+        turned: Hashable = (name[1], name[0], *name[2:])
+        return turned if turned in numbers else name
+
+    return [form(name) for name in names]
+
+
+class StrangeArms(ValueError):
+    """An error about base arms that a ticket cannot trigger; its second argument is their list."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def check_feedback(
+    feedback: Feedback, ticket: Ticket, policy: Policy[Any], support: tuple[float, float] | None
+) -> None:
+    """Raise ``ValueError`` if the ticket cannot have led to this feedback."""
+    if isinstance(policy, Explorer):
+        _check_samples(feedback, ticket)
+    else:
+        # A wrong arm would go unnoticed, and an increased count cannot be undone.
+        strange = _strange_arms(feedback.arms, ticket.super_arm, policy.oracle)
+        if strange:
+            raise StrangeArms(
+                f"feedback.arms must be arms that ticket {ticket.number} can trigger, got also"
+                f" {shown(strange)}",
+                strange,
+            )
+    if support is not None:
+        check_outcomes(feedback, support)
+
+
+def _strange_arms(arms: IntArray, super_arm: IntArray, oracle: Oracle) -> list[int]:
+    """Return the base arms of a report that the super arm cannot trigger."""
+    # Finding all arms that can be triggered takes a pass over the graph, so short reports explain themselves.
+    is_short = len(arms) < _SHORT * oracle.n_arms and int(arms.max(initial=-1)) < oracle.n_arms
+    if is_short and oracle._explains(super_arm, arms):
+        return []
+    possible = oracle.triggered_arms(super_arm)
+    if len(possible) <= 100:  # sets are faster for few entries
+        return sorted(set(arms.tolist()) - set(possible.tolist()))
+    strange: list[int] = arms[np.isin(arms, possible, invert=True)].tolist()
+    return strange
+
+
+def _check_samples(feedback: Feedback, ticket: Ticket) -> None:
+    """Raise ``ValueError`` unless the feedback has the arms and pulls of the explorer's ticket."""
+    pulls = feedback.pulls if feedback.pulls is not None else np.ones(len(feedback.arms), np.int64)
+    if not np.array_equal(np.sort(feedback.arms), np.sort(ticket.super_arm)) or (pulls != ticket.pulls).any():
+        raise ValueError(
+            f"feedback must hold the {len(ticket)} arms of ticket {ticket.number} with {ticket.pulls} pulls"
+            f" of each, got arms {shown(feedback.arms.tolist())} with pulls {shown(pulls.tolist())}"
+        )
+
+
+def support_of(policy: Policy[Any], declared: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the interval of valid outcomes: `declared`, or else the support of a policy that learns."""
+    own = interval_of(policy.support) if policy.learns else None
+    support = own if declared is None else declared
+    if isinstance(policy, Explorer):
+        _check_narrower(support, policy.support)
+    return support
+
+
+def _check_narrower(support: tuple[float, float] | None, widest: tuple[float, float] | None) -> None:
+    """Raise ``ValueError`` unless `support` is within the interval for which the certificate is valid."""
+    if (
+        support is not None
+        and widest is not None
+        and not (widest[0] <= support[0] <= support[1] <= widest[1])
+    ):
+        raise ValueError(f"support must lie in the support of the explorer, {widest}, got {support}")
+
+
+def interval_of(support: Any) -> tuple[float, float] | None:
+    """Return `support` as a pair of increasing numbers, which may be infinite, or None."""
+    if support is None:
+        return None
+    is_list = isinstance(support, Sequence | np.ndarray) and not isinstance(support, str | bytes)
+    try:
+        low, high = (float(end) for end in support) if is_list else (math.nan, math.nan)
+    except (TypeError, ValueError, OverflowError):
+        low, high = math.nan, math.nan
+    if not low < high:
+        raise ValueError(f"support must be a pair of increasing numbers (low, high), got {shown(support)}")
+    return low, high

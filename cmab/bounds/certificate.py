@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.confidence_set import EARNED, Arms, Family, LinearBound, confidence_set
 from cmab.bounds.mixtures import LEAST_LENGTH, SLACK, bet_table
-from cmab.declared import Declared
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
 from cmab.oracle import Oracle, Sense, optimum_bound
+from cmab.parameters import Declared
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
@@ -206,13 +206,13 @@ class RegretCertificate:
 
         Examples
         --------
-        >>> from cmab import CTS, Feedback, Session
+        >>> from cmab import CTS, Feedback, Session, regret_bound
         >>> from oracles import TopK
         >>> session = Session(CTS(TopK(2, k=1)), rng=0)
-        >>> while not session.regret_bound().allows_loss(0.2):
+        >>> while not regret_bound(session.policy, session.state).allows_loss(0.2):
         ...     ticket = session.ask()
         ...     session.tell(Feedback(ticket, [0.9 if 1 in ticket else 0.1]))
-        >>> session.regret_bound().choice
+        >>> regret_bound(session.policy, session.state).choice
         array([1])
         """
         return self.exact_gap <= loss
@@ -563,8 +563,8 @@ def regret_bound(
     """Return an upper bound on the regret so far and on the gap of the present choice.
 
     With probability at least ``1 - delta``, all certificates of a run hold, whichever policy played. The
-    bound needs outcomes whose expectations never change. `Session.regret_bound` and `Campaign.regret_bound`
-    know the rewards and the unreported outcomes of their rounds.
+    bound needs outcomes whose expectations never change. `Campaign.regret_bound`
+    knows the rewards and the unreported outcomes of their rounds.
 
     Parameters
     ----------

@@ -16,20 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cmab._ask_tell import (
-    StrangeArms,
-    check_budgets,
-    check_context,
-    check_feedback,
-    choose,
-    interval_of,
-    prior_of,
-    support_of,
-)
 from cmab.arrays import IntArray
 from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import feedback_of, forgotten
-from cmab.campaign.posterior import CascadeFeedback, Estimate, HiddenOutcomes, posterior
+from cmab.campaign.posterior import (
+    CascadeFeedback,
+    Estimate,
+    HiddenOutcomes,
+    check_hidden,
+    posterior,
+    prior_of,
+)
 from cmab.campaign.replay import Body, Replay, Rewrites, versions
 from cmab.errors import (
     ClosedTicketError,
@@ -47,6 +44,15 @@ from cmab.policies.models import ModelPolicy
 from cmab.policy import Policy, check_policy_instance
 from cmab.propensities import estimate_propensity
 from cmab.seeding import Seed, root
+from cmab.session import (
+    StrangeArms,
+    check_budgets,
+    check_context,
+    check_feedback,
+    choose,
+    interval_of,
+    support_of,
+)
 from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:
@@ -633,8 +639,8 @@ class Campaign:
             for attempt in range(1, 1_000_000):
                 with replica.acting():
                     events = self._ask_events(choice, context, instead_of, key)
-                    if replica.write(events, expected=self._expected):
-                        asked = [event for event in events if event.kind == "ask"]
+                    if stored := replica.write(events, expected=self._expected):
+                        asked = [event for event in stored if event.kind == "ask"]
                         return [self._request(event, context) for event in asked]
                 if key is not None and (found := replica.store.with_key(key)) is not None:
                     return [self._answered(found, key)]
@@ -1055,8 +1061,10 @@ class Campaign:
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events, expected=self._expected):
-                    return events
+                if not events:
+                    return []
+                if stored := replica.write(events, expected=self._expected):
+                    return stored
 
     def _pending_event(self, ticket: Any) -> Event:
         """Return the event of a pending ticket, or the error of a ticket that is not."""
@@ -1144,6 +1152,8 @@ class Campaign:
         of_ticket = of.ticket(asked.ticket, asked.body)
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)
         try:
+            if feedback.is_hidden:
+                check_hidden(feedback, self.policy)
             check_feedback(feedback, of_ticket, self.policy, self.support)
         except StrangeArms as error:
             names = [of.arms.own[arm] for arm in error.args[1]]

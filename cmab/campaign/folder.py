@@ -26,6 +26,7 @@ from cmab.campaign.files import (
 from cmab.campaign.reasons import Beliefs, beliefs_of
 from cmab.campaign.reports import Refused, Report, Round, check_paths, reports_in, round_of, rounds_of
 from cmab.errors import NewerEventsError
+from cmab.oracle import feedback_of
 from cmab.validation import shown
 
 #: The largest number of characters of a name.
@@ -210,7 +211,7 @@ class CampaignFolder:
             return
         entries = [self.problem.names.labels.index(name) for name in of.names]
         try:
-            self.problem.oracle.feedback_of(_array(entries), **given)
+            feedback_of(self.problem.oracle, _array(entries), **given)
         except ValueError as error:
             raise ValueError(_in_rounds(str(error), report.number)) from None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab import oracle
 from cmab.arrays import AnyArray, IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
@@ -275,7 +276,7 @@ def feedback_of(
     if seen:
         if isinstance(policy, Explorer):
             raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
-        told: Feedback = policy.oracle.feedback_of(ticket.super_arm, **seen)
+        told = oracle.feedback_of(policy.oracle, ticket.super_arm, **seen)
         return told if np.isnan(reward) else told.with_reward(reward)
     if isinstance(outcomes, Feedback):
         if not np.isnan(reward):

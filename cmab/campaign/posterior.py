@@ -24,6 +24,8 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel
 from cmab.feedback import Feedback
+from cmab.policy import Policy
+from cmab.priors import BetaPrior, grid_log_weights
 from cmab.statistics import ArmStatistics
 
 # The kernels of rounds without steps.
@@ -438,48 +440,6 @@ def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances,
 
 
 @kernel
-def above(counts, groups, n_groups, most):
-    """Return, for each group and i < `most`, the number of arms of the group with a count above i."""
-    sums = np.zeros((n_groups, most + 1))
-    for arm in range(counts.shape[0]):
-        if counts[arm] > 0.0:
-            sums[groups[arm], int(counts[arm] + 0.5)] += 1.0
-    for group in range(n_groups):
-        for i in range(most - 1, -1, -1):
-            sums[group, i] += sums[group, i + 1]
-    return sums[:, 1:]
-
-
-@kernel
-def grid_log_weights(groups, n_groups, wins, losses, won, lost):
-    """Return the log likelihood of the counts of each group under each Beta prior, shape (groups, points).
-
-    The likelihood of an arm is ``B(a + won, b + lost) / B(a, b)``, a product of rising factorials. Counts are
-    rounded to integers.
-    """
-    most = int(max(won.max() if won.shape[0] else 0.0, lost.max() if lost.shape[0] else 0.0) + 0.5)
-    tries = won + lost
-    longest = max(int((tries.max() if tries.shape[0] else 0.0) + 0.5), most) + 1
-    up, down = above(won, groups, n_groups, longest), above(lost, groups, n_groups, longest)
-    both = np.zeros((n_groups, longest + 2))
-    for arm in range(won.shape[0]):
-        if tries[arm] > 0.0:
-            both[groups[arm], int(won[arm] + 0.5) + int(lost[arm] + 0.5)] += 1.0
-    for group in range(n_groups):
-        for i in range(longest, -1, -1):
-            both[group, i] += both[group, i + 1]
-    logs = np.zeros((n_groups, wins.shape[0]))
-    for p in range(wins.shape[0]):
-        for i in range(longest):
-            first, second = math.log(wins[p] + i), math.log(losses[p] + i)
-            third = math.log(wins[p] + losses[p] + i)
-            for group in range(n_groups):
-                logs[group, p] += up[group, i] * first + down[group, i] * second
-                logs[group, p] -= both[group, i + 1] * third
-    return logs
-
-
-@kernel
 def draw_priors(groups, n_groups, wins, losses, won, lost, alpha, beta, rng):
     """Draw a point of the grid for each group, and write its parameters for each arm."""
     logs = grid_log_weights(groups, n_groups, wins, losses, won, lost)
@@ -497,39 +457,6 @@ def draw_priors(groups, n_groups, wins, losses, won, lost, alpha, beta, rng):
                 break
     for arm in range(groups.shape[0]):
         alpha[arm], beta[arm] = wins[points[groups[arm]]], losses[points[groups[arm]]]
-
-
-class BetaPrior(NamedTuple):
-    """The prior of the means of arms: one Beta distribution for each arm, or a grid for each group of arms.
-
-    Attributes
-    ----------
-    wins, losses : FloatArray
-        The parameters: of each arm, or of each point of the grid.
-    groups : IntArray or None
-        The group of each arm, from 0; None if each arm has its own prior.
-    """
-
-    wins: FloatArray
-    losses: FloatArray
-    groups: IntArray | None = None
-
-    @property
-    def n_groups(self) -> int:
-        """The number of groups."""
-        return 0 if self.groups is None else int(self.groups.max(initial=-1)) + 1
-
-    def middle(self, n_arms: int) -> tuple[FloatArray, FloatArray]:
-        """Return parameters of each arm to begin with: its own, or those of the middle of the grid."""
-        if self.groups is None:
-            return self.wins.copy(), self.losses.copy()
-        half = len(self.wins) // 2
-        return np.full(n_arms, self.wins[half]), np.full(n_arms, self.losses[half])
-
-    def log_weights(self, won: FloatArray, lost: FloatArray) -> FloatArray:
-        """Return the log weight of each point of the grid of each group, given counts."""
-        found: FloatArray = grid_log_weights(self.groups, self.n_groups, self.wins, self.losses, won, lost)
-        return found
 
 
 #: The most searches that are made for outcomes that explain given steps, and their total of visited arcs.
@@ -1274,3 +1201,21 @@ class HiddenOutcomes:
     def _observe(self, feedback: Feedback) -> None:
         np.add.at(self.won, feedback.arms, feedback.outcomes)
         np.add.at(self.tried, feedback.arms, 1.0)
+
+
+def check_hidden(feedback: Any, policy: Policy[Any]) -> None:
+    """Raise ``ValueError`` unless a policy can learn from feedback with hidden outcomes."""
+    if not feedback.has_all and prior_of(policy) is None:
+        raise ValueError(
+            "joined must be given with carried, or with the step of every person and without known, for"
+            f" {type(policy).__name__}, which counts observed outcomes, got hidden outcomes. To learn from a"
+            " list of people, use a learner that draws from Beta posteriors on the support (0, 1):"
+            " AdaptiveCTS (the default), HierarchicalCTS or CTS"
+        )
+
+
+def prior_of(policy: Policy[Any]) -> BetaPrior | None:
+    """Return the Beta prior of a policy that draws from a posterior, otherwise None."""
+    find = getattr(policy, "beta_prior", None)
+    found: BetaPrior | None = None if find is None else find()
+    return found

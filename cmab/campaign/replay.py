@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab import archive
-from cmab._ask_tell import prior_of
 from cmab.arrays import AnyArray, IntArray
 from cmab.bounds.certificate import Played, note_round
 from cmab.campaign.names import Names, Texts, forgotten, nouns
-from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network
+from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network, prior_of
 from cmab.campaign.store import Event
 from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cmab._ask_tell import names_of
 from cmab.arrays import FloatArray, IntArray
 from cmab.campaign.names import Names
 from cmab.feedback import Context, Feedback
 from cmab.offline.log import Log, LoggedRound, outcomes_of
+from cmab.oracle import names_of
 from cmab.policy import Policy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.session import Session

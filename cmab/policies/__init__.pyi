@@ -11,7 +11,6 @@ from cmab.policies.changing import SlidingWindow as SlidingWindow
 from cmab.policies.choice_models import MNLUCB as MNLUCB
 from cmab.policies.choice_models import ContextualMNLTS as ContextualMNLTS
 from cmab.policies.choice_models import ContextualMNLUCB as ContextualMNLUCB
-from cmab.policies.compiled_policy import CompiledIndexPolicy as CompiledIndexPolicy
 from cmab.policies.estimators import PositionBased as PositionBased
 from cmab.policies.exploration import Clairvoyant as Clairvoyant
 from cmab.policies.exploration import EpsilonGreedy as EpsilonGreedy
@@ -39,3 +38,4 @@ from cmab.policies.ucb import LLR as LLR
 from cmab.policies.ucb import OfflineCUCB as OfflineCUCB
 from cmab.policies.wrappers import RegretBalancing as RegretBalancing
 from cmab.policies.wrappers import Safeguarded as Safeguarded
+from cmab.policy import CompiledIndexPolicy as CompiledIndexPolicy

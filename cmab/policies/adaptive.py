@@ -9,17 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
-from cmab.declared import interval
 from cmab.oracle import Oracle
-from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
-from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
-from cmab.policies.hierarchical import completed_memory, grid_prior, group_labels, pack_grid, usual_means
+from cmab.parameters import interval
+from cmab.policies.hierarchical import (
+    AHEAD,
+    GRID,
+    GROUPS,
+    HIGH,
+    LOW,
+    POINTS,
+    completed_memory,
+    grid_prior,
+    group_labels,
+    pack_grid,
+    read_ahead,
+    share_of,
+    usual_means,
+)
+from cmab.policy import CompiledIndexPolicy, break_ties
+from cmab.priors import BetaPrior
 from cmab.statistics import ArmStatistics
 
 #: The weights of the priors, in numbers of outcomes. Uniform means have the prior of mean 1/2 and weight 2.
-WEIGHTS = (2.0, 8.0, 32.0, 128.0)
+PRIOR_WEIGHTS = (2.0, 8.0, 32.0, 128.0)
 #: The number of degrees of freedom of the prior of a dispersion.
 CAUTION = 5.0
 #: The weight of the prior with a common mean in a round of discovery.
@@ -182,13 +195,15 @@ def trigamma(x):
 @lean_kernel
 def bounded_rise(a, b, s, theta):
     """Return the smaller one of `theta` and the upper bound on the index, for the posterior Beta(a, b)."""
-    mean, width = a / (a + b), boundary(s)
-    # The variance of ln(1 - p) is above a / (b (a + b)). Most draws are below the bound with this value.
-    if (1.0 - theta) * (1.0 + width * math.sqrt(0.9 * a / b / (a + b))) >= 1.0 - mean:
+    mean = a / (a + b)
+    # The variance of ln(1 - p) is above a / (b (a + b)), and the square of the boundary is at least `least`.
+    # Most draws are below the bound with these values, which takes neither logarithms nor roots.
+    least = 7.9 if s > 1000.0 else 3.6 if s > 100.0 else 0.38 if s > 15.0 else min(0.5 * s, 0.059)
+    if 0.9 * least * a * (1.0 - theta) ** 2 >= b * (a + b) * (theta - mean) ** 2:
         return theta
     deviation = math.sqrt(trigamma(b) - trigamma(a + b))
     # The logarithm is for priors whose successes are rare. There, the deviation says little about the tail.
-    rise = max(width * deviation, math.log(max(a * s / 3.0, 1.0)) / (b + 1.0))
+    rise = max(boundary(s) * deviation, math.log(max(a * s / 3.0, 1.0)) / (b + 1.0))
     return min(theta, 1.0 - (1.0 - mean) * math.exp(-rise))
 
 
@@ -346,7 +361,7 @@ class AdaptiveCTS(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)
         means = np.array(usual_means(self.oracle.n_arms))
-        return pack_grid(self.support, means, np.array(WEIGHTS), labels)
+        return pack_grid(self.support, means, np.array(PRIOR_WEIGHTS), labels)
 
 
 #: The learner to begin with.

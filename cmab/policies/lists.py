@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, check_super_arm
-from cmab.policies.compiled_policy import CompiledIndexPolicy
-from cmab.policy import Policy, refuse_parts
+from cmab.policy import CompiledIndexPolicy, Policy, refuse_parts
 from cmab.validation import arm_indices, integer, per_arm, shown
 
 # TopRank ------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.bounds.beta import beta_quantile
-from cmab.campaign.posterior import BetaPrior
 from cmab.compiled import index_kernel, lean_kernel
-from cmab.declared import interval, one_of, real
 from cmab.oracle import Oracle
-from cmab.policies.compiled_policy import CompiledIndexPolicy, break_ties
+from cmab.parameters import interval, one_of, real
+from cmab.policy import CompiledIndexPolicy, break_ties
+from cmab.priors import BetaPrior
 from cmab.validation import per_arm, shown
 
 # Beta posteriors ----------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ for name, rate in rates.items():
     while len(course) < 1000 and not session.is_done:
         ticket = session.ask()
         session.tell(place.play(ticket.super_arm, coins))
-        course.append(session.budgets_left[0])
+        course.append(session.policy.budgets_left(session.state)[0])
     right.plot(course, label=name)
 left.axhline(place.optimum, color="gray", linestyle="--", linewidth=1)
 left.set(xscale="log", xlabel="Horizon in rounds", ylabel="Mean reward of a round", ylim=(0, 1.6))

@@ -191,9 +191,9 @@ _PEOPLE = "one person with strong ties beside hubs with many weak ties"
 _LATE = "arms that become good later"
 
 
-def family(kind: str, source: str, makes: dict[str, Any]) -> list[Problem]:
-    """Return problems of 10,000 rounds."""
-    return [Problem(name, kind, make, 10_000, source) for name, make in makes.items()]
+def family(kind: str, source: str, makes: dict[str, Any], rounds: int = 10_000) -> list[Problem]:
+    """Return problems of one kind and horizon."""
+    return [Problem(name, kind, make, rounds, source) for name, make in makes.items()]
 
 
 _roads = partial(parts, sense="min")
@@ -289,6 +289,7 @@ UNSEEN = [
                 influencer, hubs=10, fakes=5, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)
             ),
         },
+        rounds=200,
     ),
     *family(
         "coverage",

@@ -9,7 +9,8 @@ import time
 
 import numpy as np
 
-from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Chain, Network
+from cmab.priors import BetaPrior
 from instances import IndependentCascade
 from oracles import DirectedGraph
 

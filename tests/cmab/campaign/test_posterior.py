@@ -8,7 +8,8 @@ import pytest
 from cascade_references import FAR, distances, em_of_steps, exact_posterior, possible_outcomes
 
 from cmab import AdaptiveCTS, Session
-from cmab.campaign.posterior import BetaPrior, Cascade, CascadeFeedback, Chain, Network
+from cmab.campaign.posterior import Cascade, CascadeFeedback, Chain, Network
+from cmab.priors import BetaPrior
 from oracles import DegreeHeuristic
 
 KINDS = ("joined", "steps", "some steps", "unseen", "some steps, unseen", "ties", "ties, unseen")

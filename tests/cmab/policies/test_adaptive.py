@@ -9,14 +9,14 @@ from scipy.special import betaln, polygamma
 
 import cmab
 from cmab import CTS, AdaptiveCTS, Campaign, Context, Feedback, Session, simulate
-from cmab.policies.adaptive import bounded_draw, pooled_dispersion, weight_of
-from cmab.policies.hierarchical import MEANS, WEIGHTS
+from cmab.policies.adaptive import PRIOR_WEIGHTS, bounded_draw, pooled_dispersion, weight_of
+from cmab.policies.hierarchical import MEANS
 from instances import BernoulliArms, SemiBandit
 from instances.arms import BetaArms, EmpiricalArms
 from oracles import BruteForce, TopK
 
-A = np.outer(MEANS, WEIGHTS).ravel()
-B = np.outer(1.0 - np.array(MEANS), WEIGHTS).ravel()
+A = np.outer(MEANS, PRIOR_WEIGHTS).ravel()
+B = np.outer(1.0 - np.array(MEANS), PRIOR_WEIGHTS).ravel()
 LABELS = np.array([7, 7, 7, -2, -2, -2, -2, 7, 5, 5, 5, 5])
 
 
@@ -365,7 +365,7 @@ def test_a_campaign_relearns_from_its_journal(tmp_path):
     for _ in range(5):
         request = campaign.ask()
         campaign.tell(dict.fromkeys(request, 1.0), request)
-    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).session.state
+    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).state
     assert np.array_equal(again.memory, campaign.state.memory) and again.counts.sum() == 10
 
 
