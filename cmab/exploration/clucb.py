@@ -41,7 +41,7 @@ from cmab.compiled import (
     loop_kernel,
 )
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE, SamplingExplorer, grown
-from cmab.goals import BestSuperArm, Goal
+from cmab.explorer import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle
 from cmab.selection import mark_best, plant, put, restore_best, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome

@@ -16,9 +16,9 @@ from cmab.arrays import IntArray
 from cmab.bounds.kl import divergence
 from cmab.bounds.radii import pair_threshold
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
-from cmab.declared import one_of, real
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
 from cmab.exploration.lucb import choose_critical
+from cmab.parameters import one_of, real
 from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
 

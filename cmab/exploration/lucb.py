@@ -43,8 +43,8 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.declared import one_of
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
+from cmab.parameters import one_of
 from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome
 

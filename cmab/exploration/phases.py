@@ -16,12 +16,11 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.bounds.samples import best_k_gaps, halving_samples, halving_schedule
-from cmab.declared import integer, real
 from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
 from cmab.exploration.lucb import LUCB1
-from cmab.explorer import AnyExplorer, Explorer
+from cmab.explorer import AggregateTopK, AnyExplorer, ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
+from cmab.parameters import integer, real
 from cmab.statistics import ArmStatistics, count
 from cmab.validation import shown
 

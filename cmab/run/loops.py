@@ -18,6 +18,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.certificate import Certify, Played, note_round
 from cmab.compiled import (
     INDEX,
+    IS_COMPILING,
     LEARN,
     PLAY,
     SOLVE,
@@ -33,6 +34,7 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, Ticket, check_outcomes
+from cmab.guarantees import metered
 from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
@@ -40,7 +42,6 @@ from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
-from cmab.solver_certificate import metered
 from cmab.statistics import ArmStatistics, observe_outcomes
 from cmab.validation import arm_indices, real, shown
 
@@ -509,6 +510,8 @@ class CompiledLoop:
         """Play up to round `last`, or to the round before the one in which the oracle raises."""
         # The array keeps round, checkpoint and size between calls, so each call continues after the last one.
         self._progress[LAST] = last
+        if IS_COMPILING:
+            self._loop.prepare()  # which Ctrl-C may end
         try:
             with signals_wait():
                 came_through = self._loop(*self._arguments)
