@@ -50,7 +50,7 @@ def test_no_policy_plays_what_is_not_there(case):
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in ORACLES if getattr(case.make(), "can_solve_root", False)],
+    [case for case in ORACLES if getattr(case.make(), "_can_solve_root", False)],
     ids=lambda case: case.name,
 )
 def test_the_root_is_the_best_of_what_is_available(case):
@@ -159,18 +159,6 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
         arms = ticket.super_arm
         session.tell(Feedback(ticket, (rng.random(2) < 0.2 + 0.1 * arms).astype(float)))
     assert 50 < asked < 200
-
-
-@pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
-def test_who_overrides_select_alone_is_asked_and_refuses_what_it_does_not_know(rule):
-    class First(rule):
-        def select(self, state, rng, context=None):
-            return np.array([0, 1])
-
-    session = Session(First(TopK(3, 2)), rng=0)
-    assert session.ask().super_arm.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="context must be None for First"):
-        session.ask(Context(available=np.array([True, False, True])))
 
 
 @pytest.mark.slow
