@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import os
 import pkgutil
 import signal
 import sys
@@ -14,7 +15,6 @@ from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 import cmab
-from cmab._streams import lossy_streams, printable
 
 #: The exit status that shells report for a program that Ctrl-C ended: 128 plus the number of the signal.
 INTERRUPTED = 130
@@ -46,6 +46,8 @@ GROUPS = ("policies", "explorers", "oracles", "environments")
 def command() -> NoReturn:
     """Run the command in a process of its own, then exit. SIGTERM ends it as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None if it was closed before the start
+        stream.reconfigure(errors="backslashreplace")
     sys.exit(main())
 
 
@@ -57,28 +59,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     does. With ``--debug`` before the command, the traceback is printed before the sentence.
     """
     words = [*(sys.argv[1:] if arguments is None else arguments)]
-    debug = "--debug" in words[:1]
-    with lossy_streams():
-        try:
-            options = _parser(words).parse_args(words)
-            for line in options.run(options):
-                print(printable(line) if "\n" not in line else line, flush=True)
-        except KeyboardInterrupt:
-            return _fail("interrupted; finished results are stored", INTERRUPTED)
-        except Exception as error:
-            if debug:
-                traceback.print_exc()
-            return _fail(_sentence(error), 1)
+    try:
+        options = _parser(words).parse_args(words)
+        for line in options.run(options):
+            print(_printable(line), flush=True)
+    except KeyboardInterrupt:
+        return _fail("interrupted; finished results are stored", INTERRUPTED)
+    except BrokenPipeError:  # the program that reads the output has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if "--debug" in words[:1]:
+            traceback.print_exc()
+        return _fail(_sentence(error), 1)
     return 0
 
 
 def _fail(message: str, status: int) -> int:
-    print(printable(" ".join(f"cmab: {message}".split())), file=sys.stderr)
+    print(_printable(" ".join(f"cmab: {message}".split())), file=sys.stderr)
     return status
+
+
+def _printable(text: str) -> str:
+    """Return lines with escapes for control characters, which could control the terminal."""
+    from cmab.run.tables import printable
+
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _sentence(error: Exception) -> str:
     """Return the message of an error of input; any other error is said to be a bug."""
+    from cmab.run.study import StudyFailed
+
+    if isinstance(error, StudyFailed):
+        piece, trace = error.failures[0]
+        first = f"replication {piece.replication} of {piece.learner}: {trace.strip().splitlines()[-1]}"
+        return f"{len(error.failures):,} runs failed, the first is {first}; all other runs are stored"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ValueError | OSError | ImportError | RuntimeError | MemoryError) and str(error):

@@ -10,8 +10,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import Kernel
-from cmab.description import described
 from cmab.feedback import Context, Feedback
+from cmab.parameters import described
 from cmab.validation import arm_indices, integer, shown
 
 

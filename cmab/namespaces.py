@@ -27,13 +27,7 @@ def attach(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], li
     (True, True)
     """
     module = sys.modules[name]
-    homes: dict[str, str] = {}
-    for line in ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text()).body:
-        if isinstance(line, ast.ImportFrom):
-            names = [alias.name for alias in line.names]
-            if names == ["*"]:
-                names = import_module(str(line.module)).__all__
-            homes |= dict.fromkeys(names, str(line.module))
+    homes = _homes(name, Path(str(module.__file__)).with_suffix(".pyi"))
 
     def find(attribute: str) -> Any:
         if attribute not in homes:
@@ -47,3 +41,17 @@ def attach(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], li
         return value
 
     return find, lambda: sorted(homes), sorted(homes)
+
+
+def _homes(name: str, stub: Path) -> dict[str, str]:
+    """Return the module of each name in a stub. The package itself is the home of its modules."""
+    homes: dict[str, str] = {}
+    for line in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(line, ast.ImportFrom):
+            home = str(line.module)
+            names = [alias.name for alias in line.names]
+            if names == ["*"]:  # the stub of a package of this one
+                part = stub.parent / home.removeprefix(f"{name}.").replace(".", "/")
+                names = [*_homes(home, part / "__init__.pyi" if part.is_dir() else part.with_suffix(".pyi"))]
+            homes |= dict.fromkeys(names, home)
+    return homes

@@ -14,11 +14,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel
-from cmab.description import described
 from cmab.feedback import Feedback
+from cmab.guarantees import Certified, Smoothness, declared_certificate
+from cmab.parameters import described
 from cmab.root_search import RootSearch, SetSearch
-from cmab.smoothness import Smoothness
-from cmab.solver_certificate import Certified, declared_certificate
 from cmab.validation import arm_indices, check_name, check_vector, integer, listed, real, real_array, shown
 
 Sense = Literal["max", "min"]

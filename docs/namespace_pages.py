@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 #: Modules that have a page each, by the namespace that lists them.
 MODULES = {
     "cmab": "cmab.compiled cmab.errors cmab.selection cmab.validation",
-    "cmab.exploration": "cmab.goals",
+    "cmab.exploration": "cmab.explorer",
 }
 #: Namespaces without a stub.
 FURTHER = {

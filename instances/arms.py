@@ -31,10 +31,10 @@ from cmab.compiled import (
     normal_quantile,
     play_kernel,
 )
-from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, check_super_arm
+from cmab.parameters import described
 from cmab.validation import ends, frozen, listed, real, shown, vector
 
 

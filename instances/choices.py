@@ -14,10 +14,10 @@ import numpy as np
 from cmab import Context
 from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled import Kernel, keyed_uniform, lean_kernel, play_kernel
-from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
+from cmab.parameters import described
 from cmab.validation import frozen, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from oracles import Assortment

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.description import described
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
+from cmab.parameters import described
 from cmab.validation import frozen, shown, vector
 from instances._valued_by_oracle import ValuedByOracle
 from oracles import MaxCoverage

@@ -19,9 +19,9 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.compiled import call_kernel
-from cmab.description import described
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
+from cmab.parameters import described
 from cmab.validation import frozen, integer, one_of, shown, vector
 from instances.graphs import weighted_cascade
 from oracles import DirectedGraph

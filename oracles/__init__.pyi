@@ -1,4 +1,4 @@
-from cmab.solver_certificate import SolverCertificate as SolverCertificate
+from cmab.guarantees import SolverCertificate as SolverCertificate
 from oracles import flows as flows
 from oracles import influence as influence
 from oracles import lists as lists

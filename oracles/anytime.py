@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.guarantees import SolverCertificate, report_ratio
 from cmab.oracle import LinearOracle
-from cmab.solver_certificate import SolverCertificate, report_ratio
 from cmab.validation import integer, one_of, real
 
 OnLimit = Literal["best", "raise"]

@@ -12,8 +12,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, lean_kernel, solve_kernel
-from cmab.description import described
 from cmab.oracle import LinearOracle, Sense
+from cmab.parameters import described
 from cmab.validation import one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of, node_number

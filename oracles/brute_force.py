@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Set
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.description import described
+from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
-from cmab.smoothness import Smoothness
+from cmab.parameters import described
 from cmab.validation import arm_indices, integer, listed, one_of, real, shown
 
 

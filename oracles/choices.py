@@ -11,9 +11,9 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, lean_kernel, solve_kernel
-from cmab.description import described
 from cmab.feedback import Feedback
 from cmab.oracle import Oracle
+from cmab.parameters import described
 from cmab.selection import top_k
 from cmab.validation import frozen, integer, place_of, real, real_array, vector
 

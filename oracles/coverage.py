@@ -14,9 +14,9 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
-from cmab.description import described
+from cmab.guarantees import Smoothness
+from cmab.parameters import described
 from cmab.selection import heap_drop, heap_sink, heap_up
-from cmab.smoothness import Smoothness
 from cmab.validation import integer, real, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import GOLDEN, kernel, lean_kernel, mix
-from cmab.description import described
+from cmab.guarantees import SolverCertificate
+from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
-from cmab.solver_certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.description import described
+from cmab.parameters import described
 from cmab.validation import shown
 from oracles._graph_means import KeptGraph
 from oracles._networks import end_numbers, network_of

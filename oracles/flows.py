@@ -19,8 +19,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.description import described
 from cmab.oracle import LinearOracle, Sense, check_super_arm
+from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph

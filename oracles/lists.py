@@ -20,11 +20,11 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, lean_kernel, solve_kernel
-from cmab.description import described
 from cmab.feedback import Feedback
+from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle
+from cmab.parameters import described
 from cmab.selection import top_k
-from cmab.smoothness import Smoothness
 from cmab.validation import (
     check_name,
     frozen,

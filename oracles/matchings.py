@@ -19,9 +19,9 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.description import described
+from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
-from cmab.solver_certificate import SolverCertificate
+from cmab.parameters import described
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of

@@ -23,8 +23,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
-from cmab.description import described
 from cmab.oracle import LinearOracle, Sense, check_super_arm
+from cmab.parameters import described
 from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
 from oracles._graph_means import GraphOracle, KeptGraph

@@ -22,10 +22,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
-from cmab.description import described
+from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
+from cmab.parameters import described
 from cmab.selection import descending_order
-from cmab.solver_certificate import SolverCertificate
 from cmab.validation import as_array, check_flag, one_of, real, real_array, shown, vector
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.programs import INTEGRAL, PuLPOracle, rows_of, scaled, unscaled, value_of

@@ -17,10 +17,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
-from cmab.description import described
+from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
+from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
-from cmab.smoothness import Smoothness
 from cmab.validation import one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import end_numbers, network_of, topological_order

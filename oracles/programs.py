@@ -20,9 +20,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.description import described
+from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
-from cmab.solver_certificate import SolverCertificate
+from cmab.parameters import described
 from cmab.validation import one_of, shown
 from oracles.anytime import AnytimeOracle, Clock, Limits, OnLimit, SolverError, checked_limits
 

@@ -26,9 +26,9 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.description import described
+from cmab.guarantees import SolverCertificate
+from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
-from cmab.solver_certificate import SolverCertificate
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph
 from oracles._networks import network_of, node_number

@@ -15,8 +15,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.description import described
 from cmab.oracle import Oracle
+from cmab.parameters import described
 from cmab.validation import arm_indices, integer, one_of, real, shown
 from oracles.influence.certificate import BUDGET_RATIO
 from oracles.matroids import Matroid

@@ -34,4 +34,4 @@ from cmab.bounds.samples import worst_case_samples as worst_case_samples
 from cmab.bounds.times import best_k_time as best_k_time
 from cmab.bounds.times import characteristic_time as characteristic_time
 from cmab.bounds.times import super_arm_time as super_arm_time
-from cmab.smoothness import Smoothness as Smoothness
+from cmab.guarantees import Smoothness as Smoothness

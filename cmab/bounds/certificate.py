@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.confidence_set import EARNED, Arms, Family, LinearBound, confidence_set
 from cmab.bounds.mixtures import LEAST_LENGTH, SLACK, bet_table
-from cmab.declared import Declared
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
 from cmab.oracle import Oracle, Sense, optimum_bound
+from cmab.parameters import Declared
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
 from cmab.statistics import ArmStatistics

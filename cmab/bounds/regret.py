@@ -14,8 +14,8 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
+from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle, check_super_arm
-from cmab.smoothness import Smoothness
 from cmab.validation import check_vector, integer, real, real_array, shown, vector
 
 _OF_SUMS = ("expected_reward", "triggered_arms", "triggering_probabilities")

@@ -32,4 +32,4 @@ from cmab.exploration.ugape import UGapEc as UGapEc
 from cmab.exploration.ugape import UGapEcV as UGapEcV
 from cmab.exploration.variance_lucb import BernsteinLUCB as BernsteinLUCB
 from cmab.exploration.variance_lucb import StudentLUCB as StudentLUCB
-from cmab.goals import Goal as Goal
+from cmab.explorer import Goal as Goal

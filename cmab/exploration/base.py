@@ -25,10 +25,9 @@ from cmab.compiled import (
     Seen,
     loop_kernel,
 )
-from cmab.declared import Declaration, checked, integer, one_of, real
-from cmab.explorer import Explorer
+from cmab.explorer import ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.goals import ExploreM, Goal, best_k
+from cmab.parameters import Declaration, checked, integer, one_of, real
 from cmab.statistics import ArmStatistics, observe_outcome
 
 #: Maximum number of samples of a run. Counts and their sums then fit into 64-bit integers.

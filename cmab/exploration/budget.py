@@ -12,9 +12,9 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.bounds.samples import gaps_of_best
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
-from cmab.declared import checked, one_of
 from cmab.exploration.base import N_ARMS, POSITIVE, POSITIVE_OR_NONE, SUPPORT, RuledExplorer, budget, length
-from cmab.goals import ExploreEach, Goal, bandit_sizes, best_k, best_of_each
+from cmab.explorer import ExploreEach, Goal, bandit_sizes, best_k, best_of_each
+from cmab.parameters import checked, one_of
 from cmab.selection import descending_order
 from cmab.statistics import ArmStatistics
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.explorer import AnyExplorer
-from cmab.goals import ExploreM, Goal
+from cmab.explorer import AnyExplorer, ExploreM, Goal
 from cmab.statistics import ArmStatistics
 
 

@@ -41,7 +41,7 @@ from cmab.compiled import (
     loop_kernel,
 )
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE, SamplingExplorer, grown
-from cmab.goals import BestSuperArm, Goal
+from cmab.explorer import BestSuperArm, Goal
 from cmab.oracle import LinearOracle, require_oracle
 from cmab.selection import mark_best, plant, put, restore_best, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome
@@ -484,20 +484,10 @@ class CLUCB(_CLUCBRule):
 
     Parameters
     ----------
-    oracle : LinearOracle
-        An exact oracle for rewards or costs. It must accept means of any size from its `least_mean` on,
-        because revised means may lie outside the support. Lower means are raised to `least_mean`; for a
-        shortest path, costs stay at 0 or above.
-    delta : float
-        Probability of failure, in (0, 1).
+    oracle, delta, sigma, growth
+        As for `LilCLUCB`.
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the rule is CLUCB.
-    sigma : float
-        Sub-Gaussian scale of the outcomes.
-    growth : float
-        Growth of the batches, in [0, 1]. After t samples, the explorer takes ``max(1, growth t / n_arms)``
-        outcomes of the selected arm at once, so the number of oracle calls grows like ``ln t``. With 0, the
-        default, it calls the oracle before every sample.
 
     Raises
     ------

@@ -16,9 +16,9 @@ from cmab.arrays import IntArray
 from cmab.bounds.kl import divergence
 from cmab.bounds.radii import pair_threshold
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
-from cmab.declared import one_of, real
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
 from cmab.exploration.lucb import choose_critical
+from cmab.parameters import one_of, real
 from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
 
@@ -427,20 +427,8 @@ class TTUCB(LikelihoodStop):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    delta : float
-        Probability of failure, in (0, 1).
-    sigma : float
-        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
-        ``"bernoulli"``.
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
-        end if arms are tied.
-    family : {"gaussian", "bernoulli"}
-        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
-    mode : {"faithful", "heuristic"}
-        As for `BestKGLR`. With "heuristic", no answer is certified.
+    n_arms, delta, sigma, epsilon, family, mode
+        As for `BestKGLR`, with ``k = 1``.
     beta : float
         Share of the samples for the leader, in (0, 1).
 

@@ -43,8 +43,8 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.declared import one_of
 from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
+from cmab.parameters import one_of
 from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome
 
@@ -275,12 +275,8 @@ class KLLUCB(RuledExplorer, BestK):
 
     Parameters
     ----------
-    n_arms, k : int
-        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the k best arms.
+    n_arms, k, delta, epsilon
+        As for `LUCB1`.
     mode : {"faithful", "heuristic"}
         The exploration rate. "heuristic" uses ``ln((1 + ln t) / delta)`` after t samples, as experiments in
         the literature do. This rate is not proven, so no answer is certified.

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.declared import one_of, real
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.clucb import SuperArmExplorer, check_constrains
 from cmab.oracle import LinearOracle, check_super_arm
+from cmab.parameters import one_of, real
 from cmab.statistics import ArmStatistics
 from cmab.validation import arm_indices, listed
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.bounds.samples import best_k_gaps, halving_samples, halving_schedule
-from cmab.declared import integer, real
 from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
 from cmab.exploration.lucb import LUCB1
-from cmab.explorer import AnyExplorer, Explorer
+from cmab.explorer import AggregateTopK, AnyExplorer, ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.goals import AggregateTopK, ExploreM, Goal, best_k
+from cmab.parameters import integer, real
 from cmab.statistics import ArmStatistics, count
 from cmab.validation import shown
 
@@ -444,13 +443,8 @@ class OptMAI(BudgetExplorer):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    k : int
-        Number of arms to return, in ``[1, n_arms - 1]``. The analysis needs ``k <= n_arms / 2``.
-    budget : int
-        Maximum number of samples, at least `n_arms`.
-        Samples of open tickets are not counted.
+    n_arms, k, budget
+        As for `AdaptiveTopK`. The analysis needs ``k <= n_arms / 2``.
 
     Examples
     --------
@@ -524,14 +518,8 @@ class LUCB1Halving(Explorer[Restart]):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    k : int
-        Number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance, in (0, 1).
+    n_arms, k, delta, epsilon
+        As for `Halving`.
 
     Examples
     --------

@@ -11,12 +11,12 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.radii import around, scaled_radius
 from cmab.bounds.samples import best_k_gaps
-from cmab.declared import integer
 from cmab.exploration.base import DELTA, MOST, N_ARMS, SUPPORT, K, budget, length
 from cmab.exploration.clucb import check_constrains, check_exact, possible
 from cmab.exploration.phases import BudgetExplorer, PhasedExplorer, Phases, finish, settle, undecided_means
-from cmab.goals import BestSuperArm, Goal, best_k
+from cmab.explorer import BestSuperArm, Goal, best_k
 from cmab.oracle import LinearOracle
+from cmab.parameters import integer
 from cmab.statistics import ArmStatistics
 
 

@@ -266,22 +266,8 @@ class TrackAndStop(LikelihoodStop):
 
     Parameters
     ----------
-    n_arms : int
-        Number of arms, at least 2.
-    k : int
-        Number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    sigma : float
-        Standard deviation of Gaussian outcomes, or sub-Gaussian scale. Omit it if `family` is
-        ``"bernoulli"``.
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the best arm. With a positive tolerance, runs also
-        end if arms are tied.
-    family : {"gaussian", "bernoulli"}
-        Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1].
-    mode : {"faithful", "heuristic"}
-        As for `BestKGLR`. With "heuristic", no answer is certified.
+    n_arms, k, delta, sigma, epsilon, family, mode
+        As for `BestKGLR`.
     growth : float
         Share by which the number of samples grows between two plans, in [0, 1]. With 0, the explorer
         recomputes the plan at every sample, as published. On the instances of the paper, this takes 5 to 10 %

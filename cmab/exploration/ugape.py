@@ -33,8 +33,7 @@ from cmab.exploration.base import (
     length,
 )
 from cmab.exploration.budget import BUDGET, FixedBudgetRule, gaps_of_bandits
-from cmab.explorer import Explorer
-from cmab.goals import ExploreEach, Goal, bandit_sizes, best_of_each
+from cmab.explorer import ExploreEach, Explorer, Goal, bandit_sizes, best_of_each
 from cmab.selection import mark_best
 from cmab.statistics import ArmStatistics
 

@@ -116,12 +116,8 @@ class BernsteinLUCB(VarianceLUCB):
 
     Parameters
     ----------
-    n_arms, k : int
-        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the k best arms.
+    n_arms, k, delta, epsilon
+        As for `LUCB1`.
     support : tuple of float
         Interval that contains the outcomes.
 
@@ -171,12 +167,8 @@ class StudentLUCB(VarianceLUCB):
 
     Parameters
     ----------
-    n_arms, k : int
-        The number of arms, at least 2, and the number of arms to return, in ``[1, n_arms - 1]``.
-    delta : float
-        Probability of failure, in (0, 1).
-    epsilon : float
-        Tolerance. With 0, the default, the answer must be the k best arms.
+    n_arms, k, delta, epsilon
+        As for `LUCB1`.
 
     Notes
     -----

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import math
 import os
 import re
@@ -13,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Siz
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from importlib import import_module
 from itertools import pairwise
 from numbers import Real
 from pathlib import Path
@@ -156,41 +153,21 @@ def _is_in(value: object, low: float, high: float) -> bool:
 
 
 def _of_file(path: Path) -> Any:
-    """Return the columns of a file; its ending determines the format."""
-    if path.name.endswith((".csv", ".csv.gz")):
-        return _of_csv(path)
-    if not path.name.endswith(".parquet"):
+    """Return the columns of a file; its ending determines the format. A CSV file is read as text at first."""
+    if not path.name.endswith((".csv", ".csv.gz", ".parquet")):
         raise ValueError(f"source must end in .csv, .csv.gz or .parquet, got {shown(str(path))}")
-    for package, module in (("polars", "polars"), ("pyarrow", "pyarrow.parquet")):
-        try:
-            found = import_module(module)
-        except ImportError:
-            continue
-        try:
-            return found.read_parquet(path) if package == "polars" else found.read_table(path)
-        except OSError:
-            raise
-        except Exception as error:  # each package has its own error classes
-            raise ValueError(f"source must be a Parquet file, got {path.name}: {error}") from error
-    raise ImportError("reading Parquet needs polars or pyarrow: pip install polars. CSV files need neither")
-
-
-def _of_csv(path: Path) -> dict[str, list[Any]]:
-    """Return the columns of a CSV file; a column has numbers if all its cells are numbers."""
-    raw = path.read_bytes()
     try:
-        text = (gzip.decompress(raw) if path.name.endswith(".gz") else raw).decode("utf-8-sig")
-        header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
-        wanted = "a gzipped CSV file" if path.name.endswith(".gz") else "a CSV file"
-        raise ValueError(f"source must be {wanted} in UTF-8, got {path.name}: {error}") from error
-    if len(set(header)) < len(header) or not header:
-        raise ValueError(f"columns of {path.name} must have different names, got {shown(header)}")
-    rows = [row for row in rows if row]
-    if bad := [i for i, row in enumerate(rows, 1) if len(row) != len(header)]:
-        cells = len(rows[bad[0] - 1])
-        raise ValueError(f"rows must have {len(header)} cells, got {cells} in {rows_in_words(bad)}")
-    return {name: _typed([row[i] for row in rows]) for i, name in enumerate(header)}
+        import pandas as pd
+    except ImportError:
+        raise ImportError("reading a log from a file needs pandas: pip install 'cmab[frames]'") from None
+    try:
+        if path.name.endswith(".parquet"):
+            return pd.read_parquet(path)
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (ValueError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        kind = "a Parquet file" if path.name.endswith(".parquet") else "a CSV file in UTF-8"
+        raise ValueError(f"source must be {kind}, got {path.name}: {error}") from error
+    return {str(name): _typed(frame[name].tolist()) for name in frame.columns}
 
 
 def _typed(cells: list[str]) -> list[Any]:
@@ -379,7 +356,7 @@ def read_log(
     ----------
     source : frame, mapping or path
         A frame of pandas or polars, a table of pyarrow, a mapping of columns to lists, or the path of a CSV
-        file in UTF-8 (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``, through polars or pyarrow).
+        file in UTF-8 (``.csv``, ``.csv.gz``) or a Parquet file (``.parquet``), read by pandas.
     names : str or sequence of str
         The column or columns of the names of the chosen entries.
     round, position : str, optional

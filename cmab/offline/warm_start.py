@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.description import described
 from cmab.oracle import Oracle, check_super_arm, require_oracle
+from cmab.parameters import described
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
 from cmab.validation import interval, real, shown

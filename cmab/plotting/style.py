@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from cmab._faults import told
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.oracle import Sense
 from cmab.validation import shown
@@ -112,7 +111,7 @@ def written(axes: Any, path: str | os.PathLike[str] | None) -> Any:
     if path is not None:
         # With a date, the same figure would give a different file.
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
-        with style(), told(path):
+        with style():
             axes.figure.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=undated)
     return axes
 

@@ -3,7 +3,7 @@
 import math
 
 from cmab.compiled import index_kernel, lean_kernel
-from cmab.policies._kernels_hierarchical import GRID, HIGH, LOW, POINTS, largest, share_of
+from cmab.policies.hierarchical import GRID, HIGH, LOW, POINTS, largest, share_of
 
 # A weight below exp(_NOTHING) times the largest weight does not change a sum.
 _NOTHING = -40.0

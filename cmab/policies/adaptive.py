@@ -10,12 +10,24 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
-from cmab.declared import interval
 from cmab.oracle import Oracle
-from cmab.policies._kernels_hierarchical import AHEAD, GRID, GROUPS, HIGH, LOW, POINTS, read_ahead, share_of
-from cmab.policies.hierarchical import completed_memory, grid_prior, group_labels, pack_grid, usual_means
-from cmab.policies.ties import break_ties
-from cmab.policy import CompiledIndexPolicy
+from cmab.parameters import interval
+from cmab.policies.hierarchical import (
+    AHEAD,
+    GRID,
+    GROUPS,
+    HIGH,
+    LOW,
+    POINTS,
+    completed_memory,
+    grid_prior,
+    group_labels,
+    pack_grid,
+    read_ahead,
+    share_of,
+    usual_means,
+)
+from cmab.policy import CompiledIndexPolicy, break_ties
 from cmab.priors import BetaPrior
 from cmab.statistics import ArmStatistics
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
-from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle
+from cmab.parameters import integer, interval, real
 from cmab.policy import CompiledIndexPolicy, IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
 from cmab.validation import shown

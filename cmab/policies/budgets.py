@@ -10,9 +10,9 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import index_kernel, learn_kernel
-from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
+from cmab.parameters import integer, interval, real
 from cmab.policy import CompiledIndexPolicy, Policy, best_within, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown, vector

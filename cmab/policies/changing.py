@@ -11,8 +11,8 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.bounds.mixtures import change_threshold, largest_ratio
 from cmab.compiled import index_kernel, learn_kernel
-from cmab.declared import flag, integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
+from cmab.parameters import flag, integer, interval, real
 from cmab.policies.ucb import ESCB
 from cmab.policies.wrappers import WrappedPolicy
 from cmab.policy import CompiledIndexPolicy, IndexPolicy

@@ -9,10 +9,10 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.declared import real
 from cmab.feedback import Feedback, Ticket
 from cmab.linear import LinearStatistics, expected
 from cmab.oracle import Oracle
+from cmab.parameters import real
 from cmab.policies.linear import LinearPolicy
 from cmab.policies.switching import InPlay, InPlayStatistics
 from cmab.validation import shown

@@ -11,12 +11,11 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import index_kernel
-from cmab.declared import flag, interval, one_of, real
 from cmab.feedback import Context
-from cmab.policies.ties import break_ties
+from cmab.parameters import flag, interval, one_of, real
 from cmab.policies.ucb import OptimisticPolicy, optimistic_reals, write_bounds
 from cmab.policies.wrappers import WrappedPolicy
-from cmab.policy import CompiledIndexPolicy
+from cmab.policy import CompiledIndexPolicy, break_ties
 from cmab.propensities import uniform_chance
 from cmab.statistics import ArmStatistics
 from cmab.validation import vector

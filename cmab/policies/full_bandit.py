@@ -10,9 +10,9 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
-from cmab.declared import integer, real
 from cmab.feedback import LARGEST, Context, Feedback, Ticket
 from cmab.oracle import Oracle, check_super_arm
+from cmab.parameters import integer, real
 from cmab.policy import Policy, refuse_parts
 from cmab.validation import arm_indices, shown
 

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cmab import declared, validation
+from cmab import parameters as declared
+from cmab import validation
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
-from cmab.declared import interval, one_of, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.linear import LinearStatistics, check_size, checked_features, checked_groups, expected
 from cmab.oracle import Oracle
+from cmab.parameters import interval, one_of, real
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.validation import arm_indices, frozen, per_arm
 

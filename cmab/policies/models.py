@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.linear import checked_features

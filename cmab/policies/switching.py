@@ -10,9 +10,9 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
-from cmab.declared import interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, check_super_arm
+from cmab.parameters import interval, real
 from cmab.policies.ucb import CUCB
 from cmab.policy import Policy, refuse_parts
 from cmab.statistics import ArmStatistics

@@ -11,10 +11,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.bounds.beta import beta_quantile
 from cmab.compiled import index_kernel, lean_kernel
-from cmab.declared import interval, one_of, real
 from cmab.oracle import Oracle
-from cmab.policies.ties import break_ties
-from cmab.policy import CompiledIndexPolicy
+from cmab.parameters import interval, one_of, real
+from cmab.policy import CompiledIndexPolicy, break_ties
 from cmab.priors import BetaPrior
 from cmab.validation import per_arm, shown
 

@@ -12,9 +12,9 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.kl import kl_lower, kl_upper
 from cmab.bounds.radii import LogRadius, log_term
 from cmab.compiled import Kernel, index_kernel, lean_kernel
-from cmab.declared import integer, interval, real
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle, Oracle
+from cmab.parameters import integer, interval, real
 from cmab.policy import CompiledIndexPolicy, Policy, refuse_parts
 from cmab.statistics import ArmStatistics
 from cmab.validation import per_arm, shown

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import declared
+from cmab import parameters as declared
 from cmab.arrays import FloatArray, IntArray
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, smoothness_of

@@ -14,9 +14,8 @@ from cmab.arrays import IntArray
 from cmab.compiled import ExplorerKernel, Kernel, compiled_form
 from cmab.environment import Environment, changes
 from cmab.exploration.certificate import certificate
-from cmab.explorer import AnyExplorer, Explorer
+from cmab.explorer import AnyExplorer, BestSuperArm, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
-from cmab.goals import BestSuperArm
 from cmab.run.results import Identification, joined
 from cmab.run.simulate import check_declared
 from cmab.run.workers import ended_by_signals, in_workers, progress_bar, signals_wait

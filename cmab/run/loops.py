@@ -33,6 +33,7 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, Ticket, check_outcomes
+from cmab.guarantees import metered
 from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
@@ -40,7 +41,6 @@ from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
-from cmab.solver_certificate import metered
 from cmab.statistics import ArmStatistics, observe_outcomes
 from cmab.validation import arm_indices, real, shown
 

@@ -14,8 +14,7 @@ from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.samples import least_best_k_samples
 from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
 from cmab.environment import Environment
-from cmab.explorer import AnyExplorer, Explorer
-from cmab.goals import ExploreM
+from cmab.explorer import AnyExplorer, ExploreM, Explorer
 from cmab.run.identify import check_fit, identify
 from cmab.run.results import Identification
 from cmab.run.tables import Row, Rows, text

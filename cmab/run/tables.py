@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from cmab._streams import printable
 from cmab.archive import write_bytes
 
 Row = Mapping[str, Any]
@@ -77,6 +76,13 @@ def number(value: object) -> str:
         return str(value)
     is_whole = isinstance(value, int) or 1e4 <= abs(value) < 1e15
     return f"{value:,.0f}" if is_whole else f"{value:,.4g}"
+
+
+def printable(text: str) -> str:
+    """Return `text` with escapes for control characters, which could control the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def is_missing(value: object) -> bool:

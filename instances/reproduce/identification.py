@@ -33,8 +33,7 @@ from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
-from cmab.explorer import AnyExplorer
-from cmab.goals import best_k
+from cmab.explorer import AnyExplorer, best_k
 from instances.arms import Arms, BernoulliArms, GaussianArms
 from instances.best_k import (
     audibert_bubeck_munos,

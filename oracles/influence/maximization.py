@@ -17,9 +17,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.campaign.posterior import Network
 from cmab.compiled import call_kernel
-from cmab.description import described
 from cmab.feedback import Feedback
-from cmab.smoothness import Smoothness
+from cmab.guarantees import Smoothness
+from cmab.parameters import described
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial

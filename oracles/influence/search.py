@@ -19,8 +19,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.declared import Declared, checked, integer, one_of, real
-from cmab.description import described
+from cmab.parameters import Declared, checked, described, integer, one_of, real
 from cmab.validation import real as check_real
 from cmab.validation import shown
 from oracles.influence.certificate import Certificate, Schedule, estimate, lower_bound, secures

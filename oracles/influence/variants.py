@@ -21,11 +21,11 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel
-from cmab.description import described
 from cmab.feedback import Feedback
+from cmab.guarantees import Smoothness
 from cmab.offline.warm_start import OfflineChoice, recommended
+from cmab.parameters import described
 from cmab.seeding import Seed
-from cmab.smoothness import Smoothness
 from cmab.validation import arm_indices, frozen, integer, listed, real, shown, vector
 from oracles.influence.certificate import (
     BUDGET_RATIO,

@@ -19,8 +19,10 @@ from cmab import (
     Log,
     LoggedRound,
     Session,
-    goals,
     simulate,
+)
+from cmab import (
+    explorer as goals,
 )
 from cmab.bounds.radii import anytime_radii
 from cmab.exploration.phases import Halving

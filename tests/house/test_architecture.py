@@ -64,4 +64,4 @@ from oracles import TopK
 from instances import BernoulliArms, SemiBandit
 print(sum(name.partition(".")[0] in ("cmab", "oracles", "instances") for name in sys.modules))"""
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert int(found.stdout) <= 118
+    assert int(found.stdout) <= 45

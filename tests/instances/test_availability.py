@@ -50,7 +50,7 @@ def test_no_policy_plays_what_is_not_there(case):
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in ORACLES if getattr(case.make(), "can_solve_root", False)],
+    [case for case in ORACLES if getattr(case.make(), "_can_solve_root", False)],
     ids=lambda case: case.name,
 )
 def test_the_root_is_the_best_of_what_is_available(case):

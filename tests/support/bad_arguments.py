@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-MODULES = ("cmab", "cmab.goals", "cmab.bounds", "oracles", "instances")
+MODULES = ("cmab", "cmab.explorer", "cmab.bounds", "oracles", "instances")
 SECONDS = 20
 #: Parameters that need no bad values: what the names are for.
 OPEN = {

@@ -19,9 +19,9 @@ from cmab import (
     Policy,
     round_key,
 )
-from cmab.goals import ExploreM
+from cmab.explorer import ExploreM
+from cmab.guarantees import Smoothness
 from cmab.policy import best_within, refuse_parts
-from cmab.smoothness import Smoothness
 from instances import BernoulliArms, SemiBandit
 from oracles import PartitionMatroid, TopK
 

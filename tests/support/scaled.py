@@ -53,7 +53,7 @@ def made(case, oracle):
 def fits(case, oracle):
     """Return whether the row of a policy can be made for an oracle."""
     if case.name in JOINT:
-        return oracle.is_linear and getattr(oracle, "can_solve_root", False)
+        return oracle.is_linear and getattr(oracle, "_can_solve_root", False)
     if case.name in UNIFORM:
         return getattr(oracle, "_uniform_size", None) is not None
     if case.name in ITEMS:

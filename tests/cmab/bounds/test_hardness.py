@@ -15,7 +15,7 @@ from cmab.bounds.samples import (
     ugape_hardness,
     ugapec_samples,
 )
-from cmab.goals import best_k
+from cmab.explorer import best_k
 from oracles import TopK
 
 N = 1000

@@ -17,7 +17,7 @@ from cmab import (
 )
 from cmab.bounds.samples import best_k_gaps, rejects_error
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.goals import best_k
+from cmab.explorer import best_k
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

@@ -12,7 +12,7 @@ from cases import EXPLORERS, ORACLES
 import cmab
 from cmab import CLUCB, CSAR, PFWS, Explorer, Feedback, LilCLUCB, LinearOracle, Session, identify
 from cmab.exploration.lucb import LilUCB
-from cmab.goals import AggregateTopK, ExploreEach, ExploreM
+from cmab.explorer import AggregateTopK, ExploreEach, ExploreM
 from cmab.run import identify as identification
 from cmab.run.compare import explorer_rows
 from instances import BernoulliArms, EmpiricalArms, GaussianArms

@@ -6,7 +6,7 @@ from refusals import refused
 from cmab import identify
 from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.goals import AggregateTopK, BestSuperArm, ExploreM
+from cmab.explorer import AggregateTopK, BestSuperArm, ExploreM
 from instances import BernoulliArms, GaussianArms
 from oracles import TopK
 

@@ -16,7 +16,7 @@ from cmab import (
     identify,
 )
 from cmab.exploration.lucb import LilLUCB, LilUCB
-from cmab.goals import BestSuperArm
+from cmab.explorer import BestSuperArm
 from instances import GaussianArms
 from oracles import BruteForce, TopK, UniformMatroid
 

@@ -185,12 +185,9 @@ def test_tables_that_are_none(tmp_path):
             read_log(source, "a")
     with pytest.raises(TypeError, match="lazy"):
         read_log(as_polars(WIDE, None).lazy(), "one")
-    (tmp_path / "torn.csv").write_text("a,b\n1,2\n3\n4,5\n6\n")
-    with pytest.raises(ValueError, match=r"2 cells, got 1 in rows 2, 4"):
+    (tmp_path / "torn.csv").write_text("a,b\n1,2\n3,4,5\n")
+    with pytest.raises(ValueError, match="source must be a CSV file in UTF-8, got"):
         read_log(tmp_path / "torn.csv", "a")
-    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
-    with pytest.raises(ValueError, match="different names"):
-        read_log(tmp_path / "twice.csv", "a")
 
 
 def test_open_bandit_rows(tmp_path):
@@ -241,7 +238,6 @@ def test_only_the_cell_of_a_file_that_is_no_number_is_to_blame(tmp_path, cell):
     [
         ("log.csv", "item,x\ncafé,1\n".encode("cp1252")),
         ("log.csv", "item,x\na,1\n".encode("utf-16")),
-        ("log.csv", b"item,x\n" + b"a" * 200_000 + b",1\n"),
         ("log.csv.gz", b"item,x\na,1\n"),
         ("log.parquet", b"item,x\na,1\n"),
     ],

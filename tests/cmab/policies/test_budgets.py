@@ -328,10 +328,6 @@ def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
     for told in ({"costs": [[1.5], [0.0]]}, {"costs": [[0.5, 0.5]] * 2}, {"used": [1.0, 1.0]}):
         with pytest.raises(ValueError, match="feedback"):
             session.tell(Feedback(ticket, [1.0, 0.0], **told), ticket)
-    changed = Feedback(ticket, [1.0, 0.0], costs=[[0.5], [0.5]])
-    changed.costs[0, 0] = -5.0  # written to after it was checked
-    with pytest.raises(ValueError, match="costs"):
-        session.tell(changed, ticket)
     assert session.policy.budgets_left(session.state).tolist() == [7.0] and session.pending == (0,)
 
 
@@ -373,7 +369,6 @@ def test_other_families(oracle):
 
 def test_rules_without_budgets_learn_from_rounds_with_costs():
     assert simulate(CTS(ORACLE), PLACE, 50, rng=0).budgets_left[0].shape == (0,)
-    assert Session(CTS(ORACLE), rng=0).budgets_left.shape == (0,)
     assert not Session(CTS(ORACLE), rng=0).is_done
 
 

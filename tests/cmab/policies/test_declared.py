@@ -10,7 +10,7 @@ import pytest
 from cases import EXPLORERS, POLICIES
 
 from cmab import LogRadius, Policy, validation
-from cmab.declared import checked, integer, interval, ranges, real
+from cmab.parameters import checked, integer, interval, ranges, real
 from oracles import TopK
 
 MADE = [

@@ -160,7 +160,7 @@ def test_what_solve_root_refuses():
     assert not roads._can_solve_root
     with pytest.raises(TypeError, match="solve_root"):
         roads.solve_root(np.ones(4), np.ones(4), 0)
-    with pytest.raises(ValueError, match="_can_solve_root"):
+    with pytest.raises(ValueError, match="must have solve_root"):
         ESCB(roads)
 
 

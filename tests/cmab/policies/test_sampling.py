@@ -24,7 +24,6 @@ from cmab import (
 from cmab.bounds.beta import beta_quantile
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import (
-    DegreeHeuristic,
     DirectedGraph,
     GraphicMatroid,
     ShortestPath,
@@ -293,15 +292,6 @@ def test_groups_are_floors_of_logarithms_of_in_degrees():
     graph = DirectedGraph(rng.integers(0, 50, 400), rng.integers(50, 80, 400), n_nodes=80)
     degrees = np.bincount(graph.heads, minlength=80)[graph.heads]
     assert np.array_equal(in_degree_groups(graph), np.floor(np.log2(degrees)))
-
-
-def test_oracles_of_influence_declare_groups_also_behind_a_memory():
-    graph = DirectedGraph.from_edges([0, 1, 2, 0, 3], [3, 3, 3, 1, 0])
-    oracle = DegreeHeuristic(graph, 1)
-    for one in (oracle,):
-        assert HierarchicalCTS(one).parameters()[2] == 2
-        assert HierarchicalCTS(one, np.zeros(5, int)).parameters()[2] == 1
-    assert TopK(3, 1).arm_groups is None
 
 
 def test_an_exchange_is_of_the_last_entry_that_can_be():

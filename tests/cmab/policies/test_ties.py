@@ -85,7 +85,7 @@ SUPPORTS = [
 
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_indices_stay_within_the_support_and_keep_their_order(support):
-    from cmab.policies.ties import SHARE, break_ties
+    from cmab.policy import SHARE, break_ties
 
     low, high = support
     ends = np.clip([low, high], -1e150, 1e150)

@@ -21,7 +21,7 @@ from cmab import (
     identify,
     simulate,
 )
-from cmab.solver_certificate import SolverCertificate, proved_ratio, report_ratio
+from cmab.guarantees import SolverCertificate, proved_ratio, report_ratio
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, TopK
 
