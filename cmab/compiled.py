@@ -173,12 +173,16 @@ class _Loop:
         self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
+        self.prepare()
+        return self.dispatcher(*arguments)
+
+    def prepare(self) -> None:
+        """Compile the loop unless it is compiled."""
         if not self.dispatcher.signatures:
             with self.lock:
                 if not self.dispatcher.signatures:
                     self.dispatcher.compile(self.signature)
                     self.dispatcher.disable_compile()
-        return self.dispatcher(*arguments)
 
 
 def is_ours(function: Callable[..., object]) -> bool:

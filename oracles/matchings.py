@@ -10,14 +10,14 @@ Matchings of bipartite and general graphs.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
 from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
@@ -361,7 +361,7 @@ class Matching(PuLPOracle, GraphOracle):
         on_limit: OnLimit = "raise",
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
-        _, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
+        self._nodes, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         self._source = KeptGraph(graph)
         loops = np.flatnonzero(self._tails == self._heads)
         if len(loops):
@@ -451,6 +451,34 @@ class Matching(PuLPOracle, GraphOracle):
     def labels(self, super_arm: IntArray) -> list[Any]:
         super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
+
+    def available(self, nodes: Collection[Hashable]) -> BoolArray:
+        """Return whether each edge is available if only these nodes are, for `Context.available`.
+
+        Parameters
+        ----------
+        nodes : collection
+            The names of the available nodes.
+
+        Returns
+        -------
+        BoolArray, shape (n_arms,)
+            Whether both ends of each edge are available.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from oracles import Matching
+        >>> couriers = nx.Graph([("c1", "north"), ("c2", "north"), ("c2", "south")])
+        >>> Matching(couriers).available(["c1", "north", "south"])  # courier c2 is off
+        array([ True, False, False])
+        """
+        if unknown := [name for name in nodes if name not in self._nodes]:
+            raise ValueError(f"nodes must be nodes of the graph, got {shown(unknown[0])}")
+        flags = np.zeros(len(self._nodes), np.bool_)
+        flags[[self._nodes[name] for name in nodes]] = True
+        found: BoolArray = flags[self._tails] & flags[self._heads]
+        return found
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)

@@ -639,8 +639,8 @@ class Campaign:
             for attempt in range(1, 1_000_000):
                 with replica.acting():
                     events = self._ask_events(choice, context, instead_of, key)
-                    if replica.write(events, expected=self._expected):
-                        asked = [event for event in events if event.kind == "ask"]
+                    if stored := replica.write(events, expected=self._expected):
+                        asked = [event for event in stored if event.kind == "ask"]
                         return [self._request(event, context) for event in asked]
                 if key is not None and (found := replica.store.with_key(key)) is not None:
                     return [self._answered(found, key)]
@@ -1061,8 +1061,10 @@ class Campaign:
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events, expected=self._expected):
-                    return events
+                if not events:
+                    return []
+                if stored := replica.write(events, expected=self._expected):
+                    return stored
 
     def _pending_event(self, ticket: Any) -> Event:
         """Return the event of a pending ticket, or the error of a ticket that is not."""

@@ -22,6 +22,8 @@ from cmab.policy import Policy
 log = logging.getLogger("cmab.campaign")
 #: The number of events between two snapshots, usually and if outcomes are hidden.
 _EVERY, _EVERY_HIDDEN = 1_000, 100
+#: After another process has overtaken this one, so many writes in a row show that it is alone again.
+_WARY = 20
 
 
 class Replica:
@@ -41,8 +43,8 @@ class Replica:
 
     def __init__(self, store: Store, accept_changes: bool) -> None:
         self.store, self.accept_changes = store, accept_changes
-        #: Whether another process has overtaken the last write of this one.
-        self.is_contended = False
+        #: How many writes of this process without another one in between show that it is alone.
+        self._contended = 0
         self.error: str | None = None
         self.of: Translation
         self.replay: Replay
@@ -77,6 +79,11 @@ class Replica:
             yield
         finally:
             self._lock.release()
+
+    @property
+    def is_contended(self) -> bool:
+        """Whether other processes have written lately."""
+        return self._contended > 0
 
     def known(self) -> Replay:
         """Return the state that this process knows."""
@@ -128,35 +135,45 @@ class Replica:
         expected: int | None = None,
         names: Sequence[str] = (),
         n_names: int = 0,
-    ) -> bool:
-        """Store events that follow the known ones; if the writer was overtaken, read newer events.
+    ) -> list[Event] | None:
+        """Store events that follow the known ones, and return them; None if the writer was overtaken.
+
+        The state is then up to date. If other processes write as well, a single report or ask needs not
+        follow the known events, because the store gives it the next number.
 
         Raises
         ------
         NewerEventsError
             If `expected` is given, and the campaign has another number of events.
         """
+        known = self.replay.number
         is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        is_current = expected is None or expected == self.replay.number
+        is_current = expected is None or expected == known
         after = None if is_rewrite or not is_current else self._after(self.replay, events)
-        if is_current and self.store.append(events, names, n_names):
-            self.is_contended = False
-            for event in events:
+        stored: list[Event] | None = None
+        if self._contended and expected is None and len(events) == 1 and events[0].kind in ("ask", "tell"):
+            added = self.store.add(events[0], known)
+            stored = None if added is None else [added]
+            self._contended -= added is not None and added.number == known + 1
+        elif is_current and self.store.append(events, names, n_names):
+            stored = list(events)
+        else:
+            self._contended = _WARY
+        if stored is None or stored[0].number != known + 1:
+            self.catch_up()
+        else:
+            for event in stored:
                 self._describe(event)
-            before = self.replay.number
             self._publish(after)
+        if stored is not None and stored[-1].number // self._every > (stored[0].number - 1) // self._every:
             # The process that writes the event with a round number stores the snapshot.
-            if self.replay.number // self._every > before // self._every:
-                self._keep_snapshot()
-            return True
-        self.is_contended = True
-        self.catch_up()
-        if expected is not None and self.replay.number != expected:
+            self._keep_snapshot()
+        if stored is None and expected is not None and self.replay.number != expected:
             raise NewerEventsError(
                 f"{self.store.where} must have the {expected:,} events that were read before, got"
                 f" {self.replay.number:,}; read them again"
             )
-        return False
+        return stored
 
     def take(self, events: Sequence[Event]) -> None:
         """Process stored events that follow the known ones."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import threading
 import time
 import weakref
@@ -32,8 +33,11 @@ from cmab.validation import shown
 FORMAT = 1
 #: The number of events that are read at once.
 _PAGE = 5_000
-#: The seconds that one statement may wait for a lock of SQLite before the deadline is looked at again.
-_BUSY = 2.0
+#: The longest pause before a call is repeated while another process writes to SQLite, in seconds. The handler
+#: of SQLite waits up to 0.1 s, in which a fast writer starves the others.
+_BUSY = 0.004
+#: The seconds after which a repeated call is worth a warning.
+_LONG = 1.0
 _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 #: The class of errors of PostgreSQL that mean a lost connection or a server that starts or stops.
 _AWAY = ("08", "57P", "53")
@@ -86,6 +90,8 @@ _snapshots = sql.Table(
 )
 _COLUMNS = [column for column in _events.c if column.name != "campaign"]
 _NAMES = [column.name for column in _events.c]
+#: The types of the columns that are not texts.
+_KINDS = {"campaign": "int", "number": "int", "ticket": "int", "at": "float8"}
 _INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
 _UNLESS = "ON CONFLICT DO NOTHING"
 _FAST = f"{_INTO} VALUES ({', '.join('?' * len(_NAMES))}) {_UNLESS}"
@@ -95,6 +101,22 @@ _EARLY = (
     f"{_INTO} SELECT %s, %s, %s, %s::int, %s, %s::text, %s::text, %s"
     f" FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s {_UNLESS}"
 )
+#: Insert an event after all others, unless a newer event concerns its ticket or changes others. Its number
+#: and the ticket of an ask follow the last ones that the statement sees. Another statement that has seen the
+#: same ones conflicts with it, so that the condition holds at the moment of the insertion.
+_LAST = f"""
+    {_INTO}
+    SELECT {{0}}, m.number + 1, {{2}}, COALESCE({{3}}, m.ticket + 1), {{4}}, {{5}}, {{6}}, {{7}}
+    FROM (
+        SELECT MAX(number) AS number, COALESCE(MAX(ticket), -1) AS ticket
+        FROM cmab_events WHERE campaign = {{0}}
+    ) AS m {{early}}
+    WHERE NOT EXISTS (
+        SELECT 1 FROM cmab_events WHERE campaign = {{0}} AND number > {{1}}
+        AND (ticket = {{3}} OR kind IN ('changed', 'correct', 'undo'))
+    )
+    {_UNLESS} RETURNING number, ticket
+"""
 _FLUSH = sql.text("SELECT pg_logical_emit_message(true, 'cmab', '')")
 
 
@@ -182,12 +204,13 @@ class Store:
         self._deadline = threading.local()
         options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
         if self.is_sqlite:
-            options["connect_args"] = {"timeout": _BUSY}
+            options["connect_args"] = {"timeout": 0.0}
         else:
             options["connect_args"] = {"connect_timeout": max(2, int(min(timeout, 10.0)))}
         self._engine = sql.create_engine(self.url, **options)
         if self.is_sqlite:
             sql.event.listen(self._engine, "connect", _durable)
+        weakref.finalize(self, self._engine.dispose).atexit = False
         _stores.add(self)
 
     @property
@@ -289,6 +312,46 @@ class Store:
         is_added = self._call(added)
         self.overtaken += not is_added
         return is_added
+
+    def add(self, event: Event, known: int) -> Event | None:
+        """Add a report, or an ask without a ticket, after all events, although some were not read yet.
+
+        Parameters
+        ----------
+        event : Event
+            The event. Its number has no effect, and an ask gets the next ticket.
+        known : int
+            The number of events that were read.
+
+        Returns
+        -------
+        Event or None
+            The stored event, or None if a newer event concerns the ticket or changes other events.
+        """
+        attempts = 0
+
+        def added(connection: sql.Connection) -> Event | None:
+            nonlocal attempts
+            attempts += 1
+            given = self._parameters(event) | {"number": known}
+            if event.kind == "ask":
+                given["ticket"] = None
+            statement = _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL
+            row = connection.exec_driver_sql(statement, given).first()
+            stored = None if row is None else event._replace(number=row[0], ticket=row[1])
+            if stored is None and attempts > 1:  # after a lost answer, the first attempt may have stored it
+                stored = next((one for one in self._after(connection, known) if _is_same(one, event)), None)
+            if stored is not None and not self.is_sqlite:
+                connection.execute(_FLUSH)
+            return stored
+
+        found = self._call(added)
+        self.overtaken += found is None
+        return found
+
+    def _after(self, connection: sql.Connection, known: int) -> Iterator[Event]:
+        query = sql.select(*_COLUMNS).where((_events.c.campaign == self.id) & (_events.c.number > known))
+        return map(self._event, connection.execute(query).all())
 
     def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
         """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
@@ -442,7 +505,7 @@ class Store:
     def _call(self, work: Callable[[sql.Connection], Found]) -> Found:
         """Return the result of `work` on a connection; repeat it while the database is busy or away."""
         with self.within(None):
-            pause = 0.05
+            begun, pause = time.monotonic(), 0.05
             while True:
                 try:
                     with _calls if self.is_sqlite else nullcontext(), self._engine.connect() as connection:
@@ -450,8 +513,13 @@ class Store:
                 except (OperationalError, InterfaceError, DatabaseError) as error:
                     left = self.left()
                     self._check_repeatable(error, left)
-                    log.warning("%s: %s; the call is repeated", self.where, _reason(error))
                     self.repeated += 1
+                    if not self.is_sqlite or time.monotonic() - begun > _LONG:
+                        log.warning("%s: %s; the call is repeated", self.where, _reason(error))
+                        begun = time.monotonic()
+                    if self.is_sqlite:
+                        time.sleep(random.uniform(0.0, min(_BUSY, left)))
+                        continue
                     self._engine.dispose()
                     time.sleep(min(pause, left))
                     pause = min(2.0 * pause, 1.0)
@@ -464,16 +532,19 @@ class Store:
             raise DamagedStoreError(f"{reason}; restore a backup") from error
         is_busy = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
         is_away = not self.is_sqlite and (error.connection_invalidated or not code or code.startswith(_AWAY))
-        if not (is_busy or is_away):
-            raise StoreUnreachableError(
-                f"{reason}; check the file or the database, and its rights"
-            ) from error
-        if left <= 0.0:
+        if is_busy and left <= 0.0:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
+        if not is_busy and (not is_away or left <= 0.0):
+            raise StoreUnreachableError(f"{reason}; check the address, the server and its rights") from error
 
 
 _MANY = sql.text(f"{_INTO} VALUES ({', '.join(f':{name}' for name in _NAMES)}) {_UNLESS}")
 _LATER = sql.text("SELECT set_config('synchronous_commit', 'off', true)")
+_LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
+_LAST_POSTGRESQL = _LAST.format(
+    *(f"%({name})s::{_KINDS.get(name, 'text')}" for name in _NAMES),
+    early=", (SELECT set_config('synchronous_commit', 'off', true)) AS s",
+)
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -508,6 +579,11 @@ def _has_content(path: Path) -> bool:
         return path.stat().st_size > 0
     except FileNotFoundError:
         return False
+
+
+def _is_same(stored: Event, event: Event) -> bool:
+    """Return whether a stored event is this one, apart from its number and the ticket of an ask."""
+    return stored._replace(number=0, ticket=0) == event._replace(number=0, ticket=0)
 
 
 def _reason(error: DBAPIError) -> str:

@@ -11,14 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.compiled import ExplorerKernel, Kernel, compiled_form
+from cmab.compiled import (
+    IS_COMPILING,
+    SAMPLES,
+    Arguments,
+    ExplorerKernel,
+    Kernel,
+    Seen,
+    Streams,
+    compiled_form,
+)
 from cmab.environment import Environment, changes
 from cmab.exploration.certificate import certificate
 from cmab.explorer import AnyExplorer, BestSuperArm, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
 from cmab.run.results import Identification, joined
 from cmab.run.simulate import check_declared
-from cmab.run.workers import ended_by_signals, in_workers, progress_bar, signals_wait
+from cmab.run.workers import ended_by_signals, progress_bar, replicated, signals_wait
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.statistics import ArmStatistics
 from cmab.validation import arm_indices, check_jobs, integer, shown
@@ -96,30 +105,16 @@ def identify(
     if max_samples is not None:
         integer("max_samples", max_samples, 1, _MOST)
     check_fit(explorer, environment)
-    run = partial(_numbered, explorer, environment, root(rng), max_samples)
+    run = partial(explore, explorer, environment, root(rng), max_samples, certify=True)
     # Compiled runs release the interpreter lock, and threads need no copies of the instance.
     threads = compiled_exploration(explorer, environment) is not None
     found: dict[int, Identification] = {}
     with ended_by_signals(), progress_bar(progress, total=replications, unit=" runs") as bar:
-        numbers = range(replications)
-        is_alone = n_jobs == 1 or replications == 1
-        for number, result in (
-            map(run, numbers) if is_alone else in_workers(run, numbers, n_jobs, threads=threads)
-        ):
+        for number, result in replicated(run, replications, n_jobs, threads=threads):
             found[number] = result
             if bar is not None:
                 bar.update()
     return joined([found[number] for number in range(replications)])
-
-
-def _numbered(
-    explorer: AnyExplorer,
-    environment: Environment,
-    seed: np.random.SeedSequence,
-    max_samples: int | None,
-    number: int,
-) -> tuple[int, Identification]:
-    return number, explore(explorer, environment, seed, max_samples, number, certify=True)
 
 
 def check_fit(explorer: AnyExplorer, environment: Environment) -> None:
@@ -326,8 +321,6 @@ def _loop(
     coins: np.random.Generator,
     clock: IntArray,
 ) -> None:
-    from cmab.compiled import SAMPLES, Arguments, Seen, Streams
-
     (loop, parameters), arms = compiled
     drawing = arms.function, Arguments(arms.integers, arms.reals)
     # The loop writes into the arrays of the state. Only the clock is copied back.
@@ -336,6 +329,8 @@ def _loop(
     reals = parameters[-1].reals
     scratch = reals[len(reals) - len(state.memory) :]
     scratch[:] = state.memory
+    if IS_COMPILING:
+        loop.prepare()  # which Ctrl-C may end
     while not is_over:
         with signals_wait():
             is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))

@@ -18,6 +18,7 @@ from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.certificate import Certify, Played, note_round
 from cmab.compiled import (
     INDEX,
+    IS_COMPILING,
     LEARN,
     PLAY,
     SOLVE,
@@ -509,6 +510,8 @@ class CompiledLoop:
         """Play up to round `last`, or to the round before the one in which the oracle raises."""
         # The array keeps round, checkpoint and size between calls, so each call continues after the last one.
         self._progress[LAST] = last
+        if IS_COMPILING:
+            self._loop.prepare()  # which Ctrl-C may end
         try:
             with signals_wait():
                 came_through = self._loop(*self._arguments)

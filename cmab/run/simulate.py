@@ -23,7 +23,7 @@ from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.run.arrivals import AT_ONCE, Arrival, Delay, Mail
 from cmab.run.loops import Tick, compiled_run, finite_or_nan, play_compiled, play_in_python
 from cmab.run.results import Simulation, benchmark, joined
-from cmab.run.workers import ended_by_signals, in_workers, progress_bar
+from cmab.run.workers import ended_by_signals, progress_bar, replicated
 from cmab.seeding import Purpose, Seed, root, stream
 from cmab.validation import as_array, check_jobs, check_vector, integer, real, real_array, shown
 
@@ -156,24 +156,19 @@ def simulate(
     run = partial(replicate, learner, environment, rounds, root(rng), arrival=arrival, certify=certify)
     found: dict[int, Simulation] = {}
     try:
+        last, is_alone = int(rounds[-1]), n_jobs == 1 or replications == 1
         with (
             ended_by_signals(),
-            progress_bar(
-                progress, total=replications * int(rounds[-1]), unit=" rounds", unit_scale=True
-            ) as bar,
+            progress_bar(progress, total=replications * last, unit=" rounds", unit_scale=True) as bar,
         ):
-            if n_jobs == 1 or replications == 1:
-                for number in range(replications):
-                    found[number] = run(number, tick=None if bar is None else bar.update)
-            else:
-                # Compiled replications release the interpreter lock, and threads need no copies.
-                threads = arrival.is_at_once and _is_compiled(learner, environment)
-                for number, result in in_workers(
-                    partial(_numbered, run), range(replications), n_jobs, threads=threads
-                ):
-                    found[number] = result
-                    if bar is not None:
-                        bar.update(int(rounds[-1]))
+            if is_alone and bar is not None:
+                run = partial(run, tick=bar.update)
+            # Compiled replications release the interpreter lock, and threads need no copies.
+            threads = arrival.is_at_once and _is_compiled(learner, environment)
+            for number, result in replicated(run, replications, n_jobs, threads=threads):
+                found[number] = result
+                if bar is not None and not is_alone:
+                    bar.update(last)
     except KeyboardInterrupt as stopped:
         parts = [found[number] for number in sorted(found)]
         parts += [stopped.partial] if isinstance(stopped, SimulationInterrupted) else []
@@ -255,10 +250,6 @@ def _ended(record: Simulation, policy: AnyPolicy, state: Any, started: float) ->
     if record.optima is None:
         return record
     return replace(record, optimum=float(record.optima[0, -1] / record.rounds[-1]))
-
-
-def _numbered(run: partial[Simulation], number: int) -> tuple[int, Simulation]:
-    return number, run(number)
 
 
 def _is_compiled(policy: AnyPolicy, environment: Environment) -> bool:

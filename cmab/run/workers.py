@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import copy
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -67,6 +68,21 @@ def in_workers(
     except BrokenProcessPool as error:
         message = f"a worker process died, perhaps because it ran out of memory ({error})"
         raise ChildProcessError(message) from None
+
+
+def replicated(
+    run: Callable[[int], Result], replications: int, n_jobs: int, *, threads: bool = False
+) -> Iterator[tuple[int, Result]]:
+    """Yield the number and the result of each replication as it finishes; one job is this process."""
+    numbers = range(replications)
+    if n_jobs == 1 or replications == 1:
+        yield from ((number, run(number)) for number in numbers)
+    else:
+        yield from in_workers(partial(_numbered, run), numbers, n_jobs, threads=threads)
+
+
+def _numbered(run: Callable[[int], Result], number: int) -> tuple[int, Result]:
+    return number, run(number)
 
 
 def _follow(parent: int) -> None:

@@ -1,7 +1,8 @@
 """Processes that write to one campaign at once, and are killed at random; for tests and benchmarks.
 
-Run: python contended_campaigns.py WHERE EVENTS TOLD BATCH. The process asks and tells until the campaign has
-so many events, and writes the number of each round whose `tell` has returned to the file TOLD.
+Run: python contended_campaigns.py WHERE EVENTS TOLD BATCH WRITERS. The process waits until so many writers
+are ready. It then asks and tells until the campaign has so many events, and writes the number of each round
+whose `tell` has returned to the file TOLD.
 """
 
 import os
@@ -22,10 +23,13 @@ def learner():
     return CUCB(TopK(20, k=2))
 
 
-def work(where, n_events, told, batch):
+def work(where, n_events, told, batch, n_writers):
     """Ask and tell until the campaign has `n_events` events; note what was acknowledged."""
     name = str(os.getpid())
     campaign = Campaign(learner(), where, author=name)
+    Path(f"{told}.{name}").touch()
+    while len(list(Path(told).parent.glob("told.txt.*"))) < n_writers:
+        time.sleep(0.02)
     with Path(told).open("ab", buffering=0) as file:
         while campaign.n_events < n_events:
             requests = campaign.ask_many(batch) if batch > 1 else [campaign.ask()]
@@ -45,7 +49,7 @@ def contend(where, n_events, folder, *, n_writers=4, batch=1, kills=0, restart=N
     """
     chance, told = random.Random(seed), Path(folder, "told.txt")
     Campaign(learner(), where, rng=0).close()
-    command = [sys.executable, __file__, where, str(n_events), str(told), str(batch)]
+    command = [sys.executable, __file__, where, *map(str, (n_events, told, batch, n_writers))]
     start = time.perf_counter()
     running = [subprocess.Popen(command) for _ in range(n_writers)]
     killed, restarted = 0, False
@@ -92,4 +96,4 @@ def check(where, folder):
 
 
 if __name__ == "__main__":
-    work(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    work(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))

@@ -219,7 +219,7 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
     n_events, n_writers = contended_campaigns.check(where, tmp_path)
     assert n_events >= 300
     assert killed >= 1
-    assert n_writers >= 2
+    assert n_writers >= (2 if batch == 1 else 1)  # batches do not wait for their turn
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
         contended_campaigns.contend(own.url("all"), 300, tmp_path, restart=restart)
         assert contended_campaigns.check(own.url("all"), tmp_path)[0] >= 300
         own.stop()
-        with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"):
+        with pytest.raises(errors.StoreUnreachableError, match="check the address"):
             campaign(own.url("all"), timeout=0.5)
         thread = threading.Timer(0.5, own.start)
         thread.start()

@@ -106,6 +106,7 @@ def test_cucb_on_top_k_is_fused():
     assert np.isnan(fused.oracle_seconds).all()
 
 
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_threads_do_not_share_scratch_space(case):
     oracle = case.make()

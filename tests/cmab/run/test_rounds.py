@@ -438,22 +438,6 @@ def test_a_run_with_greedy_answers_uses_the_ratio_of_each(n_jobs):
     assert (less.regret_at_proved_ratios < less.exact_regret).all()
 
 
-def test_every_oracle_has_certificates():
-    means = np.array([0.5, 0.25, 0.75])
-    answer = TopK(3, k=2).solve_certified(means, 0)
-    assert (answer.value, answer.bound, answer.ratio, answer.gap) == (1.25, 1.25, 1.0, 0.0)
-    half = Half([0.5]).solve_certified(means, 0)
-    assert (half.value, half.bound, half.ratio, half.certified) == (0.5, 2.0, 0.25, True)
-    close = Knapsack([1, 2, 2], 3, epsilon=0.5).solve_certified(means, 0)
-    assert close.certified and close.ratio >= 0.5
-
-    class Unknown(Half):
-        alpha = np.nan
-
-    unknown = Unknown([1.0]).solve_certified(means, 0)
-    assert unknown.bound == np.inf and unknown.ratio == 0.0 and not unknown.certified
-
-
 @pytest.mark.parametrize(
     ("value", "bound", "ratio"),
     [
