@@ -27,6 +27,8 @@ from cmab.validation import as_array, shown, vector
 LOW, HIGH, GROUPS, POINTS, GRID = range(5)
 #: The number of outcomes whose arms are read at the same time.
 AHEAD = 32
+# A weight below exp(_NOTHING) times the largest weight does not change a sum.
+_NOTHING = -40.0
 
 
 @lean_kernel
@@ -139,6 +141,38 @@ WEIGHTS = (1.0, 4.0, 16.0, 64.0)
 _LEAST = 1e-6
 
 
+@lean_kernel
+def _mixed_mean(won, count, log_weights, most, grid):
+    """Return the posterior mean of an arm, averaged over the points of the grid by their weights."""
+    total, mean, n_points = 0.0, 0.0, grid.shape[0] // 2
+    for p in range(n_points):
+        if log_weights[p] - most > _NOTHING:
+            weight = math.exp(log_weights[p] - most)
+            total += weight
+            mean += weight * (grid[p] + won) / (grid[p] + grid[n_points + p] + count)
+    return mean / total
+
+
+@index_kernel
+def hierarchical_means(counts, means, deviations, memory, t, reals, rng, out):
+    """Write the posterior mean of each arm."""
+    m, n_points, length = counts.shape[0], int(reals[POINTS]), reals[HIGH] - reals[LOW]
+    grid = reals[GRID : GRID + 2 * n_points]
+    groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
+    group, most, prior = -1, 0.0, 0.0
+    for place in range(m):
+        arm = int(order[place])
+        weights = memory[int(groups[arm]) * n_points :]
+        if int(groups[arm]) != group:
+            group, most = int(groups[arm]), largest(weights, n_points)
+            prior = _mixed_mean(0.0, 0.0, weights, most, grid)
+        theta = prior
+        if counts[arm] > 0:
+            won = counts[arm] * share_of(means[arm], reals)
+            theta = _mixed_mean(won, float(counts[arm]), weights, most, grid)
+        out[arm] = reals[LOW] + length * theta
+
+
 @dataclass(frozen=True, eq=False)
 class HierarchicalCTS(CompiledIndexPolicy):
     """Thompson sampling that learns the prior of each group of arms from the outcomes of the group.
@@ -207,12 +241,7 @@ class HierarchicalCTS(CompiledIndexPolicy):
     memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
-        if self.estimate == "mean":
-            from cmab.policies._kernels_hierarchical_means import hierarchical_means
-
-            return hierarchical_means
-
-        return hierarchical_draws
+        return hierarchical_means if self.estimate == "mean" else hierarchical_draws
 
     def learning_rule(self) -> Any:
         """Return the compiled update rule of the priors."""

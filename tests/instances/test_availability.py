@@ -161,18 +161,6 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
     assert 50 < asked < 200
 
 
-@pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
-def test_who_overrides_select_alone_is_asked_and_refuses_what_it_does_not_know(rule):
-    class First(rule):
-        def select(self, state, rng, context=None):
-            return np.array([0, 1])
-
-    session = Session(First(TopK(3, 2)), rng=0)
-    assert session.ask().super_arm.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="context must be None for First"):
-        session.ask(Context(available=np.array([True, False, True])))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
 def test_they_learn_where_arms_come_and_go(rule):

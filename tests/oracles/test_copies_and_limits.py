@@ -45,7 +45,6 @@ def used(oracle, case):
     for i, means in enumerate(questions(case, oracle, 3)):
         oracle.solve(means, RNG(i))
         oracle.solve_certified(means, RNG(i))
-    oracle.solve_batch(np.array(list(questions(case, oracle, 2))), RNG(0))
     return oracle
 
 

@@ -1,7 +1,5 @@
 """One oracle, many threads: answers are those of one thread, whoever solves."""
 
-import copy
-import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -72,42 +70,6 @@ def test_threads_share_an_oracle(name):
         assert len(oracle._pool._free) <= THREADS
 
 
-def test_threads_that_come_and_go_leave_one_program():
-    oracle, means = Matching(nx.complete_graph(4), method="pulp"), np.linspace(0.1, 1.0, 6)
-    expected, answers = oracle.solve(means, np.random.default_rng(0)).tolist(), []
-    for _ in range(20):
-        thread = threading.Thread(
-            target=lambda: answers.append(oracle.solve(means, np.random.default_rng(0)))
-        )
-        thread.start()
-        thread.join()
-    assert [answer.tolist() for answer in answers] == [expected] * 20
-    assert len(oracle._pool._free) == 1
-
-
-def test_an_interrupted_program_is_not_used_again(monkeypatch):
-    oracle, means = Matching(nx.complete_graph(4), method="pulp"), np.linspace(0.1, 1.0, 6)
-    (program,) = oracle._pool._free
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(program, "_run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        oracle.solve(means, np.random.default_rng(0))
-    assert oracle._pool._free == []
-    assert len(oracle.solve(means, np.random.default_rng(0))) == 2
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_copies_answer_alike(name):
-    oracle, rng = SOLVERS[name][0](), np.random.default_rng(2)
-    means = rng.random(oracle.n_arms)
-    expected = oracle.solve(means, rng).tolist()
-    for twin in (copy.copy(oracle), copy.deepcopy(oracle), pickle.loads(pickle.dumps(oracle))):
-        assert twin.solve(means, rng).tolist() == expected
-
-
 def test_replications_in_threads_are_those_of_one():
     oracle = Matching(nx.complete_graph(4), method="pulp")
     environment = SemiBandit(
@@ -117,23 +79,3 @@ def test_replications_in_threads_are_those_of_one():
     with joblib.parallel_config(backend="threading"):
         shared = cmab.simulate(cmab.CTS(oracle), environment, 40, replications=4, rng=0, n_jobs=4)
     assert np.array_equal(alone.expected_rewards, shared.expected_rewards)
-
-
-def test_a_scheduler_started_by_others_with_more_threads():
-    """HiGHS keeps one scheduler a thread, and refuses programs that ask for another number of threads."""
-    highspy = pytest.importorskip("highspy")
-    means, answers = np.linspace(0.1, 0.7, 7), []
-    expected = PuLPOracle(*packing()).solve(means, np.random.default_rng(0)).tolist()
-
-    def use_both():
-        other = highspy.Highs()
-        other.setOptionValue("output_flag", False)
-        other.setOptionValue("threads", 2)
-        other.addVar(0.0, 1.0)
-        other.run()
-        answers.append(PuLPOracle(*packing()).solve(means, np.random.default_rng(0)).tolist())
-
-    thread = threading.Thread(target=use_both)
-    thread.start()
-    thread.join()
-    assert answers == [expected]
