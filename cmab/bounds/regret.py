@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from inspect import unwrap
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
@@ -197,10 +196,8 @@ def listed_family(oracle: Oracle) -> list[IntArray] | None:
     sizes = range((oracle.max_size if oracle.is_linear else n) + 1)
     if not oracle.has_membership or sum([comb(n, size) for size in sizes]) > _MOST_SETS:
         return None
-    # The undecorated method, because these arguments need no validation.
-    is_feasible = unwrap(type(oracle).is_feasible)
     sets = (np.array(chosen, np.int64) for size in sizes for chosen in combinations(range(n), size))
-    return [super_arm for super_arm in sets if is_feasible(oracle, super_arm)]
+    return [super_arm for super_arm in sets if oracle.is_feasible(super_arm)]
 
 
 def gap_dependent_bound(

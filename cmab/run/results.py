@@ -176,11 +176,11 @@ class Simulation:
         if self.proved_optima is not None:
             regrets["regret at proved ratios"] = self.regret_at_proved_ratios
         final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}
-        told = ", ".join(
+        means = ", ".join(
             f"mean {name} {f'{values.mean():.4g}' if values.size else 'unknown'}"
             for name, values in final.items()
         )
-        return f"Simulation({self.policy}: {len(self.rewards)} x {self.rounds[-1]} rounds, {told})"
+        return f"Simulation({self.policy}: {len(self.rewards)} x {self.rounds[-1]} rounds, {means})"
 
     def _repr_html_(self) -> str:
         from cmab.run.compare import learner_rows
@@ -357,21 +357,21 @@ def benchmark(oracle: Oracle, optimum: float) -> float:
 def archived(header: dict[str, Any], results: dict[str, Any]) -> bytes:
     """Return results by name, without states and certificates, as an archive of numpy without pickle."""
     arrays: dict[str, Any] = {}
-    told: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for place, (name, result) in enumerate(results.items()):
-        told[name] = {"kind": type(result).__name__}
+        plain[name] = {"kind": type(result).__name__}
         for key in (each.name for each in fields(result) if each.name not in _LEFT_OUT):
             value = getattr(result, key)
             if isinstance(value, np.ndarray):
                 arrays[f"{place}.{key}"] = value
             elif isinstance(value, list):  # of arrays with different lengths
                 arrays |= {f"{place}.{key}.{i}": part for i, part in enumerate(value)}
-                told[name][key] = len(value)
+                plain[name][key] = len(value)
             else:
-                told[name][key] = value
+                plain[name][key] = value
     buffer = io.BytesIO()
-    plain = json.dumps({"format": _FORMAT, "header": header, "results": told}, default=np.generic.item)
-    np.savez_compressed(buffer, allow_pickle=False, told=np.array(plain), **arrays)
+    entries = json.dumps({"format": _FORMAT, "header": header, "results": plain}, default=np.generic.item)
+    np.savez_compressed(buffer, allow_pickle=False, entries=np.array(entries), **arrays)
     return buffer.getvalue()
 
 
@@ -385,12 +385,12 @@ def from_archive(data: bytes, name: str) -> tuple[dict[str, Any], dict[str, Any]
     """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            plain = json.loads(str(archive["told"]))
-            if plain["format"] != _FORMAT:
-                raise ValueError(f"format {plain['format']}")
+            entries = json.loads(str(archive["entries"]))
+            if entries["format"] != _FORMAT:
+                raise ValueError(f"format {entries['format']}")
             results = {}
-            for place, (key, told) in enumerate(plain["results"].items()):
-                kind: Any = Simulation if told.pop("kind") == "Simulation" else Identification
+            for place, (key, plain) in enumerate(entries["results"].items()):
+                kind: Any = Simulation if plain.pop("kind") == "Simulation" else Identification
                 own = {
                     f.name: archive[f"{place}.{f.name}"]
                     for f in fields(kind)
@@ -398,11 +398,11 @@ def from_archive(data: bytes, name: str) -> tuple[dict[str, Any], dict[str, Any]
                 }
                 lists = {
                     each: [archive[f"{place}.{each}.{i}"] for i in range(length)]
-                    for each, length in told.items()
+                    for each, length in plain.items()
                     if each in _LISTS
                 }
-                results[key] = kind(**told | own | lists)
-            return plain["header"], results
+                results[key] = kind(**plain | own | lists)
+            return entries["header"], results
     except Exception as error:  # the file may be another file, or damaged
         raise ValueError(
             f"{name} must hold results of this version of cmab, got {type(error).__name__}: {error}"

@@ -318,7 +318,7 @@ class Study:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def _task(self, pair: Pair) -> Any:
-        """Return what a worker needs to play the replications of a pair."""
+        """Return the task of a pair, which any worker can play."""
         if self.trials:
             function, arguments = _call_of(self.trials[pair[1]], {}, f"trials.{pair[1]}")
             return _Trial(partial(function, **arguments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import random
 import unittest
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -503,6 +504,24 @@ def mean_differs(values: FloatArray, mean: float, scale: float) -> bool:
     log = math.log(4 / FALSE_ALARM)
     width = math.sqrt(2 * float(values.var(ddof=1)) * log / n) + 7 * scale * log / (3 * (n - 1))
     return abs(float(values.mean()) - mean) > width + ROUNDING * (scale + abs(mean))
+
+
+def seeded_globally(times: int) -> Iterator[int]:
+    """Yield numbers, with the global generators of Python and NumPy seeded by them, and restore these."""
+    held = np.random.get_state(), random.getstate()  # noqa: NPY002
+    try:
+        for seed in range(times):
+            np.random.seed(seed)  # noqa: NPY002
+            random.seed(seed)
+            yield seed
+    finally:
+        np.random.set_state(held[0])  # noqa: NPY002
+        random.setstate(held[1])
+
+
+def sign_of(oracle: Any) -> float:
+    """Return 1 if rewards are maximised, -1 if costs are minimised."""
+    return 1.0 if oracle.sense == "max" else -1.0
 
 
 def twice(thing: Any) -> Any:

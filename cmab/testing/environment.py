@@ -28,6 +28,7 @@ from cmab.testing.common import (
     named_checks,
     require,
     run_checks,
+    sign_of,
     twice,
     z_limit,
 )
@@ -364,7 +365,7 @@ def _has_optimum(subject: EnvironmentSubject, world: Environment) -> bool:
         )
         return True
     for arm, value in zip(arms, rewards, strict=True):
-        good = oracle._sign * (optimum - value) >= -slack
+        good = sign_of(oracle) * (optimum - value) >= -slack
         require(good, "the expected reward of {} is {:.9g}, but the optimum is {:.9g}", arm, value, optimum)
     if oracle.is_exact and oracle.n_arms == world.n_arms:
         means, context = np.array(world.means, float), world.context

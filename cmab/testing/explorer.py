@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
-import random
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,39 +12,38 @@ from cmab import identify
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
-from cmab.feedback import Feedback, Ticket
-from cmab.session import Session
-from cmab.statistics import ArmStatistics
+from cmab.feedback import Feedback
 from cmab.testing.common import (
     Check,
     Level,
     NotTried,
     Report,
-    Subject,
     deep,
-    difference,
-    dirty,
     entries,
     exceeds,
     named_checks,
     require,
     run_checks,
-    twice,
+)
+from cmab.testing.learner import (
+    LearnerSubject,
+    check_aliasing,
+    check_copies,
+    check_counts,
+    check_determinism,
+    check_feedback,
+    check_memory,
+    check_new_states,
+    check_report_order,
+    check_saving,
+    check_state,
 )
 from cmab.validation import real, shown
 
-#: Requests of runs that are compared, and samples after which runs on easy and on hard problems end.
-_REQUESTS, _SAMPLES, _FEW_SAMPLES = 60, 20_000, 1500
+#: Samples after which runs on easy and on hard problems end.
+_SAMPLES, _FEW_SAMPLES = 20_000, 1500
 #: Means of a hard problem lie so close to each other.
 _GAP = 0.02
-
-
-class Request(NamedTuple):
-    """One request of an explorer: the arms, the number of outcomes of each of them, and the feedback."""
-
-    arms: IntArray
-    pulls: int
-    feedback: Feedback
 
 
 class Hard(Environment):
@@ -91,47 +87,15 @@ class Hard(Environment):
         return low * (counts - hits) + high * hits, low**2 * (counts - hits) + high**2 * hits
 
 
-class ExplorerSubject(Subject):
+class ExplorerSubject(LearnerSubject):
     """An explorer with an environment, and the error rate that it promises."""
 
     def __init__(
         self, explorer: AnyExplorer, environment: Environment, delta: float | None, level: Level, rng: int
     ) -> None:
-        super().__init__(explorer, level, rng)
-        self.explorer, self.environment = explorer, environment
+        super().__init__(explorer, environment, level, rng)
+        self.explorer = explorer
         self.delta = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
-
-    def run(
-        self,
-        environment: Environment | None = None,
-        *,
-        explorer: AnyExplorer | None = None,
-        state: Any = None,
-        seed: int = 0,
-        requests: int = _REQUESTS,
-    ) -> Iterator[Request]:
-        """Let the explorer sample until it is done, and yield the requests after their feedback."""
-        world = self.environment if environment is None else environment
-        player = self.explorer if explorer is None else explorer
-        rng, chance = self.rng(seed, 0), self.rng(seed, 1)
-        if state is None:
-            state = player.initial_state(rng)
-        for number in range(requests):
-            if player.is_done(state):
-                return
-            arms, pulls = self.request(state, rng, player)
-            feedback = world.sample(arms, pulls, chance)
-            player.update(state, feedback, Ticket(number, arms, pulls=pulls), rng)
-            yield Request(arms, pulls, feedback)
-
-    def request(
-        self, state: Any, rng: np.random.Generator, explorer: AnyExplorer | None = None
-    ) -> tuple[IntArray, int]:
-        """Return the arms that the explorer selects, and the number of outcomes of each of them."""
-        player = self.explorer if explorer is None else explorer
-        arms = entries(player.select(state, rng), self.explorer.n_arms, "the answer of select")
-        require(len(arms), "select must return an arm before the stopping rule holds, got none")
-        return arms, int(player.pulls(state))
 
     def answer(self, state: Any) -> IntArray:
         """Return the arms that the explorer recommends."""
@@ -142,19 +106,6 @@ class ExplorerSubject(Subject):
         if self.explorer.goal is not None:
             return bool(self.explorer.goal.is_correct(arms, means))
         return bool(np.sort(means)[-len(arms) :].sum() <= means[arms].sum() + 1e-12) if len(arms) else False
-
-    @cached_property
-    def sample(self) -> list[Request]:
-        """The first requests of a run."""
-        return [*self.timed(self.run())]
-
-    def states(self, requests: int = 40) -> Iterator[tuple[Any, Request]]:
-        """Yield requests with a copy of the state before each of them."""
-        state = self.explorer.initial_state(self.rng(0, 0))
-        before = deep(state)
-        for each in self.timed(self.run(state=state, requests=requests)):
-            yield before, each
-            before = deep(state)
 
 
 def check_declaration(subject: ExplorerSubject) -> None:
@@ -174,7 +125,7 @@ def check_form(subject: ExplorerSubject) -> str:
     state = subject.explorer.initial_state(subject.rng(0, 0))
     tried = 0
     for each in subject.timed(subject.run(state=state)):
-        require(each.pulls >= 1, "pulls must be at least 1, got {}", each.pulls)
+        require(each.ticket.pulls >= 1, "pulls must be at least 1, got {}", each.ticket.pulls)
         answer = subject.answer(state)
         good = np.array_equal(answer, np.sort(answer))
         require(good, "recommend must return the arms in increasing order, got {}", answer)
@@ -184,206 +135,17 @@ def check_form(subject: ExplorerSubject) -> str:
     return f"{tried} requests"
 
 
-def check_determinism(subject: ExplorerSubject) -> str:
-    """The same seed gives the same requests, whatever the global generators are."""
-    held = np.random.get_state(), random.getstate()  # noqa: NPY002
-    runs = []
-    try:
-        for seed in range(2):
-            np.random.seed(seed)  # noqa: NPY002
-            random.seed(seed)
-            runs.append([(each.arms, each.pulls) for each in subject.timed(subject.run())])
-    finally:
-        np.random.set_state(held[0])  # noqa: NPY002
-        random.setstate(held[1])
-    for number, (one, two) in enumerate(zip(*runs, strict=False)):
-        text = "request {} is {} and {} in runs with the same seed; draw from rng only"
-        require(np.array_equal(one[0], two[0]) and one[1] == two[1], text, number + 1, one[0], two[0])
-    return f"2 runs of {len(runs[0])} requests"
-
-
-def check_state(subject: ExplorerSubject) -> str:
-    """Only `update` changes the state."""
-    explorer, tried = subject.explorer, 0
-    for state, _ in subject.states():
-        calls: dict[str, Callable[[], Any]] = {
-            "is_done": lambda state=state: explorer.is_done(state),
-            "recommend": lambda state=state: explorer.recommend(state),
-            "pulls": lambda state=state: explorer.pulls(state),
-            "is_certified": lambda state=state: explorer.is_certified(state),
-            "intervals": lambda state=state, is_new=not tried: is_new or explorer.intervals(state),
-            "select": lambda state=state: explorer.select(state, subject.rng(1)),
-            "step": lambda state=state: explorer.step(state, subject.rng(1)),
-        }
-        for name, call in calls.items():
-            before = deep(state)
-            call()
-            found = difference(before, state)
-            require(not found, "{} changed the state; only update may change it: {}", name, found)
-        tried += 1
-    return f"{tried} states"
-
-
-def check_new_states(subject: ExplorerSubject) -> str:
-    """Every call of `initial_state` returns a new state, whatever was learned before."""
-    explorer = subject.explorer
-    first = explorer.initial_state(subject.rng(1))
-    before, second = deep(first), explorer.initial_state(subject.rng(1))
-    for _ in subject.timed(subject.run(state=second)):
-        pass
-    for name, other in (
-        ("learning in another state", first),
-        ("a run", explorer.initial_state(subject.rng(1))),
-    ):
-        found = difference(before, other)
-        require(not found, "the initial state is another one after {}: {}", name, found)
-    return "3 states"
-
-
-def check_memory(subject: ExplorerSubject) -> str:
-    """Two runs that take turns are the same as each of them alone: all that was learned is in the state."""
-    alone = [[each.arms for each in subject.timed(subject.run(seed=seed))] for seed in (0, 5)]
-    games = [subject.run(seed=seed) for seed in (0, 5)]
-    for number in range(min(map(len, alone))):
-        for game, arms in zip(games, alone, strict=True):
-            found = next(game, None)
-            good = found is not None and np.array_equal(found.arms, arms[number])
-            text = (
-                "request {} is {} instead of {} if another run takes turns; keep what is learned in the state"
-            )
-            require(good, text, number + 1, None if found is None else found.arms, arms[number])
-    return f"{min(map(len, alone))} requests"
-
-
-def check_feedback(subject: ExplorerSubject) -> str:
-    """`update` does not change the feedback, and the state does not refer to its arrays."""
-    tried = 0
-    for before, each in subject.states(20):
-        state, feedback = deep(before), deep(each.feedback)
-        ticket = Ticket(0, each.arms.copy(), pulls=each.pulls)
-        subject.explorer.update(state, feedback, ticket, subject.rng(1))
-        found = difference(each.feedback, feedback)
-        require(not found, "update changed the feedback: {}", found)
-        held = deep(state)
-        for array in (feedback.arms, feedback.outcomes, feedback.squares, ticket.super_arm):
-            dirty(array)
-        found = difference(held, state)
-        require(not found, "the state refers to arrays of the feedback; copy them: {}", found)
-        tried += 1
-    return f"{tried} reports"
-
-
-def check_aliasing(subject: ExplorerSubject) -> str:
-    """Overwriting requests and answers does not change the state."""
-    explorer, tried = subject.explorer, 0
-    for state, _ in subject.states(20):
-        before = deep(state)
-        dirty(explorer.select(state, subject.rng(1)))
-        dirty(explorer.recommend(state))
-        for end in (explorer.intervals(state) if tried else None) or ():
-            dirty(end)
-        found = difference(before, state)
-        require(not found, "an answer is a part of the state; return a copy: {}", found)
-        tried += 1
-    return f"{tried} states"
-
-
-def check_counts(subject: ExplorerSubject) -> str:
-    """The statistics contain every requested outcome once, and no other outcome."""
-    state = subject.explorer.initial_state(subject.rng(0, 0))
-    if not isinstance(state, ArmStatistics) or state.counts.any():
-        raise NotTried("the state is not an empty ArmStatistics")
-    counts, sums = np.zeros(subject.explorer.n_arms), np.zeros(subject.explorer.n_arms)
-    for each in subject.timed(subject.run(state=state)):
-        report = each.feedback
-        counts[report.arms] += 1 if report.pulls is None else report.pulls
-        sums[report.arms] += report.outcomes
-        text = "after a report of arms {}, the {} are {} instead of {}"
-        good = np.array_equal(state.counts, counts)
-        require(good, text, report.arms, "counts", state.counts, counts.astype(int))
-        means = sums / np.maximum(counts, 1)
-        good = np.allclose(state.means, means, rtol=1e-9, atol=1e-9 * (1 + np.abs(means).max()))
-        require(good, text, report.arms, "means", state.means, means)
-    return f"{len(subject.sample)} reports"
-
-
-def check_report_order(subject: ExplorerSubject) -> str:
-    """A report has the same effect if its arms are listed in another order."""
-    tried = 0
-    for state, each in subject.states():
-        report = each.feedback
-        if len(report.arms) < 2:
-            continue
-        turn = slice(None, None, -1)
-        turned = Feedback(
-            report.arms[turn],
-            report.outcomes[turn],
-            reward=report.reward,
-            pulls=None if report.pulls is None else report.pulls[turn],
-            squares=None if report.squares is None else report.squares[turn],
-        )
-        one, two = deep(state), deep(state)
-        for other, told in ((one, report), (two, turned)):
-            rng = subject.rng(1)
-            subject.explorer.update(other, told, Ticket(0, each.arms, pulls=each.pulls), rng)
-            if rng.random() != subject.rng(1).random():
-                raise NotTried("update draws random numbers")
-        found = difference(one, two, 1e-6)
-        require(not found, "arms {} in another order lead to another state: {}", report.arms, found)
-        tried += 1
-    if not tried:
-        raise NotTried("no request has two arms")
-    return f"{tried} reports"
-
-
-def check_saving(subject: ExplorerSubject) -> str:
-    """A session that is saved and loaded continues as the session itself, up to the same answer."""
-    session = Session(subject.explorer, rng=subject.seed)
-    _advance(session, subject, 11, 15)
-    file = io.BytesIO()
-    session.save(file)
-    other = Session.load(file.getvalue(), subject.explorer)
-    found = difference(session.state, other.state)
-    require(not found, "the loaded state differs; all parts of a state must be fields: {}", found)
-    here, there = (_advance(each, subject, 12, 200) for each in (session, other))
-    same = len(here) == len(there) and all(map(np.array_equal, here, there))
-    same = same and np.array_equal(session.recommend(), other.recommend())
-    require(same, "a loaded session requests other arms, or gives another answer")
-    return f"{len(here)} requests after loading"
-
-
-def _advance(session: Session[Any], subject: ExplorerSubject, seed: int, requests: int) -> list[IntArray]:
-    """Return the arms of further requests of a session."""
-    chance, found = subject.rng(seed), []
-    for _ in subject.timed(range(requests)):
-        if session.is_done:
-            break
-        ticket = session.ask()
-        found.append(np.array(ticket.super_arm))
-        session.tell(subject.environment.sample(np.array(ticket.super_arm), ticket.pulls, chance), ticket)
-    return found
-
-
-def check_copies(subject: ExplorerSubject) -> str:
-    """A pickled copy of the explorer, which worker processes receive, requests the same arms."""
-    other = twice(subject.explorer)
-    for number, (one, two) in enumerate(zip(subject.sample, subject.run(explorer=other), strict=False)):
-        text = "request {} of a copy is {} instead of {}"
-        require(np.array_equal(one.arms, two.arms), text, number + 1, two.arms, one.arms)
-    return f"{len(subject.sample)} requests"
-
-
 def check_steps(subject: ExplorerSubject) -> str:
     """`step` returns no arms if `is_done` is true, and otherwise those of `select`."""
     explorer = subject.explorer
     if type(explorer).step is Explorer.step:
         raise NotTried("step is not defined")
     state, tried = explorer.initial_state(subject.rng(0, 0)), 0
-    for _ in subject.timed(subject.run(state=state, requests=300)):
+    for _ in subject.timed(subject.run(state=state, rounds=300)):
         stepped = entries(explorer.step(deep(state), subject.rng(1)), explorer.n_arms)
         expected = np.empty(0, np.int64)
         if not explorer.is_done(state):
-            expected = subject.request(deep(state), subject.rng(1))[0]
+            expected = subject.select(deep(state), subject.rng(1))
         text = "step returned {}, but is_done and select lead to {}"
         require(np.array_equal(np.sort(stepped), np.sort(expected)), text, stepped, expected)
         tried += 1
@@ -396,8 +158,8 @@ def check_budget(subject: ExplorerSubject) -> str:
     if budget is None:
         raise NotTried("the explorer has no budget")
     state, used = subject.explorer.initial_state(subject.rng(0, 0)), 0
-    for each in subject.timed(subject.run(state=state, requests=int(budget) + 1)):
-        used += len(each.arms) * each.pulls
+    for each in subject.timed(subject.run(state=state, rounds=int(budget) + 1)):
+        used += len(each.super_arm) * each.ticket.pulls
         require(used <= budget, "{} outcomes were requested, but the budget is {}", used, budget)
     if used < budget and not subject.explorer.is_done(state):
         raise NotTried("the run did not end in the given time")
@@ -498,7 +260,7 @@ def check_intervals(subject: ExplorerSubject) -> str:
     means = subject.environment.means
     for seed in subject.timed(range(40 * subject.effort)):
         state, is_missed = explorer.initial_state(subject.rng(seed + 100, 0)), False
-        for number, _ in enumerate(subject.run(state=state, seed=seed + 100, requests=400)):
+        for number, _ in enumerate(subject.run(state=state, seed=seed + 100, rounds=400)):
             ends = explorer.intervals(state) if number % 7 == 0 else None
             if ends is not None:
                 low, high = (np.asarray(end, float) for end in ends)
@@ -545,74 +307,12 @@ def check_certificates(subject: ExplorerSubject) -> str:
     """`is_certified` is true only if the stopping rule holds and the explorer is proven."""
     explorer, tried = subject.explorer, 0
     state = explorer.initial_state(subject.rng(0, 0))
-    for _ in subject.timed(subject.run(state=state, requests=200)):
+    for _ in subject.timed(subject.run(state=state, rounds=200)):
         certified = explorer.is_certified(state)
         good = not certified or (explorer.is_done(state) and explorer.is_proven)
         require(good, "is_certified is true, but is_done is false, or is_proven is")
         tried += 1
     return f"{tried} states"
-
-
-class _Python(Explorer[Any]):
-    """An explorer without its compiled form."""
-
-    def __init__(self, explorer: AnyExplorer) -> None:
-        names = ("n_arms", "sigma", "support", "is_bounded", "delta")
-        for name in names:
-            if hasattr(explorer, name):
-                object.__setattr__(self, name, getattr(explorer, name))
-        object.__setattr__(self, "explorer", explorer)
-
-    @property
-    def is_proven(self) -> bool:
-        return self.explorer.is_proven  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def goal(self) -> Any:
-        return self.explorer.goal  # type: ignore[attr-defined]
-
-    def initial_state(self, rng: np.random.Generator | None = None) -> Any:
-        return self.explorer.initial_state(rng)  # type: ignore[attr-defined]
-
-    def select(self, state: Any, rng: np.random.Generator, context: Any = None) -> IntArray:  # noqa: ARG002
-        return self.explorer.select(state, rng)  # type: ignore[attr-defined,no-any-return]
-
-    def update(
-        self,
-        state: Any,
-        feedback: Feedback,
-        ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        self.explorer.update(state, feedback, ticket, rng)  # type: ignore[attr-defined]
-
-    def pulls(self, state: Any) -> int:
-        return int(self.explorer.pulls(state))  # type: ignore[attr-defined]
-
-    def unseen(self, state: Any) -> IntArray:
-        return self.explorer.unseen(state)  # type: ignore[attr-defined,no-any-return]
-
-    def is_done(self, state: Any) -> bool:
-        return bool(self.explorer.is_done(state))  # type: ignore[attr-defined]
-
-    def is_certified(self, state: Any) -> bool:
-        return bool(self.explorer.is_certified(state))  # type: ignore[attr-defined]
-
-    def recommend(self, state: Any) -> IntArray:
-        return self.explorer.recommend(state)  # type: ignore[attr-defined,no-any-return]
-
-
-def check_compiled(subject: ExplorerSubject) -> str:
-    """The compiled loop requests as many outcomes and gives the same answers as the methods in Python."""
-    explorer = subject.explorer
-    if explorer.kernel() is None:
-        raise NotTried("there is no compiled form")
-    settings: dict[str, Any] = {"replications": 3, "rng": subject.seed, "max_samples": 3000}
-    here, there = (identify(each, subject.environment, **settings) for each in (explorer, _Python(explorer)))
-    text = "the compiled loop takes {} outcomes for the answers {}, the Python loop {} for {}"
-    same = np.array_equal(here.samples, there.samples) and all(map(np.array_equal, here.arms, there.arms))
-    require(same, text, here.samples, here.arms, there.samples, there.arms)
-    return "3 runs"
 
 
 EXPLORER_CHECKS: tuple[Callable[[Any], str | None], ...] = (
@@ -636,7 +336,6 @@ EXPLORER_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_errors,
     check_intervals,
     check_certificates,
-    check_compiled,
 )
 
 

@@ -10,14 +10,22 @@ from places import ROOT
 
 SPACES = ("cmab", "cmab.policies", "cmab.exploration", "cmab.offline", "cmab.bounds", "oracles", "instances")
 #: What is made by the library and not by users.
-RESULTS = {
-    name for space in ("results", "states", "errors") for name in import_module(f"cmab.{space}").__all__
+RESULTS = {"Comparison", "Identification", "SamplePlan", "Simulation"}
+RESULTS |= {"ComparisonInterrupted", "SimulationInterrupted", "StudyFailed"}
+RESULTS |= {
+    "ArmStatistics",
+    "BudgetState",
+    "LinearStatistics",
+    "RestartState",
+    "SafeguardState",
+    "WindowStatistics",
 }
 RESULTS |= {
     "SolverError",
     "OffPolicyEstimate",
     "OfflineChoice",
     "Certificate",
+    "RegretCertificate",
     "SolverCertificate",
     "RobustCertificate",
 }

@@ -39,7 +39,7 @@ class Best(LinearOracle):
     n_arms, has_membership, can_constrain = N, True, True
 
     def solve(self, means, rng):
-        return np.argsort(-self.sign * means, kind="stable")[:K]
+        return np.argsort(-(1.0 if self.sense == "max" else -1.0) * means, kind="stable")[:K]
 
     def is_feasible(self, super_arm):
         return len(super_arm) == K
@@ -48,7 +48,7 @@ class Best(LinearOracle):
         left = np.setdiff1d(np.arange(N), np.union1d(include, exclude))
         if len(include) > K or len(include) + len(left) < K:
             return None
-        order = left[np.argsort(-self.sign * means[left], kind="stable")]
+        order = left[np.argsort(-(1.0 if self.sense == "max" else -1.0) * means[left], kind="stable")]
         return np.concatenate((include, order[: K - len(include)])).astype(int)
 
 
@@ -311,7 +311,7 @@ class UCB(IndexPolicy):
         return np.sqrt(1.5 * np.log(stats.rounds + 1) / np.maximum(stats.counts, 1))
 
     def indices(self, stats, rng):
-        sign = self.oracle.sign
+        sign = 1.0 if self.oracle.sense == "max" else -1.0
         unseen = 1.0 if sign > 0 else 0.0
         return np.where(stats.counts == 0, unseen, stats.means + sign * self.radius(stats))
 
