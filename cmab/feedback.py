@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import arm_indices, as_array, check_vector, real_array, shown
+from cmab.validation import as_array, check_vector, real_array, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,28 +295,6 @@ class Feedback:
         return feedback
 
 
-def are_plain(arms: Any, outcomes: Any, n_arms: int, low: float = -LARGEST, high: float = LARGEST) -> bool:
-    """Return whether these are arrays of at most 40 distinct arms and of outcomes in ``[low, high]``.
-
-    This runs in every round. For so few entries, plain Python is faster than numpy.
-    """
-    if not (type(arms) is np.ndarray and type(outcomes) is np.ndarray and arms.shape == outcomes.shape):
-        return False
-    if not (arms.dtype is _INTEGER and outcomes.dtype is _REAL and arms.ndim == 1 and 0 < len(arms) <= _FEW):
-        return False
-    # The ends of the sorted list give the range, and its set shows repeats.
-    ordered = sorted(arms.tolist())
-    if ordered[0] < 0 or ordered[-1] >= n_arms or len(set(ordered)) < len(ordered):
-        return False
-    values = outcomes.tolist()
-    return low <= min(values) and max(values) <= high and not math.isnan(sum(values))
-
-
-def lie_in(numbers: list[float], low: float, high: float) -> bool:
-    """Return whether all numbers are in the interval. False if one is nan, because then the sum is nan."""
-    return low <= min(numbers) and max(numbers) <= high and not math.isnan(sum(numbers))
-
-
 def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
     """Return a copy as int64. The range is checked before the cast, which would wrap large integers."""
     if isinstance(values, np.ma.MaskedArray):
@@ -399,36 +377,6 @@ def _reward(value: object) -> float:
     return reward
 
 
-def check_arrays(feedback: Feedback) -> None:
-    """Raise unless arms and outcomes are such arrays as `Feedback` makes; `unchecked` accepts any arrays."""
-    arms: Any = feedback.arms
-    outcomes: Any = feedback.outcomes
-    if not (
-        isinstance(arms, np.ndarray)
-        and isinstance(outcomes, np.ndarray)
-        and arms.dtype == _INTEGER
-        and outcomes.dtype == _REAL
-        and arms.ndim == 1
-        and arms.shape == outcomes.shape
-    ):
-        raise ValueError(
-            "feedback must hold int64 arms and equally many float64 outcomes, got"
-            f" arms {shown(arms)} and outcomes {shown(outcomes)}"
-        )
-
-
-def check_told(feedback: Feedback) -> None:
-    """Repeat the checks of the constructor, because arrays may have been written to or made unchecked."""
-    if feedback.costs is not None or feedback.used is not None:
-        _resources(feedback.costs, feedback.used, len(feedback.arms))
-    check_arrays(feedback)
-    if feedback.pulls is None and feedback.squares is None:
-        arm_indices("feedback.arms", feedback.arms, MOST_ARMS + 1)
-        return  # outcomes are checked where they are used
-    Feedback(feedback.arms, feedback.outcomes, pulls=feedback.pulls, squares=feedback.squares)
-    _reward(feedback.reward)
-
-
 def check_outcomes(
     feedback: Feedback,
     support: tuple[float, float],
@@ -438,9 +386,11 @@ def check_outcomes(
     low, high = support
     if low == -math.inf and high == math.inf:
         return
-    few = feedback.pulls is None and feedback.squares is None and 0 < feedback.outcomes.shape[0] <= _FEW
-    if few and lie_in(feedback.outcomes.tolist(), low, high):
-        return
+    if feedback.pulls is None and feedback.squares is None and 0 < len(feedback.outcomes) <= _FEW:
+        numbers = feedback.outcomes.tolist()
+        # The sum is nan if an outcome is nan.
+        if low <= min(numbers) and max(numbers) <= high and not math.isnan(sum(numbers)):
+            return
     pulls = 1 if feedback.pulls is None else feedback.pulls
     means = feedback.outcomes / pulls
     is_bounded = math.isfinite(high - low)

@@ -7,8 +7,8 @@ import os
 import secrets
 import threading
 import zlib
-from collections.abc import Collection, Hashable, Sequence
-from copy import copy, deepcopy
+from collections.abc import Collection, Sequence
+from copy import deepcopy
 from typing import IO, Any, Generic, overload
 
 import numpy as np
@@ -252,59 +252,6 @@ class Session(Generic[State]):
             self.policy.update(self.state, feedback, told, self.rng)
             del self._open[told.number]
 
-    def with_policy(self, policy: Policy[Any]) -> Session[Any]:
-        """Return a session that continues with another policy; statistics are matched by name.
-
-        Use this if arms, people or edges were added or removed, or for another policy on the same statistics.
-        This session does not change. The statistics of removed arms are dropped; a `Campaign` keeps them.
-
-        Parameters
-        ----------
-        policy : Policy
-            A policy with plain `ArmStatistics` as state. The state of the present policy must be plain
-            `ArmStatistics`, too. Arms are matched by the `arm_labels` of the oracle: nodes and edges of a
-            graph, the names from `Oracle.named`, and otherwise the numbers of the arms.
-
-        Raises
-        ------
-        TypeError
-            If `policy` is not a policy.
-        ValueError
-            If the state of a policy is not plain `ArmStatistics`; or if a ticket is pending and the numbers
-            of existing entries change, because feedback identifies arms by number.
-
-        Examples
-        --------
-        >>> from cmab import CUCB, Feedback, Session
-        >>> from oracles import TopK
-        >>> session = Session(CUCB(TopK(2, k=1).named(["tea", "milk"])), rng=0)
-        >>> session.tell(Feedback(session.ask(), [1.0]))
-        >>> session = session.with_policy(CUCB(TopK(3, k=1).named(["milk", "juice", "tea"])))
-        >>> session.state.counts
-        array([0, 0, 1])
-        """
-        check_policy_instance(policy)
-        with self._lock:
-            other: Session[Any] = copy(self)
-        for one in (self.policy, policy):
-            start = one.initial_state()
-            if isinstance(one, Explorer) or type(start) is not ArmStatistics or len(start.memory):
-                raise ValueError(f"policy must have plain ArmStatistics to be matched by name, got {one!r}")
-        names = [names_of(one.oracle) for one in (self.policy, policy)]
-        if other._open and any(had != has[: len(had)] for had, has in zip(*names, strict=True)):
-            raise ValueError(
-                "tickets must be reported or cancelled before the numbers of entries change, got"
-                f" {other.pending} pending"
-            )
-        (_, old), (_, new) = names
-        if getattr(self.policy.oracle, "is_undirected", False):
-            new = in_form(new, old)
-        stats: ArmStatistics = other.state
-        other.state = stats.relabelled(old, new)
-        other.policy = policy
-        other._set_support(other._declared)
-        return other
-
     def _set_support(self, declared: Any) -> None:
         """Set the interval of valid outcomes to the declared one, otherwise to that of the policy."""
         self._declared = interval_of(declared)
@@ -544,19 +491,6 @@ def check_budgets(policy: Policy[Any], state: Any) -> None:
 def range_of_choices(policy: Policy[Any]) -> int:
     """Return the number of entries that `select` chooses from."""
     return policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_choices
-
-
-def in_form(names: list[Hashable], known: list[Hashable]) -> list[Hashable]:
-    """Return names of undirected edges in the orientation in which they are known, if they are known."""
-    numbers = set(known)
-
-    def form(name: Hashable) -> Hashable:
-        if name in numbers or not isinstance(name, tuple) or len(name) < 2:
-            return name
-        turned: Hashable = (name[1], name[0], *name[2:])
-        return turned if turned in numbers else name
-
-    return [form(name) for name in names]
 
 
 class StrangeArms(ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -168,54 +167,6 @@ class ArmStatistics:
                 squares = np.full(n, np.nan) if feedback.squares is None else feedback.squares
                 update_statistics(n, arms, outcomes, feedback.pulls, squares, *learned)
             self.rounds += 1
-
-    def relabelled(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> ArmStatistics:
-        """Return the statistics for another list of arms, matched by name.
-
-        New arms have no observations. The statistics of removed arms are dropped. `rounds` does not change.
-
-        Parameters
-        ----------
-        old, new : sequence of hashable
-            Names of the arms of these statistics, and names of the other arms. Names must not repeat within
-            either list.
-
-        Returns
-        -------
-        ArmStatistics
-
-        Raises
-        ------
-        ValueError
-            If `old` has the wrong length, names repeat, or a policy stores more in the statistics than
-            counts, means and deviations.
-
-        Examples
-        --------
-        >>> from cmab import ArmStatistics, Feedback
-        >>> stats = ArmStatistics.empty(2)
-        >>> stats.update(Feedback([0, 1], [1.0, 0.5]))
-        >>> stats.relabelled(["tea", "milk"], ["juice", "milk"]).means
-        array([0. , 0.5])
-        """
-        if type(self) is not ArmStatistics or len(self.memory):
-            raise ValueError(
-                "statistics must be counts, means and deviations alone to be matched by name, got"
-                f" {self!r} with further data of a policy; a Campaign can relearn them from its events"
-            )
-        number = {name: i for i, name in enumerate(old)}
-        if not len(number) == len(old) == self.n_arms or len(set(new)) < len(new):
-            raise ValueError(
-                f"old must be {self.n_arms} different names, and new names must not repeat, got {shown(old)}"
-                f" and {shown(new)}"
-            )
-        known = np.array([i for i, name in enumerate(new) if name in number], np.int64)
-        places = np.array([number[new[i]] for i in known], np.int64)
-        other = ArmStatistics.empty(len(new))
-        other.means[known], other.deviations[known] = self.means[places], self.deviations[places]
-        other.counters[known] = self.counters[places]
-        other.rounds = self.rounds
-        return other
 
     def with_coins(self, won: FloatArray, lost: FloatArray, memory: FloatArray) -> ArmStatistics:
         """Return the statistics with further outcomes 1 and 0 of each arm, and with another memory.

@@ -320,7 +320,7 @@ def least_best_k_samples(
     others.
 
     The tightest bound, ``T* kl(delta, 1 - delta)``, considers all changes of measure together; see
-    `cmab.bounds.times`, and `cmab.bounds.times` for k = 1. For k = 1 and Gaussian arms of
+    `cmab.bounds.best_k_time`, and `cmab.bounds.characteristic_time` for k = 1. For k = 1 and Gaussian arms of
     one variance it is at most twice as large. For Bernoulli arms it may be several times as large: 3.5 times
     for means of 0.99 and 0.01.
 
@@ -529,7 +529,7 @@ def lil_clucb_samples(
     mode : {"faithful", "paper", "heuristic"}
         The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
     width : int, optional
-        Width of the family of super arms; see `cmab.bounds.samples`. If omitted, the bound is for the best k
+        Width of the family of super arms; see `exchange_width`. If omitted, the bound is for the best k
         arms.
 
     Examples
@@ -577,7 +577,7 @@ def clucb_samples(
     sigma : float
         Sub-Gaussian scale of the outcomes.
     width : int
-        Width of the family of super arms; see `cmab.bounds.samples`.
+        Width of the family of super arms; see `exchange_width`.
     max_super_arm_size : int
         Number of arms in the largest super arm (size above); it has an effect only if `epsilon` is positive.
 

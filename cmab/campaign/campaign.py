@@ -1054,6 +1054,8 @@ class Campaign:
         """Store the events that `made` returns for the latest state, and return them."""
         replica = self._replica
         with replica.acting():
+            if replica.is_contended:
+                replica.catch_up()
             while True:
                 try:
                     events = made()

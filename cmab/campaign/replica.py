@@ -159,9 +159,9 @@ class Replica:
             stored = list(events)
         else:
             self._contended = _WARY
-        if stored is None or stored[0].number != known + 1:
+        if stored is None:
             self.catch_up()
-        else:
+        elif stored[0].number == known + 1:  # otherwise, the next call reads the events in between
             for event in stored:
                 self._describe(event)
             self._publish(after)

@@ -94,13 +94,12 @@ _NAMES = [column.name for column in _events.c]
 _KINDS = {"campaign": "int", "number": "int", "ticket": "int", "at": "float8"}
 _INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
 _UNLESS = "ON CONFLICT DO NOTHING"
-_FAST = f"{_INTO} VALUES ({', '.join('?' * len(_NAMES))}) {_UNLESS}"
-#: PostgreSQL answers before the row is on the disk, and then `_FLUSH` waits for the disk. Rows of other
-#: processes that were inserted in the meantime reach the disk in the same write.
-_EARLY = (
-    f"{_INTO} SELECT %s, %s, %s, %s::int, %s, %s::text, %s::text, %s"
-    f" FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s {_UNLESS}"
-)
+_ONE = {mark: f"{_INTO} VALUES ({', '.join([mark] * len(_NAMES))}) {_UNLESS}" for mark in ("?", "%s")}
+_NEWER = {
+    mark: f"SELECT {', '.join(_NAMES[1:])} FROM cmab_events WHERE campaign = {mark} AND number > {mark}"
+    f" ORDER BY number LIMIT {_PAGE}"
+    for mark in ("?", "%s")
+}
 #: Insert an event after all others, unless a newer event concerns its ticket or changes others. Its number
 #: and the ticket of an ask follow the last ones that the statement sees. Another statement that has seen the
 #: same ones conflicts with it, so that the condition holds at the moment of the insertion.
@@ -117,7 +116,9 @@ _LAST = f"""
     )
     {_UNLESS} RETURNING number, ticket
 """
-_FLUSH = sql.text("SELECT pg_logical_emit_message(true, 'cmab', '')")
+#: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
+#: and then this one waits for the disk. Rows of other writers reach the disk in the same write.
+_FLUSH = "SELECT pg_logical_emit_message(true, 'cmab', '')"
 
 
 class Event(NamedTuple):
@@ -197,7 +198,7 @@ class Store:
     def __init__(self, where: str | os.PathLike[str], timeout: float = 120.0) -> None:
         self.url, self.name = address_of(where)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.timeout = timeout
+        self.timeout, self._mark = timeout, "?" if self.is_sqlite else "%s"
         self.id: int | None = None
         #: The numbers of repeated calls and of overtaken writes, for `Campaign.health`.
         self.repeated = self.overtaken = 0
@@ -294,20 +295,13 @@ class Store:
             if len(events) == 1 and not names:
                 # The statement of the driver takes less time than one that SQLAlchemy compiles.
                 values = tuple(self._parameters(events[0])[name] for name in _NAMES)
-                is_added = (
-                    connection.exec_driver_sql(_FAST if self.is_sqlite else _EARLY, values).rowcount == 1
-                )
+                is_added = connection.exec_driver_sql(_ONE[self._mark], values).rowcount == 1
             else:
                 with _transaction(connection) as transaction:
-                    if not self.is_sqlite:
-                        connection.execute(_LATER)
                     is_added = self._insert(connection, events, names, n_names)
                     transaction.is_kept = is_added
             # After a lost answer, the first attempt may have stored the events.
-            is_added = is_added or (attempts > 1 and self._has(connection, events[-1]))
-            if is_added and not self.is_sqlite:
-                connection.execute(_FLUSH)
-            return is_added
+            return is_added or (attempts > 1 and self._has(connection, events[-1]))
 
         is_added = self._call(added)
         self.overtaken += not is_added
@@ -342,7 +336,7 @@ class Store:
             if stored is None and attempts > 1:  # after a lost answer, the first attempt may have stored it
                 stored = next((one for one in self._after(connection, known) if _is_same(one, event)), None)
             if stored is not None and not self.is_sqlite:
-                connection.execute(_FLUSH)
+                connection.exec_driver_sql(_FLUSH)
             return stored
 
         found = self._call(added)
@@ -370,8 +364,14 @@ class Store:
                 return
 
     def newer(self, after: int) -> list[Event]:
-        """Return the events after a number, which are few."""
-        return list(self.read(after))
+        """Return the events after a number, with a statement of the driver, which takes little time."""
+        given = (self.id, after)
+        rows = self._call(lambda one: one.exec_driver_sql(_NEWER[self._mark], given).all())
+        if not rows:
+            return []
+        if len(rows) == _PAGE or rows[0][0] != after + 1:
+            return list(self.read(after))
+        return list(map(self._event, rows))
 
     def of_ticket(self, ticket: int) -> list[Event]:
         """Return the events of a ticket, oldest first."""
@@ -539,7 +539,6 @@ class Store:
 
 
 _MANY = sql.text(f"{_INTO} VALUES ({', '.join(f':{name}' for name in _NAMES)}) {_UNLESS}")
-_LATER = sql.text("SELECT set_config('synchronous_commit', 'off', true)")
 _LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
 _LAST_POSTGRESQL = _LAST.format(
     *(f"%({name})s::{_KINDS.get(name, 'text')}" for name in _NAMES),

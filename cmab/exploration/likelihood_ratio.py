@@ -422,7 +422,7 @@ class TTUCB(LikelihoodStop):
 
     The stopping rule is that of `BestKGLR`. For Gaussian arms, the mean number of samples divided by ``ln(1 /
     delta)`` tends, as `delta` tends to 0, to the least value of all rules that give the best arm the share
-    `beta` (`cmab.bounds.times` with ``beta``). For ``beta = 1/2``, this is at most twice the
+    `beta` (`cmab.bounds.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the
     least value of all rules. The paper also bounds the mean number of samples for fixed `delta`.
 
     Parameters

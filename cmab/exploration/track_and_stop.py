@@ -255,7 +255,7 @@ class TrackAndStop(LikelihoodStop):
     possible. For usual probabilities, `BestKGLR` needs about as many.
 
     The explorer computes the optimal proportions of samples for the empirical means
-    (`cmab.bounds.times`, and for k > 1 `cmab.bounds.times`, within 2 %). It recomputes
+    (`cmab.bounds.characteristic_time`, and for k > 1 `cmab.bounds.best_k_time`, within 2 %). It recomputes
     these proportions, the plan, whenever the number of samples t has grown by the share `growth` (Jedra and
     Proutiere 2020). If an arm has fewer than ``sqrt(t) - N / 2`` samples, the explorer samples the least
     sampled arm; otherwise, the arm that is farthest below its proportion. It needs no randomness.

@@ -75,8 +75,8 @@ def regret_curves(
     ValueError
         If `legend` is not one of the values above.
     """
-    # Written as mathematics, because fonts such as Computer Modern have no Greek letters in plain text.
-    name = "Cumulative regret" if exact else r"Cumulative $(\alpha, \beta)$-regret"
+    are_same = all(result.alpha * result.beta == 1.0 for result in results.values())
+    name = "Cumulative exact regret" if exact and not are_same else "Cumulative regret"
     curves = {
         label: (result.rounds, result.exact_regret if exact else result.regret)
         for label, result in labelled(results).items()
@@ -741,4 +741,6 @@ def _name_of(measure: Measure, every: Sequence[Any]) -> str:
         return "Expected reward per round"
     lasts = {int(each.rounds[-1]) for each in every}
     after = f"after round {lasts.pop():,}" if len(lasts) == 1 else "after the last round"
-    return rf"$(\alpha, \beta)$-regret {after}" if measure == "regret" else f"Regret {after}"
+    # If all oracles are exact, both kinds of regret are the same.
+    is_other = measure == "exact regret" and any(each.alpha * each.beta != 1.0 for each in every)
+    return f"{'Exact regret' if is_other else 'Regret'} {after}"

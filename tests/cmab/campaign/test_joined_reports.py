@@ -1,8 +1,5 @@
 """Campaigns that are told who joined, without the ties that carried the message."""
 
-import pickle
-from copy import copy
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ from cmab import (
     CUCB,
     AdaptiveCTS,
     Campaign,
-    Feedback,
     HierarchicalCTS,
     Session,
     copy_campaign,
@@ -20,7 +16,7 @@ from cmab import (
 )
 from cmab.campaign import replica as module
 from cmab.campaign.posterior import CascadeFeedback
-from oracles import DegreeHeuristic, InfluenceMaximization
+from oracles import DegreeHeuristic
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
 TIES = list(FRIENDS.edges)
@@ -228,7 +224,7 @@ def test_policies_that_count_outcomes_refuse_lists_in_words(path):
     running.tell(ticket=request, joined={"bob": 1})
     with pytest.raises(ValueError, match="AdaptiveCTS"):
         running.correct(ticket=request, joined=["bob"])
-    with pytest.raises(ValueError, match="hidden outcomes; tell it to a Session"):
+    with pytest.raises(ValueError, match="hidden outcomes; tell it to a Campaign"):
         running.policy.update(running.policy.initial_state(), oracle().feedback_of([0], joined=["bob"]))
 
 
@@ -239,46 +235,6 @@ def test_only_the_number_of_people_is_kept(path):
     assert running.summary().reward == 3.0
     assert running.state.rounds == 1
     assert running.state.counts.sum() == 0
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_copies_of_sessions_make_the_same_choices(learner):
-    policy = learner(InfluenceMaximization(FRIENDS, k=1, epsilon=0.3))
-    session, rng = Session(policy, rng=1), np.random.default_rng(0)
-
-    def play(session, n, rng):
-        chosen = []
-        for number in range(n):
-            ticket = session.ask()
-            chosen += ticket.super_arm.tolist()
-            people = [
-                v for v in FRIENDS if rng.random() < 0.5 and v not in policy.oracle.labels(ticket.super_arm)
-            ]
-            unseen = [v for v in FRIENDS if v not in people] if number % 2 else list(FRIENDS)
-            joined = people if number % 2 and not ticket.super_arm.any() else []
-            try:
-                told = policy.oracle.feedback_of(
-                    ticket.super_arm, joined=joined, unseen=set(unseen) - set(joined)
-                )
-            except ValueError:
-                told = Feedback([], [])
-            session.tell(told, ticket)
-        return chosen
-
-    play(session, 14, rng)
-    with pytest.raises(ValueError, match="must be a Campaign to be saved"):
-        session.to_bytes()
-    twins = [
-        session,
-        copy(session),
-        pickle.loads(pickle.dumps(session)),
-    ]
-    position = rng.bit_generator.state
-    chosen = []
-    for twin in twins:
-        rng.bit_generator.state = position
-        chosen.append(play(twin, 12, rng))
-    assert chosen[1:] == [chosen[0]] * 2
 
 
 def test_feedback_of_complete_steps_has_the_outcomes_of_ties_that_were_alone():
@@ -319,27 +275,8 @@ def test_estimates_are_those_of_the_exact_posterior(path):
     assert means == pytest.approx([2 / 3, 2 / 3, 5 / 9, 5 / 9, 1 / 3], abs=0.05)
     low, high = np.array([one[2:] for one in running.estimates(level=0.5)]).T
     assert (low < means).all() and (means < high).all()
-    with pytest.raises(ValueError, match="must draw from Beta posteriors"):
-        Session(CUCB(oracle())).estimates()
     with pytest.raises(ValueError, match="level must"):
         running.estimates(level=1.0)
-
-
-def test_estimates_without_reports_are_those_of_the_prior():
-    session = Session(CTS(oracle(), prior_mean=0.2, prior_weight=5.0), rng=0)
-    assert [one.mean for one in session.estimates()] == pytest.approx([0.2] * 5)
-
-
-def test_another_policy_continues_from_the_same_reports():
-    session = Session(CTS(oracle()), rng=0)
-    session.tell(oracle().feedback_of(session.ask().super_arm, joined=[]))
-    turned = session.with_policy(CTS(oracle(), prior_mean=0.1, prior_weight=10.0))
-    chain = turned._hidden.chain()
-    assert chain.lost.sum() == session._hidden.chain().lost.sum() > 0
-    assert (chain.alpha == 1.0).all()
-    turned.ask()
-    with pytest.raises(ValueError, match="draw from Beta posteriors after reports"):
-        session.with_policy(CUCB(oracle()))
 
 
 def test_the_history_has_the_reports_by_name(path):
@@ -352,35 +289,6 @@ def test_the_history_has_the_reports_by_name(path):
         running.tell(ticket=running.ask(available=["ann"]), **report)
     rows = [row for row in running.history() if row["event"] == "tell"]
     assert [{key: row[key] for key in report} for row, report in zip(rows, reports, strict=True)] == reports
-
-
-def test_an_interrupted_chain_continues_as_if_nothing_had_happened(monkeypatch):
-    from cmab.campaign.posterior import Chain
-
-    sessions = [Session(CTS(oracle()), rng=0) for _ in range(2)]
-    for number in range(12):  # the chain starts again at reports 1 to 11
-        for session in sessions:
-            ticket = session.ask()
-            told = Feedback([], []) if number % 3 else oracle().feedback_of(ticket.super_arm, joined=[])
-            session.tell(told, ticket)
-    follow = Chain.follow
-
-    def interrupted(self, *arguments, **named):
-        follow(self, *arguments, **named)
-        raise KeyboardInterrupt
-
-    for session in sessions:
-        ticket = session.ask()
-        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
-        session._hidden._next = 99
-        ticket = session.ask()
-        session.tell(oracle().feedback_of(ticket.super_arm, unseen=list(FRIENDS), joined=[]), ticket)
-    with monkeypatch.context() as patch:
-        patch.setattr(Chain, "follow", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            sessions[0].ask()
-    chosen = [[session.ask().super_arm.tolist() for _ in range(8)] for session in sessions]
-    assert chosen[0] == chosen[1]
 
 
 @pytest.mark.parametrize(
