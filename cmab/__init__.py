@@ -5,8 +5,8 @@ This module has all public names of the package. They are also in the namespaces
 `cmab.plotting`. Each name is imported when it is first used.
 """
 
-from cmab.namespaces import attach
+import lazy_loader
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = attach(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

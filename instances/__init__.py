@@ -4,6 +4,6 @@ This module has all names. They are also in `instances.arms`, `instances.worlds`
 `instances.benchmarks` and `instances.best_k`.
 """
 
-from cmab.namespaces import attach
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

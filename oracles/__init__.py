@@ -4,6 +4,6 @@ This module has all oracles. They are also in `oracles.influence`, `oracles.stor
 `oracles.matroids`, `oracles.packing`, `oracles.programs` and `oracles.lists`.
 """
 
-from cmab.namespaces import attach
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

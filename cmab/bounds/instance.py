@@ -345,7 +345,7 @@ def _of_best_k(means: FloatArray, k: int, delta: float, epsilon: float, sigma: f
     def in_unit(compute: Callable[[], float]) -> Callable[[], float]:
         return partial(_in_unit, means, sigma, compute)
 
-    lil = {"delta": delta, "sigma": sigma}
+    lil: dict[str, Any] = {"delta": delta, "sigma": sigma}
     every, kaufmann = "every rule", "Kaufmann et al. 2016"
     one_change = partial(least_best_k_samples, means, k, delta=delta)
     rand, ugape = partial(lil_rand_lucb_samples, gaps, k, **lil), partial(ugapec_samples, gaps, sigma=sigma)
@@ -379,7 +379,7 @@ def _of_super_arms(
     epsilon: float,
     sigma: float,
 ) -> list[_Row]:
-    lil = {"delta": delta, "sigma": sigma}
+    lil: dict[str, Any] = {"delta": delta, "sigma": sigma}
 
     def gaps() -> FloatArray:
         best, found = oracle.gaps(means, [], [], np.random.default_rng(0))

@@ -1,5 +1,5 @@
 """Campaigns, which identify arms by name and store every event in a database."""
 
-from cmab.namespaces import attach
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

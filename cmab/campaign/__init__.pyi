@@ -1,9 +1,6 @@
-from cmab.campaign.campaign import Campaign as Campaign
-from cmab.campaign.campaign import Health as Health
-from cmab.campaign.campaign import Request as Request
-from cmab.campaign.store import copy_campaign as copy_campaign
-from cmab.campaign.summary import Summary as Summary
-from cmab.campaign.summary import read_campaign as read_campaign
-from cmab.feedback import Ticket as Ticket
-from cmab.offline.log import Log as Log
-from cmab.offline.log import LoggedRound as LoggedRound
+from .campaign import Campaign as Campaign
+from .campaign import Health as Health
+from .campaign import Request as Request
+from .store import copy_campaign as copy_campaign
+from .summary import Summary as Summary
+from .summary import read_campaign as read_campaign

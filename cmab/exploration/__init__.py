@@ -1,5 +1,5 @@
 """Explorers: policies that sample base arms to identify the best ones."""
 
-from cmab.namespaces import attach
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

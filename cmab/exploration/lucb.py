@@ -581,9 +581,6 @@ def explore_lil_ucb(rule, draw, arms, seen, streams):
     return False
 
 
-LilUCBMode = Literal["proven", "faithful", "heuristic"]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LilUCB(RuledExplorer, BestK):
     """lil'UCB (Jamieson et al. 2014): sample the largest upper bound, and return the most sampled arm.

@@ -1,9 +1,7 @@
-from cmab.offline.estimators import OffPolicyEstimate as OffPolicyEstimate
-from cmab.offline.estimators import off_policy_value as off_policy_value
-from cmab.offline.estimators import replay_value as replay_value
-from cmab.offline.readers import read_log as read_log
-from cmab.offline.readers import read_open_bandit as read_open_bandit
-from cmab.offline.warm_start import OfflineChoice as OfflineChoice
-from cmab.offline.warm_start import clcb as clcb
-from cmab.propensities import Propensity as Propensity
-from cmab.propensities import estimate_propensity as estimate_propensity
+from .estimators import OffPolicyEstimate as OffPolicyEstimate
+from .estimators import off_policy_value as off_policy_value
+from .estimators import replay_value as replay_value
+from .readers import read_log as read_log
+from .readers import read_open_bandit as read_open_bandit
+from .warm_start import OfflineChoice as OfflineChoice
+from .warm_start import clcb as clcb

@@ -317,7 +317,8 @@ def spreads_of(rounds: list[LoggedRound], targets: list[Choices], chances: Float
 
     A name that no round shows at the position has the least probability of the position.
     """
-    least, seen = chances.min(axis=0), {}
+    least = chances.min(axis=0)
+    seen: dict[tuple[int, Hashable], float] = {}
     for row, given in zip(rounds, chances, strict=True):
         seen.update(zip(enumerate(row.names), given, strict=True))
     squares = np.zeros(chances.shape[1])

@@ -1,5 +1,5 @@
-from instances.arena.arms import ShrunkCoins as ShrunkCoins
-from instances.arena.entries import ENTRIES as ENTRIES
-from instances.arena.problems import PROBLEMS as PROBLEMS
-from instances.arena.problems import RECORDED as RECORDED
-from instances.arena.problems import UNUSUAL as UNUSUAL
+from .arms import ShrunkCoins as ShrunkCoins
+from .entries import ENTRIES as ENTRIES
+from .problems import PROBLEMS as PROBLEMS
+from .problems import RECORDED as RECORDED
+from .problems import UNUSUAL as UNUSUAL

@@ -1,1 +1,1 @@
-from instances.benchmarks.reading import read_benchmark as read_benchmark
+from .reading import read_benchmark as read_benchmark

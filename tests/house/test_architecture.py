@@ -13,8 +13,8 @@ ALLOWED = {
     "oracles": {"oracles", "cmab"},
     "instances": {"instances", "oracles", "cmab"},
 }
-#: The command, and the files and the page of campaigns, may import any package inside their functions.
-ABOVE = ("cmab.cli", "cmab.campaign.files", "cmab.campaign.page")
+#: The command and the application of campaigns may import any package inside their functions.
+ABOVE = ("cmab.cli", "cmab.campaign.")
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for package in ALLOWED
