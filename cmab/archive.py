@@ -31,7 +31,7 @@ _ATOMS = (type(None), bool, int, float, str)
 #: Compression reduces the size at most by this factor. A file that declares a larger factor is invalid.
 _WIDEST = 1100
 #: The errors of numpy and zipfile for a damaged archive.
-_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 #: The properties of an oracle that count, even if it does not keep its parameters.
 _STANDARD = ("n_arms", "n_choices", "alpha", "beta", "sense", "max_size")
