@@ -34,7 +34,7 @@ class Smoothness(declared.Declared):
 
     Examples
     --------
-    >>> from cmab.bounds import Smoothness
+    >>> from cmab import Smoothness
     >>> Smoothness.linear(max_size=5).inverse(0.5)
     0.1
 

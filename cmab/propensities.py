@@ -44,7 +44,7 @@ class Propensity:
     Examples
     --------
     >>> from cmab import CUCB
-    >>> from cmab.offline import estimate_propensity
+    >>> from cmab import estimate_propensity
     >>> from oracles import TopK
     >>> policy = CUCB(TopK(3, k=1))
     >>> found = estimate_propensity(policy, policy.initial_state(), [0], rng=0)

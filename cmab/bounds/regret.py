@@ -234,7 +234,8 @@ def gap_dependent_bound(
 
     Examples
     --------
-    >>> from cmab.bounds import Smoothness, reward_gaps, gap_dependent_bound
+    >>> from cmab import Smoothness
+    >>> from cmab.bounds import reward_gaps, gap_dependent_bound
     >>> from oracles import TopK
     >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
     >>> float(gap_dependent_bound(gaps, Smoothness(1.0), rounds=1000).round(2))
@@ -288,7 +289,8 @@ def gap_free_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: A
 
     Examples
     --------
-    >>> from cmab.bounds import Smoothness, reward_gaps, gap_free_bound
+    >>> from cmab import Smoothness
+    >>> from cmab.bounds import reward_gaps, gap_free_bound
     >>> from oracles import TopK
     >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
     >>> float(gap_free_bound(gaps, Smoothness(1.0), rounds=1000).round(2))
@@ -440,7 +442,8 @@ def modulated_gap_free_bound(
 
     Examples
     --------
-    >>> from cmab.bounds import Smoothness, modulated_gap_free_bound, reward_gaps
+    >>> from cmab import Smoothness
+    >>> from cmab.bounds import modulated_gap_free_bound, reward_gaps
     >>> from oracles import TopK
     >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
     >>> float(modulated_gap_free_bound(gaps, Smoothness.linear(1), rounds=1000).round(2))
@@ -481,7 +484,8 @@ def modulated_bound(gaps: RewardGaps, smoothness: Smoothness | None, *, rounds: 
 
     Examples
     --------
-    >>> from cmab.bounds import Smoothness, modulated_bound, reward_gaps
+    >>> from cmab import Smoothness
+    >>> from cmab.bounds import modulated_bound, reward_gaps
     >>> from oracles import TopK
     >>> gaps = reward_gaps(TopK(2, k=1), [0.75, 0.25], super_arms=[[0], [1]])
     >>> float(modulated_bound(gaps, Smoothness.linear(1), rounds=1000).round(2))

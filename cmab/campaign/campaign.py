@@ -174,7 +174,7 @@ class Campaign:
         by name, so a different order of the same names is always accepted.
     propensity_draws : int
         If positive, each ask is stored with its propensity and the propensities of its positions, estimated
-        from this number of further choices if they are not known exactly (see `cmab.offline.Propensity`). An
+        from this number of further choices if they are not known exactly (see `cmab.Propensity`). An
         ask then takes as long as this number of asks. If 0, only propensities that the policy states
         (`Policy.propensity`) are stored.
     author : str, optional

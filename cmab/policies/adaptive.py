@@ -318,8 +318,8 @@ class AdaptiveCTS(CompiledIndexPolicy):
     References
     ----------
     J. Hong, B. Kveton, M. Zaheer, M. Ghavamzadeh: Hierarchical Bayesian Bandits, AISTATS 2022, for the prior.
-    P. Ménard, A. Garivier: A minimax and asymptotically optimal algorithm for stochastic bandits, ALT 2017
-    (from memory), for ``ln+(a / N)`` as the level of exploration. The combination is ours.
+    M. Brezzi, T. L. Lai: Optimal learning and experimentation in bandit problems, J. of Economic Dynamics and
+    Control 27, 2002 (from memory), for the boundary of the Gittins index. The combination is ours.
     """
 
     groups: ArrayLike | None = None

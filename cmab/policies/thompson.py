@@ -287,9 +287,8 @@ def boosted_indices(counts, means, deviations, memory, t, reals, rng, out):
     sigma = scale * math.sqrt(boost)
     for i in range(counts.shape[0]):
         z = rng.standard_normal()
-        index = means[i] + z * sigma / math.sqrt(max(counts[i], 1))
-        if counts[i] == 0:
-            index = unseen + z * _HUGE * sigma
+        seen = counts[i] > 0
+        index = means[i] + z * sigma / math.sqrt(counts[i]) if seen else unseen + z * _HUGE * sigma
         out[i] = min(max(index, low), high)
     break_ties(counts, low, high, rng, out)
 

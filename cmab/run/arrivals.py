@@ -28,10 +28,11 @@ class Arrival:
     delay: Delay = None
 
     def __post_init__(self) -> None:
-        integer("batch", self.batch, 1)
+        # Integers of NumPy would overflow.
+        object.__setattr__(self, "batch", integer("batch", self.batch, 1))
         if self.delay is not None and not callable(self.delay):
             try:
-                integer("delay", self.delay, 0)
+                object.__setattr__(self, "delay", integer("delay", self.delay, 0))
             except ValueError:
                 raise ValueError(
                     "delay must be None, a nonnegative integer, or a function of (t, rng) that returns one,"

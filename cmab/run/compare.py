@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -482,7 +483,7 @@ class Comparison:
         return self.table()
 
     def _repr_html_(self) -> str:
-        return f"<p>{_escaped(self._title())}</p>{self.table('html')}<p>{_escaped(self.headline)}</p>"
+        return f"<p>{escape(self._title())}</p>{self.table('html')}<p>{escape(self.headline)}</p>"
 
     def _with_verdict(self, *verdicts: str) -> list[str]:
         return [str(next(iter(row.values()))) for row in self.rows() if row.get(VERDICT) in verdicts]
@@ -655,12 +656,6 @@ def _with_ends(name: str, values: FloatArray, level: float) -> dict[str, float]:
 
 def _measure(result: Simulation) -> str:
     return "reward a round" if result.sense == "max" else "cost a round"
-
-
-def _escaped(words: str) -> str:
-    from html import escape
-
-    return escape(words)
 
 
 def _named(learners: object) -> dict[str, Any]:

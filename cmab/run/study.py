@@ -326,7 +326,9 @@ class Study:
         where = f"learners.{pair[1]}"
         maker, arguments = _call_of(self.learners[pair[1]], names, where)
         usual = [
-            name for name in ("oracle", "n_arms") if name in _parameters(maker) and names[name] is not None
+            name
+            for name in ("oracle", "n_arms")
+            if name in signature(maker).parameters and names[name] is not None
         ]
         learner = _called(maker, {name: names[name] for name in usual} | arguments, where)
         check = simulation.check_fit if self.rounds is not None else identification.check_fit
@@ -496,7 +498,3 @@ def _called(maker: Callable[..., Any], arguments: Mapping[str, Any], where: str,
         return maker(*places, **arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from error
-
-
-def _parameters(maker: Callable[..., Any]) -> set[str]:
-    return set(signature(maker).parameters)

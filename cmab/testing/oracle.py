@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle, optimum_bound, smoothness_of, solve_certified
+from cmab.oracle import LinearOracle, Oracle, smoothness_of
 from cmab.testing.common import (
     ROUNDING,
     Check,
@@ -624,40 +624,19 @@ def check_gaps(subject: OracleSubject) -> str:
     return f"{tried} means"
 
 
-def check_bounds(subject: OracleSubject) -> str:
-    """`optimum_bound` and the ratio of `solve_certified` hold for every super arm."""
-    oracle = subject.oracle
-    if oracle.beta < 1.0 or math.isnan(oracle.alpha):
-        raise NotTried("the guarantee is not certain")
-    tried = 0
-    for means in subject.timed(subject.problems):
-        rewards = subject.sign * subject.rewards(means)
-        best = float(rewards.max())
-        slack = 1e-6 * (1 + abs(best))
-        bound = subject.sign * float(optimum_bound(oracle, means.copy(), np.random.default_rng(7)))
-        arm = subject.rivals[int(rewards.argmax())]
-        text = "optimum_bound is {:.9g}, but the reward of {} is {:.9g} for means {}"
-        require(bound >= best - slack, text, subject.sign * bound, arm, subject.sign * best, means)
-        told = solve_certified(oracle, means.copy(), np.random.default_rng(7))
-        found, ratio = entries(told.super_arm, oracle.n_choices), float(told.ratio)
-        value = float(oracle.expected_reward(found, means.copy()))
-        if not math.isnan(ratio) and (ratio == 1.0 or subject.sign * best >= 0):
-            good = subject.sign * value >= ratio * best - slack
-            text = "solve_certified proves the ratio {} for {} of reward {:.9g}, but that of {} is {:.9g}"
-            require(good, text, ratio, found, value, arm, subject.sign * best)
-        tried += 1
-    return f"{tried} means"
-
-
 def check_root(subject: OracleSubject) -> str:
     """`solve_root` maximises the sum of means plus the root of a sum (costs: minus the root)."""
     oracle: Any = subject.oracle
-    if not getattr(oracle, "_can_solve_root", False):
-        raise NotTried("solve_root is not defined")
+    if not oracle.is_linear:
+        raise NotTried("the oracle is not linear")
     rng, tried = subject.rng(9), 0
     for means in subject.timed(subject.problems[:15]):
         squares = rng.random(oracle.n_arms) * rng.choice([0.1, 1.0])
-        found = entries(oracle.solve_root(means.copy(), squares.copy(), np.random.default_rng(7)), len(means))
+        try:
+            answer = oracle.solve_root(means.copy(), squares.copy(), np.random.default_rng(7))
+        except TypeError as error:
+            raise NotTried("solve_root needs solve_constrained") from error
+        found = entries(answer, oracle.n_arms)
         value = subject.sign * means[found].sum() + math.sqrt(squares[found].sum())
         values = subject.sign * subject.rewards(means) + np.sqrt(subject._members @ squares)
         at = int(values.argmax())
@@ -666,30 +645,6 @@ def check_root(subject: OracleSubject) -> str:
         require(good, text, found, value, subject.rivals[at], values[at], means, squares)
         tried += 1
     return f"{tried} problems"
-
-
-def check_uniformity(subject: OracleSubject) -> str:
-    """`uniform_size` and `uniform_family` agree with the super arms."""
-    oracle: Any = subject.oracle
-    size = getattr(oracle, "_uniform_size", None)
-    known = oracle._uniform_family(np.ones(oracle.n_choices, bool))
-    if size is None and known is None:
-        raise NotTried("neither is declared")
-    if size is not None:
-        good = all(len(arm) == size for arm in subject.rivals)
-        good = good and (not subject.exhaustive or len(subject.rivals) == math.comb(oracle.n_arms, size))
-        require(good, "uniform_size is {}, but the super arms are not all sets of this size", size)
-    if known is not None and subject.exhaustive:
-        rng = subject.rng(10)
-        for _ in range(10):
-            available = rng.random(oracle.n_choices) < 0.8
-            left = [arm for arm in subject.rivals if available[arm].all()]
-            told = oracle._uniform_family(available)
-            if told is not None and left:
-                text = "uniform_family is {}, but {} super arms are available, for example {}"
-                good = len(left) == told[0] and all(len(arm) == told[1] for arm in left)
-                require(good, text, told, len(left), left[0])
-    return "declared numbers"
 
 
 ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
@@ -716,9 +671,7 @@ ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_availability,
     check_constraints,
     check_gaps,
-    check_bounds,
     check_root,
-    check_uniformity,
 )
 
 

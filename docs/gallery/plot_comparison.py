@@ -13,8 +13,8 @@ from itertools import combinations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, EpsilonGreedy, Greedy, RandomPolicy, simulate
-from cmab.bounds import Smoothness, gap_dependent_bound, reward_gaps
+from cmab import CTS, CUCB, KLCUCB, EpsilonGreedy, Greedy, RandomPolicy, Smoothness, simulate
+from cmab.bounds import gap_dependent_bound, reward_gaps
 from cmab.plotting import curves_with_bands, regret_curves, style
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK

@@ -6,10 +6,30 @@ import numpy as np
 
 from cmab import Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled import Kernel
+from cmab.compiled import Kernel, keyed_uniform, keyed_uniforms, play_kernel
 from cmab.environment import round_key
 from cmab.validation import frozen, per_arm, real, vector
-from instances.arms import Arms
+from instances.arms import Arms, sum_in_order
+
+
+@play_kernel
+def play_coins(super_arm, size, key, integers, reals, arms, outcomes, totals):
+    """Play a round; `reals` contains the chances, the spreads, the scale and the coupling."""
+    n = integers[0]
+    scale, coupling = reals[2 * n], reals[2 * n + 1]
+    totals[0], totals[1] = 0.0, 0.0
+    common = keyed_uniform(key, 2 * n)
+    for j in range(size):
+        arm = super_arm[j]
+        arms[j] = arm
+        chance = reals[arm]
+        # The second uniform number of an arm decides whether the arm uses the common number of the round.
+        is_own = coupling == 0.0 or keyed_uniform(key, n + arm) >= coupling
+        coin = 1.0 if (keyed_uniform(key, arm) if is_own else common) < chance else 0.0
+        outcomes[j] = scale * (chance + reals[n + arm] * (coin - chance))
+        totals[0] += outcomes[j]
+        totals[1] += scale * chance
+    return size
 
 
 class ShrunkCoins(Arms):
@@ -62,9 +82,6 @@ class ShrunkCoins(Arms):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Return the outcomes of the arms in `super_arm` and their sum."""
         super_arm = self._check_super_arm(super_arm)
-        from cmab.compiled import keyed_uniform, keyed_uniforms
-        from instances.arms import sum_in_order
-
         key, n = round_key(rng), self.n_arms
         uniforms = keyed_uniforms(key, super_arm)
         if self.coupling > 0.0:
@@ -74,7 +91,5 @@ class ShrunkCoins(Arms):
         return Feedback(super_arm, outcomes, reward=sum_in_order(outcomes))
 
     def kernel(self) -> Kernel:
-        from instances.arena._kernels_arms import play_coins
-
         parameters = [self.chances, self.spread, np.array([self.scale, self.coupling])]
         return Kernel(play_coins, np.array([self.n_arms]), np.concatenate(parameters))

@@ -18,10 +18,10 @@ from cmab import (
     Greedy,
     ModelPolicy,
     RandomPolicy,
+    estimate_propensity,
     off_policy_value,
     read_campaign,
 )
-from cmab.offline import estimate_propensity
 from cmab.propensities import chance_within
 from oracles import Knapsack, TopK
 from oracles.lists import RankedTopK, Slate

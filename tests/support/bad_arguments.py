@@ -57,7 +57,7 @@ ACCEPTED = {
 RESULTS = re.compile(
     r"Simulation|Identification|.*Comparison|ComparisonInterrupted|SimulationInterrupted|OffPolicyEstimate"
     r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
-    r"|StudyFailed|OracleError|SolverError|Propensity"
+    r"|StudyFailed|OracleError|SolverError|Propensity|Health|AnyExplorer"
 )
 
 

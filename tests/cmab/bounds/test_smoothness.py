@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cases import NETWORK, PLAN, ROADS, Together, pages
 
-from cmab import Oracle
-from cmab.bounds import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
+from cmab import Oracle, Smoothness
+from cmab.bounds import RewardGaps, gap_dependent_bound, gap_free_bound, reward_gaps
 from cmab.oracle import smoothness_of
 from oracles import (
     BruteForce,

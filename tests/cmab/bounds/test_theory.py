@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from refusals import refused
 from scipy.integrate import quad
 
-from cmab import CUCB, LinearOracle, Oracle, simulate
-from cmab.bounds import RewardGaps, Smoothness, gap_dependent_bound, gap_free_bound, reward_gaps
+from cmab import CUCB, LinearOracle, Oracle, Smoothness, simulate
+from cmab.bounds import RewardGaps, gap_dependent_bound, gap_free_bound, reward_gaps
 from cmab.bounds.radii import LogRadius
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, TopK

@@ -1,5 +1,6 @@
 """Faults that authors make are found, and correct classes are not accused."""
 
+import correct_classes as correct
 import planted_faults as planted
 import pytest
 
@@ -7,8 +8,8 @@ from cmab.testing import ConformanceError, check_environment, check_explorer, ch
 from instances import BernoulliArms, EmpiricalArms, SemiBandit
 
 
-def check(kind, make):
-    """Run all checks of an object of a class."""
+def check_planted(kind, make):
+    """Run all checks of an object of a class with one fault."""
     arms = BernoulliArms(planted.MEANS)
     if kind == "oracle":
         return check_oracle(make(), planted.FAMILIES.get(make, planted.FAMILY))
@@ -23,6 +24,20 @@ def check(kind, make):
     return check_explorer(make(), BernoulliArms([0.2, 0.8, 0.4]))
 
 
+def check_correct(kind, make):
+    """Run all checks of an object of a correct class."""
+    arms = BernoulliArms(correct.MEANS)
+    if kind == "oracle":
+        family = make().family() if hasattr(make, "family") else correct.FAMILIES[make]
+        return check_oracle(make(), family)
+    if kind == "environment":
+        return check_environment(make(), [(0, 1), (1, 3), (3, 4), (5, 1)])
+    if kind == "explorer":
+        return check_explorer(make(), BernoulliArms([0.1, 0.8, 0.4, 0.3]))
+    place = correct.RewardOnly if make is correct.FullBandit else SemiBandit
+    return check_policy(make(correct.ORACLE) if kind == "index" else make(), place(arms, correct.ORACLE))
+
+
 def items(table):
     return [pytest.param(kind, make, id=make.__name__) for kind, makes in table.items() for make in makes]
 
@@ -32,12 +47,17 @@ def test_faults_are_found(kind, make):
     if make in planted.MISSED:
         pytest.skip(planted.MISSED[make])
     with pytest.raises(ConformanceError):
-        check(kind, make)
+        check_planted(kind, make)
 
 
 @pytest.mark.parametrize(("kind", "make"), items(planted.SOUND))
+def test_classes_without_their_faults_pass(kind, make):
+    assert check_planted(kind, make).passed
+
+
+@pytest.mark.parametrize(("kind", "make"), items(correct.CORRECT))
 def test_correct_classes_pass(kind, make):
-    assert check(kind, make).passed
+    assert check_correct(kind, make).passed
 
 
 @pytest.mark.slow
