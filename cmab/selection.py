@@ -3,6 +3,8 @@
 Among equal values, the entry with the lower index comes first.
 """
 
+import math
+
 import numpy as np
 
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
@@ -375,3 +377,12 @@ def put(keys, winners, tree, arm, key, last):
             return
         keys[tree, node] = best
         winners[tree, node] = arm
+
+
+@lean_kernel
+def are_finite(values):
+    """Return whether no value is infinite or nan."""
+    finite = True
+    for value in values:
+        finite &= math.isfinite(value)
+    return finite

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel
 from cmab.oracle import LinearOracle, Sense
-from cmab.selection import solve_top_k, top_k
+from cmab.selection import are_finite, solve_top_k, top_k
 from cmab.validation import integer, one_of
 
 
@@ -54,9 +52,8 @@ class TopK(LinearOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """Return the k best arms in increasing order of index."""
-        # The square of the norm is finite if all means are, unless it overflows.
         is_plain = type(means) is np.ndarray and means.dtype == np.float64 and means.shape == (self.n_arms,)
-        if not (is_plain and math.isfinite(means.dot(means))):
+        if not (is_plain and are_finite(means)):
             means = self._check_means(means)
         chosen = np.empty(self.k, np.int64)
         top_k(means if self.sense == "max" else -means, self.k, chosen)

@@ -27,7 +27,6 @@ from cmab.compiled import (
     compiled_form,
     is_ours,
     kernel,
-    lean_kernel,
     learn_kernel,
     loop_kernel,
     types,
@@ -41,7 +40,7 @@ from cmab.policy import AnyPolicy, IndexPolicy
 from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
-from cmab.selection import largest_k, last_in_rank, renew_top_k, top_k
+from cmab.selection import are_finite, largest_k, last_in_rank, renew_top_k, top_k
 from cmab.statistics import ArmStatistics, observe_outcomes
 from cmab.validation import arm_indices, real, shown
 
@@ -241,15 +240,6 @@ _LOOP = types.boolean(*_rules, _arguments, _learned, _log, types.NamedUniTuple(_
 @learn_kernel
 def no_learning(arms, n, outcomes, t, reals, memory):
     """Do nothing, in place of a learning rule."""
-
-
-@lean_kernel
-def are_finite(values):
-    """Return whether no value is infinite or nan."""
-    finite = True
-    for value in values:
-        finite &= math.isfinite(value)
-    return finite
 
 
 @loop_kernel(_LOOP, is_lean=True)

@@ -209,7 +209,5 @@ def test_attractions_above_the_declared_largest_are_told():
         shop.means_of(v)
     with pytest.warns(RuntimeWarning, match="max_attraction=1"):
         shop.expected_reward(np.array([0, 1]), v / (1 + v))
-    with pytest.warns(RuntimeWarning, match="max_attraction=1"):
-        shop.solve_certified(np.array([0.75, 0.5, 0.25]), RNG(0))
     wide = Assortment([1.0, 2.0, 3.0], k=2, max_attraction=3.0)
     assert wide.attractions(wide.means_of(v)) == pytest.approx(v)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from cases import INFLUENCE, ORACLES
 
-from cmab import Oracle
 from oracles import DirectedGraph
 from oracles.influence.cover import Index, choose_some, is_greedy
 from oracles.influence.maximization import InfluenceOracle
@@ -29,7 +28,7 @@ def test_every_certified_oracle_is_compared():
     graph = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3])
     oracles = [case.make() for case in ORACLES]
     influence = {type(oracle) for oracle in oracles if isinstance(oracle, InfluenceOracle)}
-    certified = {kind for kind in influence if kind.solve_certified is not Oracle.solve_certified}
+    certified = {kind for kind in influence if hasattr(kind, "solve_certified")}
     assert certified == {type(case.make(graph, 1)) for case in INFLUENCE}
 
 
