@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,8 @@ from cmab.validation import shown
 _ATOMS = (type(None), bool, int, float, str)
 #: Compression reduces the size at most by this factor. A file that declares a larger factor is invalid.
 _WIDEST = 1100
+#: The errors of numpy and zipfile for a damaged archive.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 #: The properties of an oracle that count, even if it does not keep its parameters.
 _STANDARD = ("n_arms", "n_choices", "alpha", "beta", "sense", "max_size")
@@ -59,7 +62,7 @@ def unpacked(data: bytes, name: object = "the archive") -> tuple[Any, dict[str, 
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         return json.loads(arrays.pop("document").tobytes().decode()), arrays
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (*_DAMAGE, ValueError, KeyError, EOFError, OSError) as error:
         raise ValueError(
             f"{name} must be a whole archive of cmab, got {shown(str(error))}; use the last valid copy"
         ) from None

@@ -98,7 +98,7 @@ class Session(Generic[State]):
         check_policy_instance(learner)
         self.policy = learner
         self.rng = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-        self.state = learner.initial_state(self.rng)
+        self.state: State = learner.initial_state(self.rng)
         self._is_explorer = isinstance(learner, Explorer)
         self._set_support(support)
         # The name tells the tickets of this session from those of other sessions and of copies.

@@ -85,9 +85,9 @@ def test_damaged_bytes_are_refused():
     for each in torn:
         try:
             Session.load(each, CUCB(TopK(5, 2)))
-        except (ValueError, KeyError, NotImplementedError) as error:
-            refused += isinstance(error, ValueError)
-    assert refused > 80  # some bits of a zip file have no meaning
+        except ValueError:
+            refused += 1
+    assert refused > 70  # some bits of a zip file have no meaning
     document, arrays = archive.unpacked(data)
     for name, wrong in (("state.means", arrays["state.means"][None]), ("state.counters", np.ones(5))):
         with pytest.raises(ValueError, match="must hold a state of this policy"):

@@ -10,12 +10,11 @@ from cmab import (
     AdaptiveCTS,
     Campaign,
     HierarchicalCTS,
-    Session,
     copy_campaign,
     read_campaign,
 )
 from cmab.campaign import replica as module
-from cmab.campaign.posterior import CascadeFeedback
+from cmab.campaign.posterior import CascadeFeedback, HiddenOutcomes
 from oracles import DegreeHeuristic
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
@@ -159,12 +158,12 @@ CHANGES = {
 
 def counted(graph, joined):
     """Return how often each tie has succeeded and failed after reports in this network."""
-    session = Session(CTS(oracle(graph)), rng=0)
-    seed = session.policy.oracle.labels(np.arange(len(graph))).index("ann")
+    policy = CTS(oracle(graph))
+    seed = policy.oracle.labels(np.arange(len(graph))).index("ann")
+    told = HiddenOutcomes(policy.beta_prior(), policy.initial_state())
     for people in joined:
-        ticket = session.ask(available=[seed])
-        session.tell(session.policy.oracle.feedback_of(ticket.super_arm, joined=people), ticket)
-    return by_tie(session._hidden.chain(), session.policy)
+        told.tell(policy.oracle.feedback_of(np.array([seed]), joined=people))
+    return by_tie(told.chain(), policy)
 
 
 def by_tie(chain, policy):

@@ -154,7 +154,7 @@ def test_nothing_is_known_of_arms_that_do_not_vary():
         bounded.tell(Feedback(bounded.ask(), [1.0, 0.0]))
     # Half of the capital of each side, at 0.1 / 2, has won at a radius of 1/2: nothing is paid for variance.
     least = math.log(2 * 20) / (0.58 / 2 - (-math.log(0.42) - 0.58) / 4)
-    assert bounded.certificate().counts.tolist() == [math.ceil(least)] * 2
+    assert bounded.state.counts.tolist() == [math.ceil(least)] * 2
 
 
 class Unequal(GaussianArms):
