@@ -22,7 +22,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-#: Of a test with more parameters than this, the default suite runs one in twelve; the others are slow tests.
+#: Of a test with more parameters than this, one in twelve runs; the others run every night.
 MANY, SHARE = 20, 12
 
 
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items):
         if len(group) > MANY:
             for item in group:
                 if zlib.crc32(item.name.encode()) % SHARE:
-                    item.add_marker(pytest.mark.slow)
+                    item.add_marker(pytest.mark.many)
 
 
 def pytest_runtest_setup():
