@@ -143,7 +143,10 @@ def page(stem):
 
 
 def test_names_in_the_docs_exist():
-    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes. The changes name the past."""
+    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes.
+
+    The pages of changes also name what was there before.
+    """
     named = re.compile(r"`((?:cmab|oracles|instances)(?:\.\w+)+)")
     for file in PAGES:
         if file.parent.name == "changes":
