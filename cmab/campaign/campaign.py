@@ -237,7 +237,8 @@ class Campaign:
             check_policy_instance(learner)
         generator = _generator(copy.deepcopy(rng))
         try:
-            from cmab.campaign.replica import Replica, Store
+            from cmab.campaign.replica import Replica
+            from cmab.campaign.store import Store
         except ImportError as error:
             raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
         store = Store(where, real("timeout", timeout, 0.0))
@@ -296,7 +297,11 @@ class Campaign:
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same store.
         replica = self._replica
-        options = {"propensity_draws": self._draws, "author": self._author, "timeout": replica.store.timeout}
+        options: dict[str, Any] = {
+            "propensity_draws": self._draws,
+            "author": self._author,
+            "timeout": replica.store.timeout,
+        }
         made = partial(Campaign, accept_changes=replica.accept_changes, **options)
         return made, (self.policy, self.address)
 
@@ -691,9 +696,9 @@ class Campaign:
         of, event = replay.of, partial(replica.event, author=self._author)
         limit = _age_of(of.last["expires"])
         former = None if instead_of is None else self._pending_event(instead_of).ticket
-        events = []
-        for ticket in [] if limit is None else _older(replay, limit):
-            events.append(event("cancel", ticket, {"expired": True}, after=len(events)))
+        events: list[Event] = []
+        for old in [] if limit is None else _older(replay, limit):
+            events.append(event("cancel", old, {"expired": True}, after=len(events)))
         for number, (super_arm, pulls, chances) in enumerate(choice, replay.asked):
             ticket = Ticket(number, super_arm, pulls, "", context)
             body = of.ask_body(ticket, **chances)

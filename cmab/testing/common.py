@@ -341,7 +341,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
     module = hypothesis()
     until, state = process_time() + subject.limit, {"tried": 0, "failed": False}
 
-    @module.settings(
+    settings = module.settings(
         max_examples=examples * subject.effort,
         database=None,
         derandomize=True,
@@ -351,7 +351,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
         suppress_health_check=list(module.HealthCheck),
         phases=[module.Phase.generate, module.Phase.shrink],
     )
-    @module.given(strategy)
+
     def search(value: Any) -> None:
         if process_time() > until and not state["failed"]:
             return
@@ -365,7 +365,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
             raise
 
     try:
-        search()
+        settings(module.given(strategy)(search))()
     except Exception as error:
         error.__notes__ = []  # notes of Hypothesis, which repeat the generated value
         raise

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class OracleSubject(Subject):
     ) -> None:
         super().__init__(oracle, level, rng)
         self.oracle, self.low, self.high, self.sign = oracle, low, high, sign_of(oracle)
-        listed = None if super_arms is None else [np.array(list(arm), np.int64) for arm in super_arms]
+        given = cast("Iterable[Iterable[int]] | None", super_arms)
+        listed = None if given is None else [np.array(list(arm), np.int64) for arm in given]
         self.family = self._enumerated() if listed is None else listed
         if self.family == []:
             raise ValueError("super_arms must contain a super arm, got an empty list")
@@ -428,7 +429,8 @@ def check_rewards(subject: OracleSubject) -> str:
     oracle, rng = subject.oracle, subject.rng(6)
     for means in subject.timed(subject.problems[:20]):
         arm = subject.rivals[rng.integers(len(subject.rivals))]
-        value, again = (oracle.expected_reward(arm.copy(), means.copy()) for _ in range(2))
+        value: Any = oracle.expected_reward(arm.copy(), means.copy())
+        again = oracle.expected_reward(arm.copy(), means.copy())
         good = isinstance(value, float | int | np.floating) and math.isfinite(value)
         require(good, "expected_reward must be a finite float, got {} for {}", repr(value), arm)
         require(value == again, "expected_reward returned {} and {} for {}", value, again, arm)
