@@ -126,6 +126,18 @@ class Health:
         How often this process was overtaken by another writer, and repeated a call of the database.
     error : str or None
         The last error of the policy in this process, for example a fit that failed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from cmab import Campaign, Health
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     campaign = Campaign(TopK(3, k=2).named(["a", "b", "c"]), pathlib.Path(folder, "c.db"), rng=0)
+    ...     ticket = campaign.ask()
+    ...     health = campaign.health()
+    >>> isinstance(health, Health), health.rounds, health.pending
+    (True, 1, 1)
     """
 
     store: str

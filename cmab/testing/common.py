@@ -134,6 +134,14 @@ class CheckResult:
         What happened.
     text : str
         How much the check tried, the fault, or the reason for which the check was not tried.
+
+    Examples
+    --------
+    >>> from cmab.testing import CheckResult, check_oracle
+    >>> from oracles import TopK
+    >>> result = check_oracle(TopK(5, k=2)).results[0]
+    >>> isinstance(result, CheckResult), result.name, result.outcome
+    (True, 'declaration', 'passed')
     """
 
     name: str

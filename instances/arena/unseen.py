@@ -1,4 +1,4 @@
-"""Problems of the arena whose best super arm consists of arms unlike those that are seen first."""
+"""Problems of the arena with a best super arm of arms unlike those that are seen first."""
 
 from __future__ import annotations
 
