@@ -332,7 +332,7 @@ def metered(oracle: object) -> Iterator[Meter]:
 
 
 def report_ratio(oracle: object, ratio: float) -> None:
-    """Report the approximation ratio that the present call of `oracle` proved, for the regret of a run.
+    """Report the approximation ratio that the present call of `oracle` proved; the regret of a run uses it.
 
     `simulate` measures `Simulation.regret_at_proved_ratios` against these ratios. An oracle that declares
     `certifies_calls` calls this function in `solve`. Outside of a run, the function does nothing.

@@ -410,8 +410,9 @@ class Session(Generic[State]):
 
     def _labels(self) -> list[str]:
         """Return hashes of the names of entries and base arms in their order."""
-        oracle = getattr(self.policy, "oracle", None)
-        names: Any = [range(self.policy.n_arms)] if oracle is None else names_of(oracle)
+        learner: Any = self.policy  # an explorer without an oracle has `n_arms`
+        oracle = getattr(learner, "oracle", None)
+        names: Any = [range(learner.n_arms)] if oracle is None else names_of(oracle)
         return list(map(archive.labels_hash, names))
 
 

@@ -76,7 +76,7 @@ SPACES = ["", *(f"{namespace}." for namespace in namespace_pages.NAMESPACES)]
 
 
 def show_public_bases(app, name, cls, options, bases):
-    """In place of a class that has no page, show what it derives from."""
+    """In place of a class that has no page, show its bases."""
     shown = [base for base in cls.__mro__[1:] if base in PUBLIC]
     bases[:] = [
         base for base in shown if not any(issubclass(other, base) for other in shown if other is not base)

@@ -38,7 +38,7 @@ NAMESPACES = [
 
 
 def names() -> Iterator[tuple[str, str, Any]]:
-    """Every public name, its namespace, and what it is; once, and under `cmab` last."""
+    """Every public name, its namespace, and its kind; once, and under `cmab` last."""
     seen = set()
     for namespace in sorted(NAMESPACES, key=lambda one: (-one.count("."), one == "cmab")):
         for name in sorted(import_module(namespace).__all__, key=str.lower):
@@ -49,7 +49,7 @@ def names() -> Iterator[tuple[str, str, Any]]:
 
 
 def write(folder: Path) -> None:
-    """Write all pages into a folder, and leave alone what has not changed, which Sphinx then does not read again."""
+    """Write all pages into a folder, and leave unchanged files alone, which Sphinx then does not read again."""
     places = {}
     listed: dict[str, list[str]] = {namespace: [] for namespace in NAMESPACES}
     for name, namespace, thing in names():

@@ -93,7 +93,7 @@ class AnytimeOracle(LinearOracle):
         return self.time_limit == 0.0 or (has_limit and self.on_limit == "best")
 
     @property
-    def certifies_calls(self) -> bool:
+    def certifies_calls(self) -> bool:  # type: ignore[override]
         """Whether calls have their own approximation ratios: true if a limit may end a search."""
         return self._may_stop_early
 

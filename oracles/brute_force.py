@@ -102,7 +102,7 @@ class BruteForce(LinearOracle):
         return described(self, super_arms=len(self.super_arms))
 
     @property
-    def is_linear(self) -> bool:
+    def is_linear(self) -> bool:  # type: ignore[override]
         """Whether the reward of a super arm is the sum of its means, i.e. there is no `reward`."""
         return self.reward is None
 

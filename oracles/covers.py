@@ -632,7 +632,7 @@ class Cover(PuLPOracle):
         return 0.0 if self.method == "greedy" else -np.inf
 
     @property
-    def certifies_calls(self) -> bool:
+    def certifies_calls(self) -> bool:  # type: ignore[override]
         """Whether calls have their own approximation ratios: true if a limit may end a search."""
         return self.method == "program" and self._may_stop_early
 

@@ -1004,7 +1004,7 @@ class GeneralizedAssignment(PuLPOracle):
         return all(self._packing.allow(agent, jobs[agents == agent]) for agent in range(len(self._room)))
 
     @property
-    def certifies_calls(self) -> bool:
+    def certifies_calls(self) -> bool:  # type: ignore[override]
         """Whether calls have their own approximation ratios: true if a limit may end a search."""
         return self.method == "program" and self._may_stop_early
 

@@ -1242,7 +1242,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         return bool((part[self._terminals] == part[self._terminals[0]]).all())
 
     @property
-    def certifies_calls(self) -> bool:
+    def certifies_calls(self) -> bool:  # type: ignore[override]
         """Whether calls have their own approximation ratios: true unless every answer is exact."""
         return self._may_stop_early or self.method == "approximate" or self.gap > 0.0
 

@@ -126,6 +126,18 @@ class Health:
         How often this process was overtaken by another writer, and repeated a call of the database.
     error : str or None
         The last error of the policy in this process, for example a fit that failed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from cmab import Campaign, Health
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     campaign = Campaign(TopK(3, k=2).named(["a", "b", "c"]), pathlib.Path(folder, "c.db"), rng=0)
+    ...     ticket = campaign.ask()
+    ...     health = campaign.health()
+    >>> isinstance(health, Health), health.rounds, health.pending
+    (True, 1, 1)
     """
 
     store: str
@@ -237,7 +249,8 @@ class Campaign:
             check_policy_instance(learner)
         generator = _generator(copy.deepcopy(rng))
         try:
-            from cmab.campaign.replica import Replica, Store
+            from cmab.campaign.replica import Replica
+            from cmab.campaign.store import Store
         except ImportError as error:
             raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
         store = Store(where, real("timeout", timeout, 0.0))
@@ -296,7 +309,11 @@ class Campaign:
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same store.
         replica = self._replica
-        options = {"propensity_draws": self._draws, "author": self._author, "timeout": replica.store.timeout}
+        options: dict[str, Any] = {
+            "propensity_draws": self._draws,
+            "author": self._author,
+            "timeout": replica.store.timeout,
+        }
         made = partial(Campaign, accept_changes=replica.accept_changes, **options)
         return made, (self.policy, self.address)
 
@@ -691,9 +708,9 @@ class Campaign:
         of, event = replay.of, partial(replica.event, author=self._author)
         limit = _age_of(of.last["expires"])
         former = None if instead_of is None else self._pending_event(instead_of).ticket
-        events = []
-        for ticket in [] if limit is None else _older(replay, limit):
-            events.append(event("cancel", ticket, {"expired": True}, after=len(events)))
+        events: list[Event] = []
+        for old in [] if limit is None else _older(replay, limit):
+            events.append(event("cancel", old, {"expired": True}, after=len(events)))
         for number, (super_arm, pulls, chances) in enumerate(choice, replay.asked):
             ticket = Ticket(number, super_arm, pulls, "", context)
             body = of.ask_body(ticket, **chances)

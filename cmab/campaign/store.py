@@ -158,7 +158,7 @@ def address_of(where: str | os.PathLike[str]) -> tuple[sql.URL, str]:
     ValueError
         If `where` is neither the path of a SQLite file nor the URL of a database.
     """
-    text = os.fspath(where)
+    text: Any = os.fspath(where)
     if not isinstance(text, str) or not text:
         raise ValueError(f"where must be a path or a URL, got {shown(text)}")
     text, _, name = text.partition("#") if "://" in text else (text, "", "")
@@ -498,7 +498,7 @@ class Store:
 
     def _event(self, row: Any) -> Event:
         try:
-            return Event(*row[:-1], json.loads(row[-1]))
+            return Event._make((*row[:-1], json.loads(row[-1])))
         except ValueError:
             raise DamagedStoreError(f"{self.where}: event {row[0]} must have a body in JSON") from None
 

@@ -134,6 +134,14 @@ class CheckResult:
         What happened.
     text : str
         How much the check tried, the fault, or the reason for which the check was not tried.
+
+    Examples
+    --------
+    >>> from cmab.testing import CheckResult, check_oracle
+    >>> from oracles import TopK
+    >>> result = check_oracle(TopK(5, k=2)).results[0]
+    >>> isinstance(result, CheckResult), result.name, result.outcome
+    (True, 'declaration', 'passed')
     """
 
     name: str
@@ -341,7 +349,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
     module = hypothesis()
     until, state = process_time() + subject.limit, {"tried": 0, "failed": False}
 
-    @module.settings(
+    settings = module.settings(
         max_examples=examples * subject.effort,
         database=None,
         derandomize=True,
@@ -351,7 +359,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
         suppress_health_check=list(module.HealthCheck),
         phases=[module.Phase.generate, module.Phase.shrink],
     )
-    @module.given(strategy)
+
     def search(value: Any) -> None:
         if process_time() > until and not state["failed"]:
             return
@@ -365,7 +373,7 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
             raise
 
     try:
-        search()
+        settings(module.given(strategy)(search))()
     except Exception as error:
         error.__notes__ = []  # notes of Hypothesis, which repeat the generated value
         raise

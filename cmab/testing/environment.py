@@ -121,7 +121,7 @@ class EnvironmentSubject(Subject):
         values: FloatArray,
         claimed: float,
         scale: float,
-        again: Callable[[], FloatArray] | None = None,
+        again: Callable[..., FloatArray] | None = None,
     ) -> None:
         """Raise ``AssertionError`` if an average contradicts `claimed`; if in doubt, draw more values."""
         if len(values) < 30:
@@ -143,7 +143,8 @@ def _is_available(world: Environment, super_arm: IntArray) -> bool:
 def check_declaration(subject: EnvironmentSubject) -> None:
     """`n_arms`, `means`, `support`, `sigma` and `optimum` are valid and fit each other."""
     for world in (subject.environment, subject.world):
-        n, (low, high) = world.n_arms, world.support
+        n: Any = world.n_arms
+        low, high = world.support
         require(isinstance(n, int | np.integer) and n >= 1, "n_arms must be positive, got {}", repr(n))
         means = np.asarray(world.means, float)
         good = means.shape == (n,) and np.isfinite(means).all()
@@ -162,7 +163,7 @@ def check_form(subject: EnvironmentSubject) -> str:
     for number, arm in enumerate(subject.super_arms):
         for seed in range(10):
             subject.play(arm, number, seed)
-        value = subject.world.expected_reward(arm.copy())
+        value: Any = subject.world.expected_reward(arm.copy())
         good = isinstance(value, float | int | np.floating) and math.isfinite(value)
         require(good, "expected_reward must be a finite float, got {} for {}", repr(value), arm)
         again = subject.world.expected_reward(arm.copy())
@@ -581,8 +582,8 @@ def check_sums(subject: EnvironmentSubject) -> str:
         spread += second[:, place].std() / times / math.sqrt(len(second))
         require(gap <= 7 * spread + 1e-9, "the squares of {} do not agree with single pulls", what)
     report = world.sample(arms, times, rng)
-    good = np.array_equal(report.arms, arms) and report.pulls is not None and (report.pulls == times).all()
-    require(good, "sample must return sums of {} pulls of {}, got {}", times, arms, report)
+    agrees = np.array_equal(report.arms, arms) and report.pulls is not None and (report.pulls == times).all()
+    require(agrees, "sample must return sums of {} pulls of {}, got {}", times, arms, report)
     return f"{len(totals)} sums of {times} pulls"
 
 

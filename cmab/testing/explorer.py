@@ -205,7 +205,8 @@ def check_answers(subject: ExplorerSubject) -> str:
     if size is not None and not hasattr(goal, "arms_per_bandit"):
         require(sizes <= {size}, "the answers have {} arms, but the goal has {}", sorted(sizes), size)
     # Without a promise, an explorer may often be wrong on hard problems, but not always.
-    rate = _delta(subject) if _delta(subject) is not None else 0.5
+    promised = _delta(subject)
+    rate = 0.5 if promised is None else promised
     bad = exceeds(wrong, runs, rate) or (wrong == runs and runs >= 8 and rate <= 0.5)
     text = "{} of {} answers are wrong for the means {} of the environment"
     require(not bad, text, wrong, runs, means)

@@ -145,7 +145,7 @@ def check_state(subject: LearnerSubject) -> str:
     learner, tried = subject.learner, 0
     for state, each in subject.states(ROUNDS):
         context = None if subject.explores else each.ticket.context
-        calls: dict[str, Callable[[Any], Any]] = {
+        calls: dict[str, Callable[..., Any]] = {
             "select": lambda s, c=context: learner.select(s, subject.rng(1), c),
             "is_done": learner.is_done,
         }
@@ -267,8 +267,9 @@ def check_saving(subject: LearnerSubject) -> str:
     other = Session.load(file.getvalue(), subject.learner)
     found = difference(session.state, other.state)
     require(not found, "the loaded state differs; all parts of a state must be fields: {}", found)
-    for each in (session, other) if ticket is not None else ():
-        each.cancel(ticket)
+    if ticket is not None:
+        session.cancel(ticket)
+        other.cancel(ticket)
     here, there = (session_run(each, subject, 32, 40) for each in (session, other))
     for t, (one, two) in enumerate(zip(here, there, strict=False)):
         text = "{} rounds after loading, select returned {} instead of {}"

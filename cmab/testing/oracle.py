@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class OracleSubject(Subject):
     ) -> None:
         super().__init__(oracle, level, rng)
         self.oracle, self.low, self.high, self.sign = oracle, low, high, sign_of(oracle)
-        listed = None if super_arms is None else [np.array(list(arm), np.int64) for arm in super_arms]
+        given = cast("Iterable[Iterable[int]] | None", super_arms)
+        listed = None if given is None else [np.array(list(arm), np.int64) for arm in given]
         self.family = self._enumerated() if listed is None else listed
         if self.family == []:
             raise ValueError("super_arms must contain a super arm, got an empty list")
@@ -234,7 +235,7 @@ def check_sense(subject: OracleSubject) -> str:
             continue
         told += 1
         value = subject.sign * subject.oracle.expected_reward(subject.solve(means), means)
-        worst += value <= rewards.min() + ROUNDING * (1 + abs(rewards).max())
+        worst += bool(value <= rewards.min() + ROUNDING * (1 + abs(rewards).max()))
     if told < 8:
         raise NotTried("too few super arms with different rewards are known")
     text = "for {} of {} means, the answer is the worst super arm, although sense is {}"
@@ -428,7 +429,8 @@ def check_rewards(subject: OracleSubject) -> str:
     oracle, rng = subject.oracle, subject.rng(6)
     for means in subject.timed(subject.problems[:20]):
         arm = subject.rivals[rng.integers(len(subject.rivals))]
-        value, again = (oracle.expected_reward(arm.copy(), means.copy()) for _ in range(2))
+        value: Any = oracle.expected_reward(arm.copy(), means.copy())
+        again = oracle.expected_reward(arm.copy(), means.copy())
         good = isinstance(value, float | int | np.floating) and math.isfinite(value)
         require(good, "expected_reward must be a finite float, got {} for {}", repr(value), arm)
         require(value == again, "expected_reward returned {} and {} for {}", value, again, arm)

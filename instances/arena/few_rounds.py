@@ -9,7 +9,6 @@ import networkx as nx
 import numpy as np
 
 from cmab import Environment, LinearOracle
-from cmab.arrays import FloatArray
 from cmab.run.arena import Problem
 from instances.arena.linear import (
     Rng,
@@ -51,7 +50,9 @@ def routes_in_a_city(rng: Rng, *, n: int, routes: int) -> Made:
     return oracle, SemiBandit(BernoulliArms(costs), oracle)
 
 
-def rare_large(rng: Rng, *, n: int, k: int, good: int, chance: float, usual: float, safe: FloatArray) -> Made:
+def rare_large(
+    rng: Rng, *, n: int, k: int, good: int, chance: float, usual: float, safe: tuple[float, float]
+) -> Made:
     """Draw the k best of n arms, of which a few pay little and, rarely, 1."""
     rows = [np.repeat([usual, 1.0], [round(1.0 / chance) - 1, 1]) for _ in range(good)]
     rows += [np.full(round(1.0 / chance), rng.uniform(*safe)) for _ in range(n - good)]

@@ -1,4 +1,4 @@
-"""Problems of the arena whose best super arm consists of arms unlike those that are seen first."""
+"""Problems of the arena with a best super arm of arms unlike those that are seen first."""
 
 from __future__ import annotations
 
@@ -67,7 +67,11 @@ def detour(rng: Rng, *, size: int, street: tuple[float, float], bypass: tuple[in
 def stages(rng: Rng, *, layers: int, width: int, usual: tuple[float, float], cheap: float) -> Made:
     """Draw the costs of ways through layers of nodes, one of which is cheap in all its steps."""
     graph: nx.DiGraph[Any] = nx.DiGraph()
-    levels = [[("s", 0)], *([(i, j) for j in range(width)] for i in range(layers)), [("t", 0)]]
+    levels: list[list[Any]] = [
+        [("s", 0)],
+        *([(i, j) for j in range(width)] for i in range(layers)),
+        [("t", 0)],
+    ]
     good = {levels[i][rng.integers(len(levels[i]))] for i in range(layers + 2)}
     for now, then in itertools.pairwise(levels):
         for a in now:

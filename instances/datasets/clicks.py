@@ -87,7 +87,7 @@ def streaming_chances(*, file: AnyPath | None = None) -> FloatArray:
     Returns
     -------
     FloatArray, shape (n_users, n_playlists)
-        Probabilities in (0, 1). User i stands for the i-th segment of users.
+        Probabilities in (0, 1). User i represents the i-th segment of users.
 
     Raises
     ------

@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         seed=options.seed,
     )
     study.run(n_jobs=options.jobs)
-    played = {name: [run for (run,) in runs] for name, runs in study.trial_rows().items()}
+    played = {name: [dict(run) for (run,) in runs] for name, runs in study.trial_rows().items()}
     fixed = comparators(place, k, options.seed)
     yield ""
     yield from report(played[LEADER], fixed, place, rounds)
@@ -223,11 +223,9 @@ def table(played: Mapping[str, Sequence[Row]], fixed: Fixed, place: IndependentC
     """Return a row for each learner, and one for each choice without learning."""
     rows: list[Row] = []
     for name, runs in played.items():
-        found = dict(zip(("people reached", "s.e."), late_mean(runs), strict=True))
-        share, time = 100.0 * found["people reached"] / place.optimum, [run["seconds"] for run in runs]
-        rows.append(
-            {"learner": name, **found, "% of best": share, "ms a round": 1000.0 * float(np.median(time))}
-        )
+        (mean, error), time = late_mean(runs), [run["seconds"] for run in runs]
+        found = {"people reached": mean, "s.e.": error, "% of best": 100.0 * mean / place.optimum}
+        rows.append({"learner": name, **found, "ms a round": 1000.0 * float(np.median(time))})
     for name, (value, _) in fixed.items():
         rows.append({"learner": name, "people reached": value, "% of best": 100.0 * value / place.optimum})
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,7 +82,7 @@ def run(
         )
         study.run(n_jobs=n_jobs)
         found: dict[str, list[Found]] = {
-            title: [{row.pop("learner"): row for row in rows} for rows in each]
+            title: [{row["learner"]: _measures(row) for row in rows} for rows in each]
             for title, each in study.trial_rows().items()
         }
     rows = [row for title, cell in cells.items() for row in summarised(experiment, cell, found[title])]
@@ -95,6 +95,10 @@ def run(
         if counts:
             sentences.append(f"{less} < {more}: {', '.join(counts)}")
     return rows, sentences
+
+
+def _measures(row: Mapping[str, Any]) -> dict[str, float | bool]:
+    return {key: value for key, value in row.items() if key != "learner"}
 
 
 def play(name: str, cell: Row, seed: np.random.SeedSequence, replication: int) -> list[Row]:
@@ -123,7 +127,7 @@ def summarised(experiment: Experiment, cell: Row, found: Sequence[Found]) -> lis
             values = [run[learner][measure] for run in found]
             row[measure], n = float(np.mean(values)), len(values)
             if isinstance(values[0], bool):
-                row["low"], row["high"] = proportion_interval(sum(values), n)
+                row["low"], row["high"] = proportion_interval(sum(map(bool, values)), n)
             elif measure == experiment.measure:
                 row["s.e."] = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else None
         if experiment.published is not None:

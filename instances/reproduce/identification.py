@@ -321,7 +321,8 @@ def large_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Return the samples of each rule until the best of millions of super arms is certain."""
     import networkx as nx
 
-    name, oracle = cell["family"], Matching(nx.complete_bipartite_graph(10, 10), perfect=True)
+    name = cell["family"]
+    oracle: LinearOracle = Matching(nx.complete_bipartite_graph(10, 10), perfect=True)
     if name == "paths":
         oracle = ShortestPath(one_way_streets(13), (0, 0), (12, 12), sense="max")
     elif name == "trees":

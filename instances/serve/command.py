@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> Lines:
 
 
 async def _nothing(*_: Any) -> None:
-    """Stand for the application until the port is known."""
+    """Take the place of the application until the port is known."""
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bound(config: Any) -> Any:
-    """Return a server whose socket is bound, so that its port is known."""
+    """Return a server with a bound socket, so that its port is known."""
     import socket
 
     import uvicorn
@@ -135,7 +135,7 @@ def hosts_of(host: str, port: int, names: list[str]) -> set[str]:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ``ValueError`` if the options would open the page to people who may not see it."""
+    """Raise ``ValueError`` if the options would open the page to strangers."""
     if not 0 <= options.port <= 65_535:
         raise ValueError(f"--port must be a number from 0 to 65535, got {options.port}")
     if not 1 <= options.max_upload <= 1_000:

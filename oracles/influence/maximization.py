@@ -211,7 +211,7 @@ class InfluenceOracle(GraphOracle):
         return Network(self.graph.tails, self.graph.heads, self.graph.n_nodes)
 
     @property
-    def arm_groups(self) -> IntArray:
+    def arm_groups(self) -> IntArray:  # type: ignore[override]
         """The arms, grouped by the in-degree of their heads: see `in_degree_groups`."""
         return in_degree_groups(self.graph)
 

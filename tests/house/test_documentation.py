@@ -100,8 +100,8 @@ def test_commands_in_the_pages_are_commands():
     ]
     assert len(commands) >= 8
     for arguments in commands:
-        parsed = cli._parser().parse_args(arguments)
-        assert callable(parsed.command), arguments
+        parsed = cli._parser(arguments).parse_args(arguments)
+        assert callable(parsed.run), arguments
 
 
 def test_no_example_plays_on_falling_means():
@@ -143,9 +143,14 @@ def page(stem):
 
 
 def test_names_in_the_docs_exist():
-    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes."""
+    """`cmab.thing`, `oracles.thing.part` and the like, wherever a page puts them in backquotes.
+
+    The pages of changes also name what was there before.
+    """
     named = re.compile(r"`((?:cmab|oracles|instances)(?:\.\w+)+)")
     for file in PAGES:
+        if file.parent.name == "changes":
+            continue
         for name in named.findall(file.read_text(encoding="utf-8")):
             if name not in GROUPS:
                 pkgutil.resolve_name(name)

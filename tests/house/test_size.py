@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (42_200, 110),
-    "oracles": (18_300, 40),
-    "instances": (11_000, 68),
-    "tests": (41_600, 232),
+    "cmab": (42_500, 109),
+    "oracles": (18_500, 41),
+    "instances": (11_050, 67),
+    "tests": (42_400, 233),
 }
 
 

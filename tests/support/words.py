@@ -26,6 +26,8 @@ TURNS = {
 def texts(folder: Path) -> Iterator[str]:
     """Yield the docstrings of the modules below a folder and the prose of its pages."""
     for path in sorted(folder.rglob("*.py")):
+        if "auto_gallery" in path.parts:  # copies that the documentation makes of its gallery
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = re.split(r"\n(?:Examples?|References)\n-{3,}", ast.get_docstring(node) or "")[0]

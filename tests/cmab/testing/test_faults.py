@@ -50,6 +50,7 @@ def test_faults_are_found(kind, make):
         check_planted(kind, make)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "make"), items(planted.SOUND))
 def test_classes_without_their_faults_pass(kind, make):
     assert check_planted(kind, make).passed
