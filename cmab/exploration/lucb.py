@@ -91,8 +91,14 @@ def takes_high(coin, n_high, n_low):
 
 @lean_kernel
 def choose_critical(high, low, one_arm, counts, coin, chosen):
-    """Write both arms of the pair in increasing order, or one at random if `one_arm`; return their number."""
-    if one_arm:
+    """Write the arms of the pair that are sampled, in increasing order; return their number.
+
+    `one_arm` is 0 for both arms, 1 for one at random, and 2 for the one with fewer samples.
+    """
+    if one_arm == 2:
+        chosen[0] = high if counts[high] < counts[low] else low
+        return 1
+    if one_arm == 1:
         chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
         return 1
     chosen[0], chosen[1] = min(high, low), max(high, low)
@@ -137,7 +143,7 @@ class LUCBRule(BestK):
         """
         pair, chosen = self.pair(state), np.empty(2, np.int64)
         coin = rng.random() if self.one_arm else 0.0
-        return chosen[: choose_critical(pair.high, pair.low, self.one_arm, state.counts, coin, chosen)]
+        return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         return self.bounds(state, best_mask(state.means, self.k))
@@ -324,8 +330,8 @@ LilUCBMode = Literal["proven", "faithful", "heuristic"]
 @decide_kernel
 def decide_lil(seen, coin, integers, reals, chosen):
     """Sample the critical pair by lil radii, or one of the two arms; stop when the sides do not overlap."""
-    # `integers` holds 1 if one arm is sampled, then the k best arms of the last step, where the search
-    # starts. `reals` holds the parameters of `radius_at`.
+    # `integers` holds `one_arm`, then the k best arms of the last step, where the search starts. `reals`
+    # holds the parameters of `radius_at`.
     counts, means = seen.counts, seen.means
     n = means.shape[0]
     is_high, radii = np.empty(n, np.bool_), np.empty(n)
@@ -376,7 +382,7 @@ def explore_lil_trees(rule, draw, arms, seen, streams):
     for i in range(n):
         _enter(keys, winners, i, means[i], radius_at(counts[i], is_high[i], reals), is_high[i])
     for _ in range(clock[STEPS]):
-        coin = learner.random() if one_arm else 0.0
+        coin = learner.random() if one_arm == 1 else 0.0
         high, low = winners[_LOWER, 1], winners[_UPPER, 1]
         size = choose_critical(high, low, one_arm, counts, coin, chosen)
         # The tree holds negated lower bounds, so the sum is bitwise the overlap in `decide_lil`.
@@ -439,8 +445,8 @@ class LilLUCB(RuledExplorer, BestK):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     mode: Mode = field(default="faithful", metadata=MODE)
 
-    #: Whether a round samples one critical arm at random instead of both.
-    one_arm: ClassVar[bool] = False
+    #: 0 if a round samples both critical arms, 1 for one at random, 2 for the one with fewer samples.
+    one_arm: ClassVar[int] = 0
     _in_kernel = (*RuledExplorer._in_kernel, "rule")
 
     @property
@@ -457,7 +463,7 @@ class LilLUCB(RuledExplorer, BestK):
         """Return the compiled rule, which scans all arms and takes the same samples as the trees."""
         epsilon, high, low = self._levels
         integers, reals = [self.one_arm, *range(self.k)], [epsilon, self.sigma, high, low]
-        return Rule(decide_lil, integers, reals, is_random=self.one_arm, room=RADII)
+        return Rule(decide_lil, integers, reals, is_random=self.one_arm == 1, room=RADII)
 
     def kernel(self) -> ExplorerKernel:
         """Return the compiled loop with tournament trees, which takes O(log n_arms) time per sample."""
@@ -534,7 +540,7 @@ class LilRandLUCB(LUCBPlusPlus):
     Algorithm 1 and Theorem 3.1.
     """
 
-    one_arm = True
+    one_arm = 1
 
 
 @kernel

@@ -582,8 +582,8 @@ def check_sums(subject: EnvironmentSubject) -> str:
         spread += second[:, place].std() / times / math.sqrt(len(second))
         require(gap <= 7 * spread + 1e-9, "the squares of {} do not agree with single pulls", what)
     report = world.sample(arms, times, rng)
-    good = np.array_equal(report.arms, arms) and report.pulls is not None and (report.pulls == times).all()
-    require(good, "sample must return sums of {} pulls of {}, got {}", times, arms, report)
+    agrees = np.array_equal(report.arms, arms) and report.pulls is not None and (report.pulls == times).all()
+    require(agrees, "sample must return sums of {} pulls of {}, got {}", times, arms, report)
     return f"{len(totals)} sums of {times} pulls"
 
 

@@ -235,7 +235,7 @@ def check_sense(subject: OracleSubject) -> str:
             continue
         told += 1
         value = subject.sign * subject.oracle.expected_reward(subject.solve(means), means)
-        worst += value <= rewards.min() + ROUNDING * (1 + abs(rewards).max())
+        worst += bool(value <= rewards.min() + ROUNDING * (1 + abs(rewards).max()))
     if told < 8:
         raise NotTried("too few super arms with different rewards are known")
     text = "for {} of {} means, the answer is the worst super arm, although sense is {}"

@@ -358,7 +358,7 @@ def check_numbers(subject: PolicySubject) -> str:
     rng, n = subject.rng(38), subject.oracle.n_arms
     for number in range(40):
         counts = rng.choice([0, 1, 2, 30, 10**6], n)
-        fractions = rng.choice([0.0, 0.5, 1.0, rng.random()], n)
+        fractions = rng.choice(np.array([0.0, 0.5, 1.0, rng.random()]), n)
         state = _written(subject, counts, fractions, int(counts.sum()) if number % 2 else int(counts.max()))
         before = deep(state)
         indices = np.asarray(policy.indices(state, rng))
@@ -411,7 +411,8 @@ def check_limit(subject: PolicySubject) -> str:
         raise NotTried("there is one arm")
     for _ in range(20):
         counts = rng.choice([10**6, 10**8], n)
-        fractions = rng.permutation(np.linspace(0.1, 0.9, n)) if n <= 9 else rng.choice([0.2, 0.5, 0.8], n)
+        levels: FloatArray = np.linspace(0.1, 0.9, n) if n <= 9 else np.array([0.2, 0.5, 0.8])
+        fractions = rng.permutation(levels) if n <= 9 else rng.choice(levels, n)
         state = _written(subject, counts, fractions, int(counts.sum()))
         order = np.argsort(fractions, kind="stable")
         gaps = np.diff(fractions[order]) > 0.05

@@ -10,7 +10,7 @@ from cmab.cli import main
 from instances import BernoulliArms
 from instances.reproduce import experiment as engine
 from instances.reproduce.experiment import experiments, order, run
-from instances.reproduce.identification import family_of
+from instances.reproduce.identification import LessSampled, family_of
 from instances.reproduce.regret import ShiftingMeans, cache_losses, next_list
 from oracles import TopK
 
@@ -104,6 +104,16 @@ def test_the_command_prints_each_row_once(tiny, tmp_path, capsys):
         "figure-1.png",
         "figure-1.pdf",
     }
+
+
+@pytest.mark.parametrize(("counts", "expected"), [([9, 5, 7], 1), ([5, 9, 7], 0), ([7, 7, 7], 1)])
+def test_the_critical_arm_with_fewer_samples_is_taken(counts, expected):
+    state = ArmStatistics.empty(3)
+    state.counters[:], state.means[:], state.rounds = counts, [0.9, 0.5, 0.0], 21
+    explorer = LessSampled(3, 1, delta=0.1, mode="heuristic")
+    state.memory = explorer.initial_state().memory
+    chosen = {int(arm) for seed in range(9) for arm in explorer.critical(state, np.random.default_rng(seed))}
+    assert chosen == {expected}
 
 
 def test_families_have_their_known_sizes():

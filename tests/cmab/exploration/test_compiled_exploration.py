@@ -26,6 +26,7 @@ from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.ugape import UGapEcV
 from cmab.run import identify as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
+from instances.reproduce.identification import LessSampled
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 
 ROADS = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4)])
@@ -37,6 +38,7 @@ RULES = {
     "lil_lucb": lambda n, k: LilLUCB(n, k, delta=0.1, mode="heuristic"),
     "lucb_plus_plus": lambda n, k: LUCBPlusPlus(n, k, delta=0.1, mode="heuristic"),
     "lil_rand_lucb": lambda n, k: LilRandLUCB(n, k, delta=0.1, mode="heuristic"),
+    "less_sampled": lambda n, k: LessSampled(n, k, delta=0.1, mode="heuristic"),
     "lil_ucb": lambda n, k: LilUCB(n, delta=0.1, mode="heuristic"),
     "lil_ucb_proven": lambda n, k: LilUCB(n, delta=0.1),
     "lil_clucb": lambda n, k: LilCLUCB(TopK(n, k), delta=0.1, mode="heuristic"),
@@ -164,7 +166,7 @@ def test_trees_sample_the_arms_that_a_scan_samples(monkeypatch):
         assert everything(first) == everything(second), (name, n, k)
 
 
-@pytest.mark.parametrize("name", ["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "lil_clucb"])
+@pytest.mark.parametrize("name", ["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "less_sampled", "lil_clucb"])
 def test_trees_sample_the_arms_that_a_scan_samples_in_a_long_run(name, monkeypatch):
     # Counts exceed the table of radii, and the loop comes up for air several times.
     monkeypatch.setattr(_exploring, "_STEPS", 50_000)
