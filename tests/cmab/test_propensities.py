@@ -179,35 +179,35 @@ def test_marginals_of_a_list():
 def test_logs_of_random_policies_are_evaluated(make, tmp_path):
     """The interval of 99.9 % contains the value of the best pair, 1.2, for a fixed seed."""
     means = np.array([0.2, 0.3, 0.5, 0.7, 0.1])
-    running = Campaign(make(ORACLE), tmp_path / "log", rng=3, propensity_draws=60)
+    running = Campaign(make(ORACLE), tmp_path / "log.db", rng=3, propensity_draws=60)
     coins = np.random.default_rng(1)
     for _ in range(200):
         request = running.ask()
         told = {name: float(coins.random() < means[name]) for name in request.names}
         running.tell(told, request, reward=sum(told.values()))
-    log = read_campaign(tmp_path / "log")
+    log = read_campaign(tmp_path / "log.db")
     assert all(row.propensity > 0 and len(row.by_position) == 2 for row in log)
     low, high = off_policy_value(log, {(2, 3): 1.0}, level=0.999).interval
     assert low < 1.2 < high
 
 
 def test_a_log_without_propensities_names_the_remedy(tmp_path):
-    running = Campaign(CTS(ORACLE), tmp_path / "log", rng=3)
+    running = Campaign(CTS(ORACLE), tmp_path / "log.db", rng=3)
     for _ in range(3):
         request = running.ask()
         running.tell(dict.fromkeys(request.names, 1.0), request, reward=2.0)
     with pytest.raises(ValueError, match=r"propensity_draws=200"):
-        off_policy_value(read_campaign(tmp_path / "log"), {request.names: 1.0})
+        off_policy_value(read_campaign(tmp_path / "log.db"), {request.names: 1.0})
 
 
 def test_draws_change_neither_the_choices_nor_the_replay(tmp_path):
-    plain = Campaign(CTS(ORACLE), tmp_path / "plain", rng=3)
-    drawing = Campaign(CTS(ORACLE), tmp_path / "drawing", rng=3, propensity_draws=5)
+    plain = Campaign(CTS(ORACLE), tmp_path / "plain.db", rng=3)
+    drawing = Campaign(CTS(ORACLE), tmp_path / "drawing.db", rng=3, propensity_draws=5)
     for _ in range(20):
         one, other = plain.ask(), drawing.ask()
         assert one.names == other.names
         for running, request in ((plain, one), (drawing, other)):
             running.tell(dict.fromkeys(request.names, 1.0), request)
-    again = Campaign(CTS(ORACLE), tmp_path / "drawing")
+    again = Campaign(CTS(ORACLE), tmp_path / "drawing.db")
     assert again.ask().names == plain.ask().names
     assert CUCB(ORACLE).propensity(CUCB(ORACLE).initial_state(), np.array([0, 1]), None) is None

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from cases import pages
 
-from cmab import CTS, CUCB, Clairvoyant, Feedback, ForcedExploration, Greedy, simulate
+from cmab import CTS, CUCB, Clairvoyant, Feedback, ForcedExploration, Greedy, Smoothness, simulate
 from cmab.bounds import (
     RewardGaps,
-    Smoothness,
     gap_dependent_bound,
     gap_free_bound,
     modulated_bound,
