@@ -15,7 +15,6 @@ import networkx as nx
 
 import cmab
 from cmab import CTS, CUCB, LUCB1, Campaign, Clairvoyant, Feedback, Session, compare, identify, simulate
-from cmab import Windowed
 from cmab.policies import SlidingWindow
 from instances import BernoulliArms, GaussianArms, IndependentCascade, SemiBandit, read_network
 from oracles import GraphicMatroid, InfluenceMaximization, PartitionMatroid, ShortestPath, TopK
@@ -44,7 +43,7 @@ campaign = Campaign(CTS(seeds), "campaign.db", rng=0)
 request = campaign.ask()
 campaign.tell(joined=["ann"], carried=[("ann", "bob")])
 network = read_network("friends.csv", directed=False)
-former: Windowed = SlidingWindow(CUCB(oracle), 5)
+windowed: SlidingWindow = SlidingWindow(CUCB(oracle), 5)
 print(cmab.exploration.SAR(4, 2, budget=9), cmab.__version__)
 print(network.told, InfluenceMaximization(network.graph, k=1).k)
 """
