@@ -13,9 +13,8 @@ from itertools import permutations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import CUCB, Environment, Feedback, Oracle, simulate
+from cmab import CUCB, Environment, Feedback, Oracle, Smoothness, simulate
 from cmab.bounds import (
-    Smoothness,
     gap_dependent_bound,
     gap_free_bound,
     modulated_bound,

@@ -31,8 +31,8 @@ def test_ctrl_c_ends_the_search(make, delay):
     oracle, means = make()
     oracle.solve(np.zeros(oracle.n_arms), np.random.default_rng(0))
     timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         oracle.solve(means, np.random.default_rng(0))
         # A fast machine finishes first.
         time.sleep(10.0)

@@ -196,7 +196,7 @@ def test_a_line_with_one_name_is_a_node_without_ties(text, tmp_path):
         (
             'from,to,weight\na,c,"1,500"\nb,c,"4,500"\n',
             [0.25, 0.75],
-            "column weight (1500 to 4500) has weights",
+            "column weight (1,500 to 4,500) has weights",
         ),
         ("from,to,p\nZoé,Ann,0.3\n".encode("cp1252"), [0.3], "not UTF-8 and was read as Windows-1252"),
     ],
