@@ -344,8 +344,8 @@ def _text(value: Any) -> Any:
 def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], examples: int = 40) -> str:
     """Run `test` on generated values. If it raises ``AssertionError``, raise that of the simplest value.
 
-    After the limit of processor time, no further value is tried. The time begins with the first value, because
-    Hypothesis reads the loaded modules before its first value in a process, which takes long.
+    After the limit of processor time, no further value is tried. The time begins with the first value:
+    before that, Hypothesis reads the loaded modules, which takes long.
     """
     module = hypothesis()
     until: float | None = None
