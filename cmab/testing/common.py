@@ -344,10 +344,12 @@ def _text(value: Any) -> Any:
 def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], examples: int = 40) -> str:
     """Run `test` on generated values. If it raises ``AssertionError``, raise that of the simplest value.
 
-    After the limit of processor time, no further value is tried.
+    After the limit of processor time, no further value is tried. The time begins with the first value:
+    before that, Hypothesis reads the loaded modules, which takes long.
     """
     module = hypothesis()
-    until, state = process_time() + subject.limit, {"tried": 0, "failed": False}
+    until: float | None = None
+    state = {"tried": 0, "failed": False}
 
     settings = module.settings(
         max_examples=examples * subject.effort,
@@ -361,6 +363,8 @@ def for_all(subject: Subject, strategy: Any, test: Callable[[Any], None], exampl
     )
 
     def search(value: Any) -> None:
+        nonlocal until
+        until = until or process_time() + subject.limit
         if process_time() > until and not state["failed"]:
             return
         state["tried"] += 1

@@ -406,7 +406,7 @@ def _pairs(subject: EnvironmentSubject) -> list[IntArray]:
 
 
 def check_common_numbers(subject: EnvironmentSubject) -> str:
-    """In the same round, a base arm has the same outcome whatever super arm is played."""
+    """In the same round, a base arm has the same outcome in every super arm."""
     if not _draws_one(subject):
         raise NotTried(
             "a round draws other than one number from rng, so that policies do not meet the same outcomes;"

@@ -129,7 +129,7 @@ class LearnerSubject(Subject):
 
 
 def check_determinism(subject: LearnerSubject) -> str:
-    """The same seed gives the same run, whatever the global generators are."""
+    """The same seed gives the same run, for any state of the global generators."""
     runs = []
     for _ in seeded_globally(3):
         runs.append([each.super_arm for each in subject.timed(subject.run())])  # noqa: PERF401
@@ -165,7 +165,7 @@ def check_state(subject: LearnerSubject) -> str:
 
 
 def check_new_states(subject: LearnerSubject) -> str:
-    """Every call of `initial_state` returns a new state, whatever was learned before."""
+    """Every call of `initial_state` returns a new state, independent of everything learned before."""
     first = subject.new_state(1)
     before, second = deep(first), subject.new_state(1)
     for _ in subject.timed(subject.run(state=second)):

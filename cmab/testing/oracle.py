@@ -334,7 +334,7 @@ def check_outside(subject: OracleSubject) -> str:
 
 
 def check_determinism(subject: OracleSubject) -> str:
-    """The same means and generator state give the same answer, whatever the global generators are."""
+    """The same means and generator state give the same answer, for any state of the global generators."""
     answers = [[subject.solve(means) for means in subject.problems[:25]] for _ in seeded_globally(4)]
     for other in answers[1:]:
         for means, one, two in zip(subject.problems, answers[0], other, strict=False):

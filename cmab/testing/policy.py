@@ -266,7 +266,7 @@ def _has_nan(value: Any) -> bool:
 
 
 def check_tickets(subject: PolicySubject) -> str:
-    """`update` learns from the ticket of the round, whatever was selected since."""
+    """`update` learns from the ticket of the round, not from later selections."""
     other = subject.state_after(25, seed=6)
     for state, each in subject.states():
         at_once = subject.learned(state, each.feedback, each.ticket)
@@ -404,7 +404,7 @@ def check_radius(subject: PolicySubject) -> str:
 
 
 def check_limit(subject: PolicySubject) -> str:
-    """Indices of arms with very many outcomes are in the order of their means, whatever the counts are."""
+    """Indices of arms with very many outcomes are in the order of their means, for any counts."""
     policy: Any = subject.policy
     rng, n = subject.rng(40), subject.oracle.n_arms
     if n < 2:
