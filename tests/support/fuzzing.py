@@ -197,6 +197,7 @@ class Subject:
             "ticket": Ticket(0, self.super_arm),
             "weight": lambda *_: 0.25,
             "attraction": np.full(self.n_choices, 0.25),
+            "nodes": list(getattr(self.thing, "_nodes", ())),
             "items": np.ones(np.size(getattr(self.thing, "items", None)), bool),
             "examination": np.linspace(1.0, 0.5, getattr(self.thing, "positions", None) or 1),
             "units": self.thing.units(self.super_arm) if name == "units" else None,

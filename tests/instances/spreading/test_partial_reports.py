@@ -147,7 +147,7 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
             text = told_wrong(running, **report)
             assert "add it to the graph" in text
             assert "accept_changes=True" in text
-            assert ("did you mean ('dan', 'eve')?" in text) == (missing == ("eve", "dan"))
+            assert ("is ('dan', 'eve') meant" in text) == (missing == ("eve", "dan"))
     for misspelt in (("anna", "bob"), ("ann", "bobb")):
         text = told_wrong(running, outcomes={misspelt: 1.0})
         assert re.search(r"did you mean '(ann|bob)'\?", text)
@@ -190,7 +190,7 @@ def test_a_wrong_report_is_refused_with_the_way_to_tell_it(tmp_path):
     for ticket in (request, request.number):
         with pytest.raises(ValueError, match=r"reported before.*correct\(\) replaces"):
             running.tell({}, ticket)
-        with pytest.raises(ValueError, match=r"reported before.*correct\(\) replaces"):
+        with pytest.raises(ValueError, match="reported before"):
             running.cancel(ticket)
     for number in running.pending:
         running.cancel(number)
