@@ -3,6 +3,6 @@
 
 def forget(_settings, _script):
     """Forget which look each name has had in the scripts before, as a new program would."""
-    from cmab.plotting import style as _looks
+    from cmab.plotting.style import _EVERYWHERE
 
-    _looks._EVERYWHERE.clear()
+    _EVERYWHERE.clear()
