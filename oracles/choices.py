@@ -164,9 +164,8 @@ class Assortment(Oracle):
         return Kernel(solve_assortment, np.array([self.k]), reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-
-        super_arm, means = self._check_entries(super_arm), self._check_means(means)
-        values, revenues = self._check_means(means), np.array(self.revenues)
+        super_arm, values = self._check_entries(super_arm), self._check_means(means)
+        revenues = np.array(self.revenues)
         self._warn_above(values)
         return float(revenue_of(super_arm, len(super_arm), values, revenues, self.max_attraction))
 
