@@ -158,8 +158,11 @@ def reference(policy, state, rng):
     phi[own] = ((counts[own] - 1) * squares[own] / coins[own] + 5.0 * pooled) / (counts[own] - 1 + 5.0)
     late, news, t = state.memory[-m - 1 : -1] > 0.0, state.memory[-1], state.rounds + 1
     labels = np.zeros(m, int) if policy.groups is None else np.unique(policy.groups, return_inverse=True)[1]
-    is_discovery = news > 0.0 and rng.random() < (t - 1 - news) / t / (news + 2.0)
-    common, is_flat = (MEANS[rng.integers_of(16)], rng.random() < 0.5) if is_discovery else (0.0, False)
+    is_discovery = 0.0 < news < 0.75 * (t - 1)
+    is_discovery = is_discovery and rng.random() * t * min(news + 2.0, 0.5 * t**0.5) < t - 1 - news
+    common, few = (
+        (MEANS[rng.integers_of(16)], t**0.25 if rng.random() < 0.5 else 1.0) if is_discovery else (0.0, 0.0)
+    )
     out, group, point = np.empty(m), -1, 30
     for arm in np.argsort(labels, kind="stable"):
         if labels[arm] != group:
@@ -168,15 +171,14 @@ def reference(policy, state, rng):
                 cumulated = np.cumsum(grid(policy, state)[group])
                 point = int(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"))
         alpha, beta, n = A[point], B[point], counts[arm] / phi[arm]
-        if is_discovery and (counts[arm] == 0.0 or (is_flat and counts[arm] < t**0.25)):
+        is_rare = counts[arm] < few
+        if is_rare:
             alpha, beta, n = 4.0 * common, 4.0 - 4.0 * common, counts[arm]
-        elif is_flat:
-            alpha, beta = 1.0, 1.0
-        elif is_discovery or late[arm]:
+        elif late[arm]:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + n * share[arm], beta + n * (1.0 - share[arm])
         s = t / ((n + alpha + beta + 1.0) * (counts[arm] / n if n else pooled))
-        low_end, high_end = (0.0, 1.0) if is_flat else bounds(a, b, s)
+        low_end, high_end = (0.0, 1.0) if is_rare else bounds(a, b, s)
         out[arm] = low + (high - low) * min(max(rng.beta(a, b), low_end), high_end)
     return out, is_discovery
 
@@ -280,10 +282,10 @@ def test_a_super_arm_of_unusual_arms_is_found(name):
 
 
 def test_arms_that_are_seen_late_do_not_inherit_the_prior():
-    """Rounds without news are the majority when the last arms come."""
+    """A third of the rounds had no news when the last arms come, and none when the others came."""
     policy = AdaptiveCTS(TopK(12, 3))
     state = policy.initial_state()
-    for arms in [[0, 1, 2], [3, 4, 5], *[[0, 1, 2]] * 6, [6, 7, 8]]:
+    for arms in [[0, 1, 2], [3, 4, 5], [0, 1, 2], [6, 7, 8]]:
         policy.update(state, Feedback(arms, np.ones(3)))
     assert state.memory[-13:-1].tolist() == [0.0] * 6 + [1.0] * 3 + [0.0] * 3
     assert state.memory[-1] == 3.0
