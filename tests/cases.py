@@ -59,11 +59,10 @@ from cmab import (
     TopRank,
 )
 from cmab.bounds.radii import LogRadius
-from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.ugape import UGapEcV
+from cmab.exploration.ugape import GapE, UGapEcV
 from cmab.explorer import AnyExplorer
 from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy

@@ -141,7 +141,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
                 f"budgets must suffice for one round, {max(worst, 1)} of each resource, got {self._totals}"
             )
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> BudgetState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> BudgetState:
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
         return BudgetState(ArmStatistics.empty(m), *arrays)
@@ -181,7 +181,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
         state: BudgetState,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with the rewards and the resource use of a ticket.
 

@@ -307,8 +307,8 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
         self,
         state: WindowStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         state.update(feedback)
 

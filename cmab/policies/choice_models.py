@@ -133,15 +133,15 @@ class MNLUCB(InPlay[EpochStatistics]):
             without[state.counts == 0] = 0.0
         return np.clip(np.where(over > 0.0, bound, without), 0.0, self.max_attraction)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:
         return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(
         self,
         state: EpochStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with one customer. If the customer bought nothing, begin an epoch.
 
@@ -163,7 +163,7 @@ class MNLUCB(InPlay[EpochStatistics]):
             state.epochs += 1
             state.super_arm = self._solve(state)
 
-    def _means(self, state: EpochStatistics, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+    def _means(self, state: EpochStatistics, rng: np.random.Generator) -> FloatArray:
         v = self.attractions(state)
         return v / (1.0 + v)
 
@@ -252,7 +252,7 @@ class ContextualMNL(LinearPolicy):
         state: LinearStatistics,
         rows: FloatArray,
         outcomes: FloatArray,
-        group: IntArray | None,  # noqa: ARG002
+        group: IntArray | None,
     ) -> None:
         state.update_choice(rows, np.clip(outcomes, 0.0, 1.0))
 
@@ -309,7 +309,7 @@ class ContextualMNLUCB(ContextualMNL):
         self,
         state: LinearStatistics,
         features: FloatArray,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> FloatArray:
         """Return the bound on the utility of each item, shape (n_arms,)."""
         t, d, posterior = state.rounds + 1, self._shape[1], state.posterior()

@@ -187,7 +187,7 @@ class RandomPolicy(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         return np.array(self.support, dtype=float)
 
-    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
+    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
         It is known if the context has neither values nor costs, and random means are fair for the oracle, as

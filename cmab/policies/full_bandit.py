@@ -91,18 +91,13 @@ class SetTrials(Policy[QueryState]):
             check_super_arm(self.oracle, some, "a set of k entries")
         return k
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> QueryState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> QueryState:
         """Return the state with the first query."""
         state = QueryState()
         state.current, state.has_ended = self._next(state)
         return state
 
-    def select(
-        self,
-        state: QueryState,
-        rng: np.random.Generator,  # noqa: ARG002
-        context: Context | None = None,
-    ) -> IntArray:
+    def select(self, state: QueryState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the current query, or the final set.
 
         Raises
@@ -118,7 +113,7 @@ class SetTrials(Policy[QueryState]):
         state: QueryState,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with the reward of a ticket. Rewards of earlier queries are ignored.
 

@@ -120,7 +120,7 @@ class LinearPolicy(Policy[LinearStatistics]):
         """The largest number of outcomes that a round can show."""
         return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> LinearStatistics:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> LinearStatistics:
         return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
 
     def select(
@@ -145,7 +145,7 @@ class LinearPolicy(Policy[LinearStatistics]):
         state: LinearStatistics,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with one round of feedback.
 
@@ -159,12 +159,7 @@ class LinearPolicy(Policy[LinearStatistics]):
         rows = self._features_in(None if ticket is None else ticket.context, arms)
         self._regress(state, rows, feedback.outcomes, None if self._groups is None else self._groups[arms])
 
-    def weights(
-        self,
-        state: LinearStatistics,  # noqa: ARG002
-        rows: FloatArray,  # noqa: ARG002
-        group: IntArray | None,  # noqa: ARG002
-    ) -> FloatArray | None:
+    def weights(self, state: LinearStatistics, rows: FloatArray, group: IntArray | None) -> FloatArray | None:
         """Return the weights of outcomes of arms with features `rows`, or None (default) for weights of 1."""
         return None
 
@@ -268,12 +263,7 @@ class C2UCB(LinearPolicy):
         inner = d * math.log((1.0 + seen * self.norm**2 / self.ridge) / self.delta)
         return self.scale * math.sqrt(inner) + math.sqrt(self.ridge) * self.bound
 
-    def indices(
-        self,
-        state: LinearStatistics,
-        features: FloatArray,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> FloatArray:
+    def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return the optimistic means."""
         t, posterior = state.rounds + 1, state.posterior()
         if isinstance(self.radius, LogRadius):

@@ -149,7 +149,7 @@ class TopRank(Policy[Comparisons]):
         object.__setattr__(self, "_table", table)
         object.__setattr__(self, "_items", items)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> Comparisons:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> Comparisons:
         shape = (len(self._table), len(self._table))
         return Comparisons(
             np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
@@ -216,7 +216,7 @@ class TopRank(Policy[Comparisons]):
         state: Comparisons,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with the clicks on a list. Arms without an outcome were not clicked.
 

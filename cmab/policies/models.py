@@ -298,7 +298,7 @@ class ModelPolicy(Policy[ModelState]):
             return np.array([0.5, *[0.5 / self.members] * self.members])
         return np.full(self._n_models, 1.0 / self._n_models)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:
         first, n = max(10, 2 * min(self.oracle.max_size, 50)), self._n_models
         d = 0 if self.features is None else int(np.shape(self.features)[1])
         arrays = np.zeros((0, d)), np.zeros(0), np.zeros((0, n), np.int64), np.zeros(n, np.int64)

@@ -54,12 +54,7 @@ class InPlay(Policy[State]):
     def _generator(self, state: State) -> np.random.Generator:
         """Return a generator that depends only on `state`, so that saving and loading do not affect it."""
 
-    def select(
-        self,
-        state: State,
-        rng: np.random.Generator,  # noqa: ARG002
-        context: Context | None = None,
-    ) -> IntArray:
+    def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the current super arm or, if part of it is unavailable, the best available super arm.
 
         Before the first feedback, this is the oracle's answer for the initial state.
@@ -194,8 +189,8 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         self,
         state: SwitchingStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state`. Call the oracle again if a count or the round number has grown enough."""
         state.update(feedback)

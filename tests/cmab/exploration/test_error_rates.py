@@ -20,13 +20,14 @@ from cmab import (
     LilRandLUCB,
     LUCB1Halving,
     LUCBPlusPlus,
+    LUCBRule,
     StudentLUCB,
     UGapEc,
     identify,
 )
 from cmab.bounds.radii import lil_radii
 from cmab.bounds.samples import halving_samples
-from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB, RadiusRule
+from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
 from instances import BernoulliArms, GaussianArms
@@ -213,14 +214,14 @@ def test_a_lost_summand_leaves_the_golden_values():
     assert golden == pytest.approx([1.871070, 0.205417], abs=1e-6)
 
 
-def test_radius_rules_are_open_to_subclasses():
-    """A rule of one's own, in Python, needs its radii only."""
+def test_rules_are_open_to_subclasses():
+    """A rule of one's own, in Python, needs its bounds only."""
 
-    class Plain(RadiusRule):
+    class Plain(LUCBRule):
         sigma = 0.5
 
-        def radii(self, state, is_high):
-            return 2.0 / np.sqrt(state.counts)
+        def bounds(self, state, is_high):
+            return state.means - 2.0 / np.sqrt(state.counts), state.means + 2.0 / np.sqrt(state.counts)
 
     found = identify(Plain(3, 1, delta=0.1), GaussianArms([2.0, 0.0, 0.0], sigma=0.5), replications=3, rng=0)
     assert found.correct.all()

@@ -9,8 +9,7 @@ from scipy.stats import binom
 
 from cmab import UCBE, Feedback, UGapEb, UGapEc, identify
 from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
-from cmab.exploration.budget import GapE
-from cmab.exploration.ugape import least_gaps
+from cmab.exploration.ugape import GapE, least_gaps
 from instances import BernoulliArms
 
 MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.6, 0.2])
