@@ -161,13 +161,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the available super arm with the largest value minus price, or an empty super arm.
-
-        Raises
-        ------
-        ValueError
-            If the context has parts other than `available`, or if no super arm is available.
-        """
+        """Return the available super arm with the largest value minus price, or an empty super arm."""
         refuse_parts(self, context, ("available",))
         if self.is_done(state):
             return np.empty(0, np.int64)
@@ -186,12 +180,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
         """Update `state` with the rewards and the resource use of a ticket.
 
         Without a ticket, the observed arms are assumed to be the whole super arm.
-
-        Raises
-        ------
-        ValueError
-            If a cost is outside [0, 1], the number of resources differs from the number of budgets, or the
-            round used more than 1 for each base arm.
         """
         size = len(feedback.arms) if ticket is None else len(ticket) + ticket.gone
         used, is_done = self._used(feedback, size, ticket is not None), self.is_done(state)

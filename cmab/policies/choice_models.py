@@ -43,17 +43,6 @@ class EpochStatistics(InPlayStatistics):
         The assortment that is offered in this epoch.
     epochs : int
         Number of completed epochs, that is, of rounds without a purchase.
-
-    Examples
-    --------
-    >>> from cmab import MNLUCB, Feedback
-    >>> from oracles import Assortment
-    >>> policy = MNLUCB(Assortment([1.0, 2.0, 3.0], k=2))
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([2], [1.0]))
-    >>> policy.update(state, Feedback([1, 2], [0.0, 0.0]))
-    >>> state.epochs
-    1
     """
 
     epochs: int = 0
@@ -143,14 +132,7 @@ class MNLUCB(InPlay[EpochStatistics]):
         ticket: Ticket | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        """Update `state` with one customer. If the customer bought nothing, begin an epoch.
-
-        Raises
-        ------
-        ValueError
-            If the feedback has sums of several outcomes of an arm, or has several purchases although the
-            customers of the oracle buy at most one item.
-        """
+        """Update `state` with one customer. If the customer bought nothing, begin an epoch."""
         refuse_baskets(self.oracle, feedback.outcomes)
         if feedback.pulls is not None:
             raise ValueError(
@@ -194,13 +176,6 @@ class ContextualMNL(LinearPolicy):
         Its base arms are comparisons of an item with no purchase, with means ``v / (1 + v)``.
     features, dimension, ridge, norm
         As in `LinearPolicy`. `ridge` is the precision of the prior, which has mean 0.
-
-    Examples
-    --------
-    >>> from cmab import ContextualMNLUCB
-    >>> from cmab.policies.choice_models import ContextualMNL
-    >>> issubclass(ContextualMNLUCB, ContextualMNL)
-    True
     """
 
     groups: None = field(init=False, default=None, repr=False)
@@ -232,11 +207,6 @@ class ContextualMNL(LinearPolicy):
         """Update `state` with the choice of the customer of a ticket.
 
         Without a ticket, the offered items are unknown. A purchase is then compared only with no purchase.
-
-        Raises
-        ------
-        ValueError
-            If the feedback has several purchases although customers of the oracle buy at most one item.
         """
         refuse_baskets(self.oracle, feedback.outcomes)
         # Sums over several customers are not completed, because `LinearPolicy.update` rejects them.

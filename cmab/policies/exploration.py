@@ -319,15 +319,7 @@ class ForcedExploration(WrappedPolicy[Any]):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")
 
     def select(self, state: Any, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the policy's super arm or an exploring super arm, among those available.
-
-        Raises
-        ------
-        TypeError
-            If the oracle cannot exclude unavailable entries.
-        ValueError
-            If the wrapped policy cannot use a part of the context.
-        """
+        """Return the policy's super arm or an exploring super arm, among those available."""
         # Theorem B: exploring rounds have probability min(1, c t^(-1/3)).
         explores = rng.random() < self.c * (state.rounds + 1.0) ** (-1 / 3)
         available = None if context is None else context.available

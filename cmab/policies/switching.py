@@ -58,13 +58,6 @@ class InPlay(Policy[State]):
         """Return the current super arm or, if part of it is unavailable, the best available super arm.
 
         Before the first feedback, this is the oracle's answer for the initial state.
-
-        Raises
-        ------
-        ValueError
-            If a context has parts other than `available`, or if no super arm is available.
-        TypeError
-            If the oracle cannot exclude unavailable entries.
         """
         refuse_parts(self, context, ("available",))
         chosen = self._solve(state) if state.rounds == 0 else state.super_arm.copy()
@@ -94,16 +87,6 @@ class SwitchingStatistics(InPlayStatistics):
     key : int
         A random number for the whole run, drawn by `RarelySwitchingCUCB.initial_state`; 0 without a
         generator.
-
-    Examples
-    --------
-    >>> from cmab import Feedback, RarelySwitchingCUCB
-    >>> from oracles import TopK
-    >>> policy = RarelySwitchingCUCB(TopK(3, k=1))
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback(arms=[0], outcomes=[1.0], reward=1.0))
-    >>> state.super_arm, state.solved_counters
-    (array([0]), array([1, 0, 0]))
     """
 
     solved_counters: IntArray = field(default_factory=lambda: np.empty(0, np.int64))

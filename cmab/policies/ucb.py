@@ -602,11 +602,6 @@ class ESCB(Policy[ArmStatistics]):
         """Return the available super arm with the best index, by `LinearOracle.solve_root`.
 
         While there are unobserved arms, it is a super arm with as many of them as possible.
-
-        Raises
-        ------
-        ValueError
-            If a context has parts other than `available`, or if no super arm is available.
         """
         refuse_parts(self, context, ("available",))
         available = None if context is None else context.available
