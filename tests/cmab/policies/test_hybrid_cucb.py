@@ -62,19 +62,6 @@ def test_it_is_cucb_without_a_log_and_with_a_large_bias(sense):
         assert (oracle._sign * np.diff(rows, axis=0) >= -1e-12).all()
 
 
-def test_a_log_without_bias_counts_like_rounds():
-    """Of arms that were not seen here, the bound is CUCB's of the log, at the time of this campaign."""
-    rng = RNG(0)
-    oracle, there = TopK(6, 2), told(rng, 6, 40)
-    here = ArmStatistics.empty(6)
-    for _ in range(20):
-        here.update(Feedback([], []))
-    as_if = there.merge(ArmStatistics.empty(6))
-    as_if.rounds = 20
-    found = OfflineCUCB(oracle, there, bias=0.0).indices(here, rng)
-    np.testing.assert_allclose(found, CUCB(oracle).indices(as_if, rng), atol=1e-12)
-
-
 @pytest.mark.slow
 def test_a_log_saves_rounds():
     """400 outcomes an arm whose means are 0.02 too high; paired by seed, 10 standard errors less regret."""

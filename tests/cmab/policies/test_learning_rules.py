@@ -7,7 +7,6 @@ import pytest
 
 from cmab import CUCB, CompiledIndexPolicy, Feedback, Session, simulate
 from cmab.compiled import index_kernel, learn_kernel
-from cmab.testing import check_policy
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -101,29 +100,9 @@ def test_the_lazy_loop_calls_it_too():
     assert np.array_equal(state.memory, [*state.counts, 400])
 
 
-def test_the_memory_is_what_its_definition_says():
-    """A weighted average over the whole history, by its definition."""
-    policy, rng = DiscountedCUCB(TopK(5, 2), gamma=0.9), np.random.default_rng(1)
-    state, seen, sums = policy.initial_state(), np.zeros((60, 5)), np.zeros((60, 5))
-    for t in range(60):
-        arms = rng.choice(5, 2, replace=False)
-        seen[t, arms], sums[t, arms] = 1.0, rng.random(2)
-        policy.update(state, Feedback(arms, sums[t, arms]))
-    weights, memory = 0.9 ** np.arange(59, -1, -1), state.memory
-    assert memory[:5] == pytest.approx(weights @ seen)
-    assert memory[5:10] == pytest.approx((weights @ sums) / (weights @ seen))
-    assert memory[10] == pytest.approx(weights.sum())
-
-
 def test_sums_of_outcomes_are_refused_and_change_nothing():
     session = Session(DiscountedCUCB(TopK(3, 1)), rng=0)
     session.ask()
     with pytest.raises(ValueError, match=r"feedback\.pulls must be None for DiscountedCUCB"):
         session.tell(Feedback([0], [2.0], pulls=[3]))
     assert session.pending == (0,) and not session.state.memory.any()
-
-
-@pytest.mark.slow
-def test_it_keeps_all_promises_of_a_policy():
-    oracle = TopK(6, 2)
-    check_policy(DiscountedCUCB(oracle, gamma=0.999), SemiBandit(BernoulliArms(MEANS[:6]), oracle))

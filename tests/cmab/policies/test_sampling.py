@@ -22,7 +22,7 @@ from cmab import (
     simulate,
 )
 from cmab.bounds.beta import beta_quantile
-from instances import BernoulliArms, GaussianArms, SemiBandit
+from instances import BernoulliArms, SemiBandit
 from oracles import (
     DirectedGraph,
     GraphicMatroid,
@@ -124,17 +124,6 @@ def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
     np.testing.assert_allclose(found[~is_moved], expected[~is_moved], rtol=1e-12)
     np.testing.assert_allclose(found[is_moved], expected[is_moved], rtol=2.0**-40, atol=2.0 * 2.0**-40)
     assert len(np.unique(found[unseen])) == unseen.sum() > 1
-
-
-def test_gaussian_rules_learn_arms_of_any_scale():
-    oracle = TopK(12, 3)
-    environment = SemiBandit(GaussianArms(100.0 + 50.0 * MEANS, 10.0), oracle)
-    best = set(np.argsort(MEANS)[-3:])
-    for coupling in ("independent", "shared", "boosted"):
-        policy = GaussianCTS(oracle, coupling, sigma=10.0, support=None)
-        result = simulate(policy, environment, 2000, rng=0)
-        counts = result.states[0].counts
-        assert set(np.argsort(counts)[-3:]) == best
 
 
 # The prior that is learned

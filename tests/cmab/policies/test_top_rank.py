@@ -215,8 +215,6 @@ def test_late_clicks_make_equal_items_no_better():
 
 
 test_what_is_no_list_is_refused = refused(
-    (lambda: TopRank(RankedTopK(3, 2), 0.0), "delta must"),
-    (lambda: TopRank(RankedTopK(3, 2), 1.0), "delta must"),
     (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[0, 1, 2]), "lists must have a row"),
     (lambda: TopRank(RankedTopK(3, 2), 0.1, lists=[[0, 1], [2]]), "lists must have a row"),
     (lambda: TopRank(Knapsack([1, 1, 2, 2], 2), 0.1), "the last list of lists must be"),
