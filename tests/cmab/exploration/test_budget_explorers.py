@@ -69,15 +69,6 @@ def test_budget_is_never_exceeded(name, n_arms):
         assert len(arms) == (1 if name == "sr" else 2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BUDGETED)
-def test_errors_are_rare_on_an_easy_instance(name):
-    """A rate of 1 % is far above what these rules do with 4,000 samples; false alarm below 1e-6."""
-    right = [1] if name == "sr" else [1, 4]
-    wrong = errors(BUDGETED[name](8, 4000), BernoulliArms(MEANS), lambda arms: arms.tolist() == right, 200)
-    assert wrong <= binom.isf(1e-6, 200, 0.01)
-
-
 def test_sar_errs_no_more_than_its_bound():
     arms = GaussianArms([1.0, 0.8, 0.2, 0.0], sigma=0.5)
     budget = 500

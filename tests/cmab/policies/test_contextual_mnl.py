@@ -11,7 +11,6 @@ from scipy.linalg import eigvalsh
 from scipy.optimize import minimize
 
 from cmab import (
-    MNLUCB,
     Context,
     ContextualMNLTS,
     ContextualMNLUCB,
@@ -189,33 +188,6 @@ def test_a_purchase_is_compared_with_all_that_was_offered(rule):
     assert after(([0, 2], none)) == pytest.approx(mode([0, 2], None), abs=1e-5)
     assert after((None, none)) == pytest.approx(mode([0, 2], None), abs=1e-5)
     assert after(([0, 2], Feedback([], []))).tolist() == [0.0, 0.0]  # nothing was seen
-
-
-def big_shop(seed):
-    """A hundred items: four features, of a direction, and a constant, and what they attract by them."""
-    rng = RNG([seed, 77])
-    directions = rng.normal(size=(100, 4))
-    features = np.hstack([directions / np.linalg.norm(directions, axis=1)[:, None], np.ones((100, 1))])
-    weights = rng.normal(size=4)
-    theta = np.append(1.5 * weights / np.linalg.norm(weights), -1.5)
-    shop = Assortment(rng.uniform(0.1, 1.0, 100), k=5)
-    return features / math.sqrt(2), MultinomialLogit(np.exp(features @ theta), shop)
-
-
-@pytest.mark.slow
-def test_features_save_most_of_what_learning_each_item_costs():
-    """A hundred items, 800 customers, two shops: half of what MNL-UCB loses with factor 0.5, or less."""
-    lost = np.zeros(3)
-    for seed in range(2):
-        features, place = big_shop(seed)
-        shop = place.oracle
-        rules = (
-            ContextualMNLUCB(shop, features, radius_factor=0.1),
-            ContextualMNLTS(shop, features),
-            MNLUCB(shop, log_factor=0.5),
-        )
-        lost += [simulate(rule, place, 800, rng=seed).regret[0, -1] for rule in rules]
-    assert lost[0] < 0.5 * lost[2] and lost[1] < lost[2], lost
 
 
 @pytest.mark.slow

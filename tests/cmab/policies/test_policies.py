@@ -119,19 +119,6 @@ def test_thompson_draws_from_the_posterior(prior, support):
         assert draws[:, arm].mean() == pytest.approx(posterior.mean(), abs=5 * posterior.std() / 4000**0.5)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [(1, 1), (2, 1), (8, 1), (9, 1), (1, 2), (1, 8), (1, 9), (1.5, 1), (3, 4)],
-)
-def test_draws_have_the_beta_distribution(a, b):
-    """18 comparisons of 20,000 draws with the distribution function: a false alarm has probability 5e-6."""
-    policy = CTS(TopK(20_000, 1), prior_mean=a / (a + b), prior_weight=a + b)
-    for state in (policy.initial_state(), state_of(policy, np.full(20_000, 3), np.full(20_000, 1.0), 3)):
-        draws = policy.indices(state, np.random.default_rng(7))
-        won = 3 if state.counts[0] else 0
-        assert kstest(draws, beta(a + won, b).cdf).pvalue > 2.5e-7
-
-
 def test_outcomes_outside_the_support_are_taken_as_its_end():
     policy = CTS(TopK(2, 1))
     state = state_of(policy, np.array([50, 50]), np.array([1.7, -0.4]), 50)

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
-from scipy.special import betainc, betaincinv, betaln
+from scipy.special import betaincinv, betaln
 
 from cmab import (
     CTS,
@@ -62,16 +62,6 @@ def test_beta_quantiles_are_those_of_scipy():
     assert usual.mean() > 0.95
     # Where counts differ by 1e6, scipy's own answers are off by 2e-11.
     np.testing.assert_allclose(found[usual], expected[usual], rtol=1e-10)
-
-
-@pytest.mark.parametrize("a", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
-@pytest.mark.parametrize("b", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
-def test_beta_quantiles_are_inverse(a, b):
-    for level in (2.0**-54, 1e-9, 0.1, 0.5, 0.500001, 0.9, 1 - 1e-9, 1 - 2.0**-53):
-        x = beta_quantile(level, a, b)
-        assert 0.0 <= x <= 1.0
-        if 1e-290 < x < 1.0 - 1e-6:
-            assert betainc(a, b, x) == pytest.approx(level, rel=1e-7)
 
 
 # One number a round
