@@ -504,7 +504,6 @@ class UCBE(_BestArm):
     c: float = field(default=1.0, metadata=POSITIVE)
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms."""
         # H = N in phase 0, as in the paper.
         memory = np.array([float(self.n_arms), 0.0])
         return Rule(decide_ucbe, [self.budget, *self._phase_ends()], [self.a or 0.0, self.c], memory)
@@ -603,7 +602,6 @@ class ContinuousRejects(_BestArm):
     variant: Literal["A", "C"] = field(default="A", metadata=one_of("A", "C"))
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms."""
         memory = np.concatenate((np.ones(self.n_arms), np.zeros(2)))
         parameters = [length(self.support), float(self.variant == "C")]
         return Rule(decide_continuous_rejects, [self.budget], parameters, memory)

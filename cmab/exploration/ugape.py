@@ -216,7 +216,6 @@ class GapE(SeveralBandits):
     is_bounded = True
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms."""
         return Rule(decide_gape, [self.budget, *self.arms_per_bandit], [self.a, length(self.support)])
 
 
@@ -478,7 +477,6 @@ class UGapEb(SeveralBandits):
     is_bounded = True
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms."""
         integers = [self.budget, self.k, *self.arms_per_bandit]
         reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
         memory = np.concatenate((np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)))

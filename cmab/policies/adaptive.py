@@ -325,7 +325,6 @@ class AdaptiveCTS(GridPolicy):
         return adaptive_indices
 
     def learning_rule(self) -> Any:
-        """Return the compiled update rule of the priors."""
         return learn_weights
 
     def memory(self) -> FloatArray:

@@ -315,7 +315,6 @@ class HierarchicalCTS(GridPolicy):
         return hierarchical_means if self.estimate == "mean" else hierarchical_draws
 
     def learning_rule(self) -> Any:
-        """Return the compiled update rule of the priors."""
         return learn_grid
 
     def memory(self) -> FloatArray:

@@ -321,17 +321,7 @@ class ModelPolicy(Policy[ModelState]):
     def indices(
         self, state: ModelState, rng: np.random.Generator, context: Context | None = None
     ) -> FloatArray:
-        """Return the numbers that the oracle receives for the base arms, shape (n_arms,).
-
-        Parameters
-        ----------
-        state : ModelState
-            The current state.
-        rng : numpy.random.Generator
-            The random stream of the policy.
-        context : Context, optional
-            The context of the round.
-        """
+        """Return the numbers that the oracle receives for the base arms, shape (n_arms,)."""
         rows, models = self._features_in(state, context), self._models(state)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
