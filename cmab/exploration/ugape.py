@@ -134,7 +134,8 @@ class SeveralBandits(RuledExplorer):
     @property
     def arms_per_bandit(self) -> Sequence[int]:
         """The number of arms of each bandit."""
-        return (self.n_arms,) if self.bandits is None else self.bandits
+        sizes: Any = (self.n_arms,) if self.bandits is None else self.bandits
+        return sizes  # type: ignore[no-any-return]
 
     @property
     def goal(self) -> Goal:

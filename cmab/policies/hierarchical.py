@@ -219,7 +219,7 @@ class GridPolicy(CompiledIndexPolicy):
         return self._reals[GRID : GRID + n_points], self._reals[GRID + n_points : GRID + 2 * n_points]
 
     def beta_prior(self) -> BetaPrior | None:
-        if tuple(self.support) != (0.0, 1.0):
+        if self.support != (0.0, 1.0):
             return None
         wins, losses = self.grid()
         first = GRID + 2 * len(wins)
