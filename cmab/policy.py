@@ -162,7 +162,7 @@ class Policy(Declared, ABC, Generic[State]):
             The random stream of the policy.
         """
 
-    def is_done(self, state: State) -> bool:  # noqa: ARG002
+    def is_done(self, state: State) -> bool:
         """Return whether the policy will play no further round. The default is False.
 
         `Session.is_done` returns it. `simulate` goes on until its horizon. The policy must then return a
@@ -170,7 +170,7 @@ class Policy(Declared, ABC, Generic[State]):
         """
         return False
 
-    def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
+    def reserve(self, state: State, ticket: Ticket) -> None:
         """Record in `state` that a ticket was issued; its feedback may be late.
 
         `Session` calls this method with each ticket, and `simulate` calls it if feedback is delayed. The
@@ -182,9 +182,9 @@ class Policy(Declared, ABC, Generic[State]):
 
     def propensity(
         self,
-        state: State,  # noqa: ARG002
-        super_arm: IntArray,  # noqa: ARG002
-        context: Context | None,  # noqa: ARG002
+        state: State,
+        super_arm: IntArray,
+        context: Context | None,
     ) -> float | None:
         """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
@@ -274,7 +274,7 @@ class IndexPolicy(Policy[ArmStatistics]):
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
 
-    def __new__(cls, *args: Any, **named: Any) -> Self:  # noqa: ARG004
+    def __new__(cls, *args: Any, **named: Any) -> Self:
         """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
         for name in named:
             if name not in cls.__dataclass_fields__ and name in cls.__annotations__:
@@ -457,8 +457,8 @@ class CompiledIndexPolicy(IndexPolicy):
         self,
         state: ArmStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update the statistics and, if there is a learning rule, the memory.
 

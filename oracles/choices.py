@@ -139,11 +139,11 @@ class Assortment(Oracle):
     def max_size(self) -> int:
         return self.k
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best assortment, with its items in increasing order."""
         return self._best(self._check_means(means), self.revenues)
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) == 0:
