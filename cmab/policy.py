@@ -87,6 +87,17 @@ class Policy(Declared, ABC, Generic[State]):
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
     _in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
 
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
+        known, own = getattr(cls, "__dataclass_fields__", {}), vars(cls)
+        is_plain = "__annotations__" in own and "__dataclass_fields__" not in own and "__init__" not in own
+        if is_plain and (len(args) + len(named) > len(known) or not known.keys() >= named.keys()):
+            raise TypeError(
+                f"{cls.__name__} has no arguments of its own, because it is not a dataclass: write"
+                " @dataclass(frozen=True, eq=False) above the class"
+            )
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""
         if "oracle" in vars(self):
@@ -273,16 +284,6 @@ class IndexPolicy(Policy[ArmStatistics]):
     memory_parameters: ClassVar[tuple[str, ...]] = ()
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
-
-    def __new__(cls, *args: Any, **named: Any) -> Self:
-        """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
-        for name in named:
-            if name not in cls.__dataclass_fields__ and name in cls.__annotations__:
-                raise TypeError(
-                    f"{cls.__name__} has no argument {name!r}, because it is not a dataclass: write"
-                    " @dataclass(frozen=True, eq=False) above the class"
-                )
-        return object.__new__(cls)
 
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:

@@ -25,9 +25,7 @@ class TopK(LinearOracle):
 
     Examples
     --------
-    >>> import math
-
-    import numpy as np
+    >>> import numpy as np
     >>> from oracles import TopK
     >>> TopK(n_arms=4, k=2).solve(np.array([0.2, 0.9, 0.5, 0.5]), np.random.default_rng(0))
     array([1, 2])
