@@ -624,9 +624,7 @@ def damaged(tmp_path):
         opened.folder.close()
     import sqlite3
 
-    for slug, change in (
-        ("number", "UPDATE cmab_events SET number = 7 WHERE number = 2"),
-    ):
+    for slug, change in (("number", "UPDATE cmab_events SET number = 7 WHERE number = 2"),):
         connection = sqlite3.connect(tmp_path / slug / "events.sqlite")
         connection.execute(change)
         connection.commit()
