@@ -74,8 +74,10 @@ class Oracle(ABC):
         section 4.1, "clustered arms"). Policies still keep a counter for each arm.
     is_monotone : bool
         Whether increasing a mean (decreasing it, for costs) never makes a super arm worse; true unless
-        overridden. If it is false, increasing a mean must not make the best super arm worse, which is
-        sufficient for optimism.
+        overridden.
+    has_monotone_optimum : bool
+        Whether increasing a mean (decreasing it, for costs) never makes the best super arm worse, which is
+        sufficient for optimism; `is_monotone` unless overridden.
     is_undirected : bool
         Whether ``(u, v)`` and ``(v, u)`` are names of the same base arm; false unless overridden. If it is
         true, a `Campaign` accepts both names.
@@ -107,10 +109,11 @@ class Oracle(ABC):
     is_linear: bool = False
     has_membership: bool = False
     triggers_surely: bool = True
-    # Optional attributes, which code reads with these defaults: None, None, True, False and False.
+    # Optional attributes; their defaults are None, None, True, `is_monotone`, False and False.
     clusters: IntArray | None
     arm_groups: IntArray | None
     is_monotone: bool
+    has_monotone_optimum: bool
     is_undirected: bool
     certifies_calls: bool
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.

@@ -87,7 +87,7 @@ class Assortment(Oracle):
 
     A super arm lists at least one item, in increasing order. Its reward is the expected revenue per customer,
     ``sum r v / (1 + sum v)``. An additional item may reduce the reward. Larger attractions increase the
-    revenue of the best assortment, but not of every assortment (`is_monotone` is false).
+    revenue of the best assortment (`has_monotone_optimum`), but not of every assortment (`is_monotone`).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Assortment(Oracle):
 
     triggers_surely = False
     has_membership = True
-    is_monotone = False
+    is_monotone, has_monotone_optimum = False, True
 
     def __init__(self, revenues: ArrayLike, k: int, *, max_attraction: float = 1.0) -> None:
         given = real_array("revenues", revenues)
