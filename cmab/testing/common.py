@@ -538,7 +538,7 @@ def sign_of(oracle: Any) -> float:
 
 def twice(thing: Any) -> Any:
     """Return a copy of an object as worker processes receive it."""
-    import cloudpickle
+    from joblib.externals import cloudpickle
 
     return cloudpickle.loads(cloudpickle.dumps(thing))
 
