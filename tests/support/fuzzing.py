@@ -214,8 +214,8 @@ class Subject:
 
     def wrong(self, method, name):
         """Return what an argument must not be."""
-        if method == "propensity":
-            return ()  # None, unknown, is the answer of all that do not define it
+        if method in ("propensity", "quantile"):
+            return ()  # None, unknown, is the answer of policies without it; `quantile` is for checked arms
         if name in ("super_arm", "basis"):
             return wrong_entries(self.n_choices, self.super_arm)
         if name in ("include", "exclude", "arms"):
@@ -303,7 +303,7 @@ def judge(subject, method, way, name, arguments):
         return "" if answer == wanted else f"{str(answer)[:120]}, not {str(wanted)[:120]}"
     if isinstance(answer, str):
         # A state of another problem need not be told from one of this; nothing may break over it.
-        return "" if name in STATES else f"answered {answer[:80]}"
+        return "" if name in STATES or answer == "None" else f"answered {answer[:80]}"
     kind, text = answer
     if issubclass(kind, (ValueError, TypeError)):
         return "" if name in STATES or name in text else f"refused without its name: {text}"
