@@ -271,6 +271,7 @@ class Oracle(ABC):
         -------
         FloatArray, shape (n_arms,), or None
         """
+        self._check_means(means)
         chances = np.zeros(self.n_arms)
         chances[self.triggered_arms(super_arm)] = 1.0
         return chances
@@ -278,7 +279,8 @@ class Oracle(ABC):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
         names = self._given_names
-        return [int(entry) if names is None else names[entry] for entry in super_arm]
+        entries = self._check_entries(super_arm).tolist()
+        return entries if names is None else [names[entry] for entry in entries]
 
     def named(self, names: Iterable[Hashable]) -> Self:
         """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.

@@ -214,8 +214,8 @@ class Subject:
 
     def wrong(self, method, name):
         """Return what an argument must not be."""
-        if method in ("propensity", "quantile"):
-            return ()  # None, unknown, is the answer of policies without it; `quantile` is for checked arms
+        if method in ("propensity", "quantile", "waits"):
+            return ()  # unknown without a definition; or for arms that the caller has checked
         if name in ("super_arm", "basis"):
             return wrong_entries(self.n_choices, self.super_arm)
         if name in ("include", "exclude", "arms"):
