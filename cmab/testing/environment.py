@@ -15,7 +15,6 @@ from cmab.feedback import Context, Feedback
 from cmab.oracle import Oracle
 from cmab.testing.common import (
     ROUNDING,
-    Check,
     Level,
     NotTried,
     Report,
@@ -46,7 +45,7 @@ class EnvironmentSubject(Subject):
     """An environment, one of its rounds, and some super arms that are available in it."""
 
     def __init__(
-        self, environment: Environment, super_arms: Iterable[ArrayLike], level: Level, rng: int
+        self, environment: Environment, super_arms: Iterable[ArrayLike], level: Level = "quick", rng: int = 0
     ) -> None:
         super().__init__(environment, level, rng)
         self.environment = environment
@@ -706,20 +705,6 @@ ENVIRONMENT_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 )
 
 
-def environment_checks(
-    environment: Environment,
-    super_arms: Iterable[ArrayLike],
-    *,
-    level: Level = "quick",
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the list of checks of an environment. The arguments are those of `check_environment`."""
-    subject = EnvironmentSubject(environment, super_arms, level, rng)
-    return named_checks(subject, ENVIRONMENT_CHECKS, expected_failures, name)
-
-
 def check_environment(
     environment: Environment,
     super_arms: Iterable[ArrayLike],
@@ -766,5 +751,5 @@ def check_environment(
     >>> "common numbers" in check_environment(environment, [(0, 1), (1, 2)]).passed
     True
     """
-    settings: dict[str, Any] = {"level": level, "rng": rng, "expected_failures": expected_failures}
-    return run_checks(environment_checks(environment, super_arms, **settings))
+    subject = EnvironmentSubject(environment, super_arms, level, rng)
+    return run_checks(named_checks(subject, ENVIRONMENT_CHECKS, expected_failures))

@@ -14,7 +14,6 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback
 from cmab.testing.common import (
-    Check,
     Level,
     NotTried,
     Report,
@@ -91,8 +90,15 @@ class ExplorerSubject(LearnerSubject):
     """An explorer with an environment, and the error rate that it promises."""
 
     def __init__(
-        self, explorer: AnyExplorer, environment: Environment, delta: float | None, level: Level, rng: int
+        self,
+        explorer: AnyExplorer,
+        environment: Environment,
+        delta: float | None = None,
+        level: Level = "quick",
+        rng: int = 0,
     ) -> None:
+        if not isinstance(explorer, Explorer):
+            raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
         super().__init__(explorer, environment, level, rng)
         self.explorer = explorer
         self.delta = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
@@ -340,23 +346,6 @@ EXPLORER_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 )
 
 
-def explorer_checks(
-    explorer: AnyExplorer,
-    environment: Environment,
-    *,
-    delta: float | None = None,
-    level: Level = "quick",
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the list of checks of an explorer. The arguments are those of `check_explorer`."""
-    if not isinstance(explorer, Explorer):
-        raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
-    subject = ExplorerSubject(explorer, environment, delta, level, rng)
-    return named_checks(subject, EXPLORER_CHECKS, expected_failures, name)
-
-
 def check_explorer(
     explorer: AnyExplorer,
     environment: Environment,
@@ -405,5 +394,5 @@ def check_explorer(
     >>> "errors" in report.passed
     True
     """
-    settings: dict[str, Any] = {"level": level, "rng": rng, "expected_failures": expected_failures}
-    return run_checks(explorer_checks(explorer, environment, delta=delta, **settings))
+    subject = ExplorerSubject(explorer, environment, delta, level, rng)
+    return run_checks(named_checks(subject, EXPLORER_CHECKS, expected_failures))

@@ -14,7 +14,6 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Oracle, smoothness_of
 from cmab.testing.common import (
     ROUNDING,
-    Check,
     Level,
     NotTried,
     Report,
@@ -47,11 +46,11 @@ class OracleSubject(Subject):
     def __init__(
         self,
         oracle: Oracle,
-        super_arms: Iterable[ArrayLike] | None,
-        low: float,
-        high: float,
-        level: Level,
-        rng: int,
+        super_arms: Iterable[ArrayLike] | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        level: Level = "quick",
+        rng: int = 0,
     ) -> None:
         super().__init__(oracle, level, rng)
         self.oracle, self.low, self.high, self.sign = oracle, low, high, sign_of(oracle)
@@ -677,22 +676,6 @@ ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 )
 
 
-def oracle_checks(
-    oracle: Oracle,
-    super_arms: Iterable[ArrayLike] | None = None,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    level: Level = "quick",
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the list of checks of an oracle. The arguments are those of `check_oracle`."""
-    subject = OracleSubject(oracle, super_arms, low, high, level, rng)
-    return named_checks(subject, ORACLE_CHECKS, expected_failures, name)
-
-
 def check_oracle(
     oracle: Oracle,
     super_arms: Iterable[ArrayLike] | None = None,
@@ -743,7 +726,6 @@ def check_oracle(
     >>> check_oracle(TopK(n_arms=5, k=2), super_arms=combinations(range(5), 2)).exhaustive
     True
     """
-    settings: dict[str, Any] = {"low": low, "high": high, "level": level, "rng": rng}
-    listed = oracle_checks(oracle, super_arms, expected_failures=expected_failures, **settings)
-    report = run_checks(listed)
-    return Report(report.subject, report.results, listed[0].subject.exhaustive)
+    subject = OracleSubject(oracle, super_arms, low, high, level, rng)
+    report = run_checks(named_checks(subject, ORACLE_CHECKS, expected_failures))
+    return Report(report.subject, report.results, subject.exhaustive)

@@ -20,7 +20,6 @@ from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing.common import (
     ROUNDING,
-    Check,
     Level,
     NotTried,
     Report,
@@ -93,7 +92,11 @@ class World(Environment):
 class PolicySubject(LearnerSubject):
     """A policy with the environment in which it is played."""
 
-    def __init__(self, policy: AnyPolicy, environment: Environment, level: Level, rng: int) -> None:
+    def __init__(
+        self, policy: AnyPolicy, environment: Environment, level: Level = "quick", rng: int = 0
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policy must be a Policy, got {shown(policy)}")
         super().__init__(policy, environment, level, rng)
         self.policy, self.oracle, self.sign = policy, policy.oracle, sign_of(policy.oracle)
 
@@ -778,22 +781,6 @@ POLICY_CHECKS: tuple[Callable[[Any], str | None], ...] = (
 )
 
 
-def policy_checks(
-    policy: AnyPolicy,
-    environment: Environment,
-    *,
-    level: Level = "quick",
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the list of checks of a policy. The arguments are those of `check_policy`."""
-    if not isinstance(policy, Policy):
-        raise TypeError(f"policy must be a Policy, got {shown(policy)}")
-    subject = PolicySubject(policy, environment, level, rng)
-    return named_checks(subject, POLICY_CHECKS, expected_failures, name)
-
-
 def check_policy(
     policy: AnyPolicy,
     environment: Environment,
@@ -840,5 +827,5 @@ def check_policy(
     >>> "learning" in report.passed
     True
     """
-    settings: dict[str, Any] = {"level": level, "rng": rng, "expected_failures": expected_failures}
-    return run_checks(policy_checks(policy, environment, **settings))
+    subject = PolicySubject(policy, environment, level, rng)
+    return run_checks(named_checks(subject, POLICY_CHECKS, expected_failures))
