@@ -426,24 +426,6 @@ def check_common_numbers(subject: EnvironmentSubject) -> str:
     return f"{shared} shared outcomes"
 
 
-def check_draws(subject: EnvironmentSubject) -> str:
-    """A round draws equally many numbers for all super arms, so that later rounds stay the same."""
-    if len(subject.super_arms) < 2:
-        raise NotTried("there is one super arm")
-    states = []
-    for arm in subject.super_arms:
-        rng = subject.rng(12)
-        for _ in range(5):
-            subject.world.play(arm.copy(), rng)
-        states.append(str(rng.bit_generator.state))
-    if len(set(states)) > 1:
-        raise NotTried(
-            "rounds of different super arms draw different amounts of random numbers, so that policies do not"
-            " meet the same later rounds; comparisons of policies have more noise"
-        )
-    return f"{len(states)} super arms"
-
-
 def check_triggering(subject: EnvironmentSubject) -> str:
     """Base arms are observed as often as `triggering_probabilities` declares, and only if they may be."""
     oracle, tested = subject.oracle, 0
@@ -692,7 +674,6 @@ ENVIRONMENT_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_agreement,
     check_optimum,
     check_common_numbers,
-    check_draws,
     check_triggering,
     check_costs,
     check_pulls,

@@ -16,7 +16,6 @@ from cmab.environment import Environment
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle
 from cmab.policy import AnyPolicy, IndexPolicy, Policy
-from cmab.session import Session
 from cmab.statistics import ArmStatistics
 from cmab.testing.common import (
     ROUNDING,
@@ -284,34 +283,6 @@ def check_tickets(subject: PolicySubject) -> str:
     return "20 reports"
 
 
-def check_late_feedback(subject: PolicySubject) -> str:
-    """Feedback may arrive late and in any order, and no outcome is lost."""
-    session = Session(subject.policy, rng=subject.seed)
-    chance, changes, rng = subject.rng(36, 1), subject.rng(36, 2), subject.rng(36)
-    total, open_rounds = 0, []
-    for t in range(1, 31):
-        place = subject.environment.in_round(t, changes)
-        ticket = session.ask(place.context)
-        open_rounds.append((ticket, place.play(np.array(ticket.super_arm), chance)))
-        if len(open_rounds) == 6:
-            for i in rng.permutation(6):
-                ticket, feedback = open_rounds[i]
-                session.tell(feedback, ticket)
-                total += len(feedback.arms)
-            open_rounds = []
-    if isinstance(session.state, ArmStatistics) and subject.sample and "counts" in _counted(subject):
-        counted = int(session.state.counts.sum())
-        require(counted == total, "{} outcomes were reported late, but {} are counted", total, counted)
-    return "30 rounds"
-
-
-def _counted(subject: PolicySubject) -> str:
-    """Return "counts" if prompt reports are counted one by one."""
-    state: Any = subject.state_after(30)
-    shown_arms = sum(len(each.feedback.arms) for each in subject.sample[:30])
-    return "counts" if isinstance(state, ArmStatistics) and state.counts.sum() == shown_arms else ""
-
-
 def check_sums(subject: PolicySubject) -> str:
     """A report of sums counts as its outcomes do one by one, or is rejected with ``ValueError``."""
     policy, rng, n = subject.policy, subject.rng(37), subject.oracle.n_arms
@@ -353,25 +324,6 @@ def _written(subject: PolicySubject, counts: IntArray, fractions: FloatArray, ro
     state.deviations[:] = np.where(seen, counts * fractions * (1 - fractions) * (high - low) ** 2, 0.0)
     state.rounds = rounds
     return state
-
-
-def check_numbers(subject: PolicySubject) -> str:
-    """Indices are numbers for all counts and means in the support, and leave the statistics unchanged."""
-    policy: Any = subject.policy
-    rng, n = subject.rng(38), subject.oracle.n_arms
-    for number in range(40):
-        counts = rng.choice([0, 1, 2, 30, 10**6], n)
-        fractions = rng.choice(np.array([0.0, 0.5, 1.0, rng.random()]), n)
-        state = _written(subject, counts, fractions, int(counts.sum()) if number % 2 else int(counts.max()))
-        before = deep(state)
-        indices = np.asarray(policy.indices(state, rng))
-        require(indices.shape == (n,), "indices must have shape ({},), got {}", n, indices.shape)
-        good = indices.dtype.kind in "iuf" and not np.isnan(indices).any()
-        text = "indices are {} for counts {}, means {} and {} rounds"
-        require(good, text, indices, counts, state.means, state.rounds)
-        found = difference(before, state)
-        require(not found, "indices changed the statistics: {}", found)
-    return "40 states"
 
 
 def _index(subject: PolicySubject, counts: int, fraction: float, rounds: int) -> float:
@@ -765,9 +717,7 @@ POLICY_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_unobserved,
     check_empty_reports,
     check_tickets,
-    check_late_feedback,
     check_sums,
-    check_numbers,
     check_radius,
     check_limit,
     check_learning,
