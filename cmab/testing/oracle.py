@@ -28,7 +28,6 @@ from cmab.testing.common import (
     require,
     run_checks,
     seeded_globally,
-    sign_of,
     twice,
     usual_means,
 )
@@ -53,7 +52,7 @@ class OracleSubject(Subject):
         rng: int = 0,
     ) -> None:
         super().__init__(oracle, level, rng)
-        self.oracle, self.low, self.high, self.sign = oracle, low, high, sign_of(oracle)
+        self.oracle, self.low, self.high, self.sign = oracle, low, high, oracle._sign
         given = cast("Iterable[Iterable[int]] | None", super_arms)
         listed = None if given is None else [np.array(list(arm), np.int64) for arm in given]
         self.family = self._enumerated() if listed is None else listed
