@@ -19,11 +19,6 @@ _ARRAYS = ("counters", "means", "deviations", "memory")
 _WRITING = threading.Lock()
 
 
-def count(name: str, value: object, high: int = MOST_PULLS) -> None:
-    """Raise ``ValueError`` unless `value`, a count, is an ``int`` in ``[0, high]``."""
-    integer(name, value, 0, high)
-
-
 def alike(array: object, fresh: AnyArray) -> bool:
     """Return whether `array` has the shape and type of the array `fresh` of an initial state."""
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
@@ -157,7 +152,7 @@ class ArmStatistics:
             self._check_feedback(feedback)
         arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
         # As unsigned integers, negative ones are the largest. Compiled code would write out of bounds.
-        if n and arms.view(np.uint64).max() >= len(self.means):
+        if n and np.maximum.reduce(arms.view(np.uint64)) >= len(self.means):
             raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {shown(arms.tolist())}")
         learned = (self.counters, self.means, self.deviations)
         with _WRITING:
@@ -296,7 +291,7 @@ class ArmStatistics:
         """
         if not all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3]):
             raise ValueError(f"statistics must have the arms of {fresh!r}, got {self!r}")
-        count("rounds", self.rounds)
+        integer("rounds", self.rounds, 0, MOST_PULLS)
         if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
             raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
         if not (np.abs(self.means) <= LARGEST).all():
