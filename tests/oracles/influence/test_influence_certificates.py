@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.certificate import Schedule, concave_bound, lower_bound, secures, upper_bound
+from oracles.influence.certificate import Schedule, concave_bound, lower_bound, upper_bound
 from oracles.influence.cover import choose_some
 from oracles.influence.search import Plan, Search, _validated, count_hits
 from oracles.influence.sentinels import place_sentinels
@@ -102,19 +102,13 @@ def test_each_bound_holds_as_often_as_it_says(sampler, n_sets):
 @pytest.mark.parametrize("n_sets", [10, 491, 36_480])
 @pytest.mark.parametrize("log_term", [2.0, 14.6])
 def test_bounds_are_those_of_the_exact_binomial_tail(n_sets, log_term):
-    """Never beyond Clopper and Pearson's (by scipy), and at high confidence hardly short of them."""
+    """The tails at the bounds (by scipy's binomial distribution) are the risk, rounded outward."""
     risk = math.exp(-log_term)
     for hits in sorted({0, 1, 3, n_sets // 16, n_sets // 2, n_sets - 1, n_sets}):
         low, high = (bound(hits, n_sets, 1.0, log_term) for bound in (lower_bound, upper_bound))
         assert 0.0 <= low <= hits / n_sets <= high <= 1.0
-        assert low == 0.0 or binom.sf(hits - 1, n_sets, low) <= risk * (1 + 1e-4)
-        assert binom.cdf(hits, n_sets, high) <= risk * (1 + 1e-4) or high == 1.0
-        if log_term > 10.0:
-            assert low == 0.0 or binom.sf(hits - 1, n_sets, low) > 0.7 * risk
-            assert high == 1.0 or binom.cdf(hits, n_sets, high) > 0.7 * risk
-        if hits:
-            assert secures(hits, n_sets, 0.999 * low, log_term)
-            assert not secures(hits, n_sets, 1.001 * low + 1e-9, log_term)
+        assert low == 0.0 if hits == 0 else 0.9 * risk < binom.sf(hits - 1, n_sets, low) <= risk
+        assert high == 1.0 or 0.9 * risk < binom.cdf(hits, n_sets, high) <= risk
 
 
 def test_a_line_above_the_bound_for_every_coverage():
