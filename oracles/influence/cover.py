@@ -13,18 +13,6 @@ from oracles.influence.certificate import concave_bound, upper_bound
 from oracles.influence.sets import Index, ReverseGraph, SetCollection
 
 
-@lean_kernel
-def _largest(histogram, top, k):
-    """Return the sum of the `k` largest degrees; all degrees are at most `top`."""
-    total = 0
-    while top > 0 and k > 0:
-        taken = min(k, histogram[top])
-        total += taken * top
-        k -= taken
-        top -= 1
-    return total
-
-
 @kernel
 def sizes(offsets):
     """Return the size of each group; this avoids `np.diff`, which takes a second to compile."""
@@ -34,39 +22,26 @@ def sizes(offsets):
     return sizes
 
 
-@kernel
-def cover(index, k, allowed, given):
-    """Choose at most `k` allowed nodes, first `given` and then greedily; ties go to the lowest number.
-
-    Stop if no node has a positive gain. Return the nodes, the number of sets they cover, an upper bound on
-    the coverage of any k allowed nodes, and the largest gain of one more node. The bound is the minimum, over
-    the steps after `given`, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10). Sets
-    that contain a given node need not be complete.
-    """
+@lean_kernel
+def _cover(index, given, degrees, histogram, covered_sets, chosen):
+    """Choose nodes as `cover` does; return their number, covered sets, the bound and the largest gain."""
     ends, pool, offsets, sets = index
-    n = offsets.shape[0] - 1
-    degrees = np.zeros(n, np.int64)
-    for v in range(n):
-        if allowed[v]:
-            degrees[v] = offsets[v + 1] - offsets[v]
-    # The histogram of degrees gives the k largest without sorting.
-    top = 0
-    for v in range(n):
-        top = max(top, degrees[v])
-    histogram = np.zeros(top + 1, np.int64)
-    for v in range(n):
-        histogram[degrees[v]] += 1
-    covered_sets = np.zeros(ends.shape[0] - 1, np.bool_)
-    chosen, size, covered, bound = np.empty(k, np.int64), 0, 0, ends.shape[0] - 1
+    k, size, covered, bound, top = chosen.shape[0], 0, 0, ends.shape[0] - 1, histogram.shape[0] - 1
     while True:
         if size >= given.shape[0]:
             # Tang et al. 2018, eq. 10: k nodes cover at most the current coverage plus the k largest gains.
-            bound = min(bound, covered + _largest(histogram, top, k))
+            # The histogram of degrees gives these without sorting.
+            most, left, degree = covered, k, top
+            while degree > 0 and left > 0:
+                most += min(left, histogram[degree]) * degree
+                left -= histogram[degree]
+                degree -= 1
+            bound = min(bound, most)
         # Degrees only decrease, and so does `top`: all steps together pass over the histogram once.
         while top > 0 and histogram[top] == 0:
             top -= 1
         if size == k or (top == 0 and size >= given.shape[0]):
-            return chosen[:size], covered, bound, top
+            return size, covered, bound, top
         best = 0
         if size < given.shape[0]:
             best = given[size]
@@ -86,6 +61,20 @@ def cover(index, k, allowed, given):
                         histogram[degree] -= 1
                         histogram[degree - 1] += 1
                         degrees[pool[at]] = degree - 1
+
+
+def cover(index: Index, k: int, allowed: BoolArray, given: IntArray) -> tuple[IntArray, int, int, int]:
+    """Choose at most `k` allowed nodes, first `given` and then greedily; ties go to the lowest number.
+
+    Stop if no node has a positive gain. Return the nodes, the number of sets they cover, an upper bound on
+    the coverage of any k allowed nodes, and the largest gain of one more node. The bound is the minimum, over
+    the steps after `given`, of the coverage so far plus the k largest gains (Tang et al. 2018, eq. 10). Sets
+    that contain a given node need not be complete.
+    """
+    degrees = np.where(allowed, np.diff(index.offsets), 0)
+    chosen, covered_sets = np.empty(k, np.int64), np.zeros(len(index.ends) - 1, np.bool_)
+    size, *found = _cover(index, given, degrees, np.bincount(degrees), covered_sets, chosen)
+    return chosen[:size], *found
 
 
 @kernel
@@ -225,7 +214,7 @@ def choose_some(
     index = sets.index()
     nodes, per_set = np.flatnonzero(allowed), reverse.total_weight / n_sets
     if not reverse.omits_single_nodes:
-        chosen, covered, bound, gain = call_kernel(cover, index, k, allowed, sets.sentinels)
+        chosen, covered, bound, gain = cover(index, k, allowed, sets.sentinels)
         if len(sets.sentinels) and hold_back(len(sets.sentinels), covered, bound, gain, least_share):
             sets.complete()
             return choose_some(sets, k, allowed, log_term)

@@ -130,7 +130,7 @@ def place_sentinels(
     while True:
         given = index, arcs_out.astype(np.float64, copy=False), allowed, size, _LEAST_GAIN
         sentinels, n_covered = call_kernel(most_covering, *given)
-        _, covered, bound, gain = call_kernel(cover, index, k, allowed, sentinels)
+        _, covered, bound, gain = cover(index, k, allowed, sentinels)
         is_shared = n_covered >= _LEAST_SHARE * sets.ends[-1]
         # If these sets show that the sentinels hold the answer back, the first half of them may not.
         if always or not is_shared or not hold_back(len(sentinels), covered, bound, gain, least_share=0.0):

@@ -29,7 +29,6 @@ from oracles import (
 )
 from oracles.influence import cover as _choosing
 from oracles.influence import sampling as _threads
-from oracles.influence import search
 from oracles.influence import sets as reverse_sets
 from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
 from oracles.influence.graph import as_directed_graph
@@ -286,32 +285,6 @@ def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
             for threads in (1, 2, 5)
         ]
         assert len({(tuple(answer.seeds), answer.ratio, answer.edges_examined) for answer in answers}) == 1
-
-
-def test_stored_sets_that_leave_no_room_for_a_test_are_released(monkeypatch):
-    graph = family("regular", 100)
-    means = np.full(graph.n_arcs, 0.1)
-    count, stored = search.count_hits, []
-
-    def without_room(*given):
-        if stored and stored[-1]._sets.n_sets > 0:
-            raise MemoryError
-        return count(*given)
-
-    class Watched(search._Sample):
-        def __init__(self, *given):
-            super().__init__(*given)
-            stored.append(self)
-
-    monkeypatch.setattr(search, "_Sample", Watched)
-    monkeypatch.setattr(search, "count_hits", without_room)
-    for oracle in searchers(graph, epsilon=0.02, delta=DELTA, search=Search(max_rr_sets=20_000)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answer = oracle.solve_certified(allowed(oracle, means), np.random.default_rng(0))
-        assert oracle.is_feasible(answer.seeds)
-        assert 0.0 < answer.ratio <= 1.0
-        assert answer.edges_examined > 0
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -1,74 +1,12 @@
-"""Sets that are large, or drawn from very different probabilities."""
+"""Large sets, for which sets of one node are sampled as well."""
 
 import numpy as np
 import pytest
 
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence import Search
-from oracles.influence import sampling as _tables
-from oracles.influence.sampling import CLASSED, class_of
 from oracles.influence.sentinels import sampled_graph
 from oracles.influence.sets import ReverseGraph, SetCollection
-
-
-def uneven(n_arcs, rng):
-    """Return probabilities of many orders of magnitude, among them 0 and 1."""
-    chances = 2.0 ** -rng.uniform(0.0, 45.0, n_arcs)
-    chances[:6] = 0.0, 1.0, 0.5, 0.25, np.nextafter(0.25, 0.0), 2.0**-31
-    return rng.permutation(chances)
-
-
-def test_arcs_in_classes_are_drawn_with_their_probabilities():
-    # The largest of 300 normal numbers exceeds 5 with a probability below 2e-4.
-    rng = np.random.default_rng(0)
-    chances = uneven(300, rng)
-    graph = DirectedGraph(np.arange(1, 301), np.zeros(300, int), n_nodes=301)
-    root = np.zeros(301)
-    root[0] = 1.0
-    reverse = ReverseGraph.of(graph, chances, node_weights=root, sampler="skips")
-    assert reverse.world.rates[0] == CLASSED
-    n_sets = 40_000
-    sets = SetCollection(reverse, 3)
-    sets.grow(n_sets)
-    seen = np.bincount(sets.pool[: sets.ends[-1]], minlength=301)[1:]
-    deviations = np.sqrt(n_sets * chances * (1.0 - chances))
-    certain = (chances == 0.0) | (chances == 1.0)
-    assert (seen[certain] == n_sets * chances[certain]).all()
-    common = ~certain & (n_sets * chances > 10.0)
-    assert common.sum() > 50
-    assert (np.abs(seen - n_sets * chances)[common] < 5.0 * deviations[common]).all()
-    # All rare arcs together: a Poisson number, 6 standard deviations from its mean with chance below 1e-8.
-    rare = ~certain & ~common
-    mean = n_sets * chances[rare].sum()
-    assert abs(seen[rare].sum() - mean) < 6.0 * np.sqrt(mean)
-    # The size of a set has the variance of independent arcs; the estimate has a relative error of 1/141.
-    variance = (chances * (1.0 - chances)).sum()
-    assert np.var(np.diff(sets.ends)) == pytest.approx(variance, rel=0.06)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_sorting_into_classes_permutes_the_arcs_into_each_node(threads, monkeypatch):
-    monkeypatch.setattr(_tables, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr("oracles.influence.sampling._WORTH_A_THREAD", 1)
-    rng = np.random.default_rng(1)
-    ends = rng.integers(20, size=(2, 8000))
-    ends = ends[:, ends[0] != ends[1]]
-    graph = DirectedGraph(*ends, n_nodes=20)
-    means = uneven(graph.n_arcs, rng)
-    plain = ReverseGraph.of(graph, means, sampler="coins", contract=False).world
-    world = ReverseGraph.of(graph, means, sampler="skips", contract=False, threads=threads).world
-    assert (world.rates == CLASSED).any()
-    for v in range(20):
-        part = slice(world.offsets[v], world.offsets[v + 1])
-        rows, others = (
-            list(zip(one.tails[part], one.limits[part], one.arms[part], strict=True))
-            for one in (world, plain)
-        )
-        if world.rates[v] == CLASSED:
-            classes = [class_of(limit) for _, limit, _ in rows]
-            assert classes == sorted(classes)
-            rows, others = sorted(rows), sorted(others)
-        assert rows == others
 
 
 def crowd(n=20_000, core=1500):
@@ -86,13 +24,13 @@ def crowd(n=20_000, core=1500):
 def test_sets_of_one_node_are_sampled_if_the_other_sets_are_large():
     graph, means = crowd()
     pairs = ReverseGraph.of(graph, means)
-    assert len(pairs.world.gammas) > 0
+    assert pairs.omits_single_nodes
     options = {"node_weights": None, "sampler": "auto", "model": "ic"}
     whole = sampled_graph(graph, means, **options)
-    assert len(whole.world.gammas) == 0
+    assert not whole.omits_single_nodes
     # Small sets stay pairs.
     few = sampled_graph(graph, np.full(graph.n_arcs, 0.001), **options)
-    assert len(few.world.gammas) > 0
+    assert few.omits_single_nodes
     sets = SetCollection(whole, 0)
     sets.grow(200)
     oracle = InfluenceMaximization(graph, k=5)
