@@ -178,10 +178,11 @@ _BYTES_OF_ARC = 20
 
 
 class DirectedGraph:
-    """A directed graph as arrays of 32-bit integers; arc i is base arm i.
+    """A directed graph as arrays of integers; arc i is base arm i.
 
     The influence classes accept it in place of a networkx graph, and convert networkx graphs to it. It takes
-    8 bytes per arc, and another 8 bytes per arc for forward traversal (cascades, contraction). If a graph
+    8 bytes per arc, and another 8 bytes per arc for each direction of traversal, 12 bytes if there are more
+    than 2^31 arcs. If a graph
     does not fit into the free memory of the machine, the constructor raises ``MemoryError`` before it
     allocates memory.
 
@@ -280,8 +281,6 @@ class DirectedGraph:
         largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
         if largest >= n:
             raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
-        if len(tails) > _MOST:
-            raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
         if isinstance(labels, str | bytes):
             raise ValueError(
                 f"labels must be a list of names, got {shown(labels)}; pass list(labels) for its letters"

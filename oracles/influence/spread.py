@@ -13,22 +13,28 @@ from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import call_kernel, kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
 from oracles.influence.graph import DirectedGraph, require_memory
 
-_ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
-_LINE = 64 // _ARC.itemsize
+# The number of rows of 16 bytes in a line of the processor cache.
+_LINE = 4
 
 
 @kernel
-def arcs_in_rows(arms, heads, means):
-    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
-
-    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
-    """
-    arcs = np.empty(arms.shape[0], _ARC)
+def _fill_rows(arms, heads, means, arcs):
+    """Fill the rows that `arcs_in_rows` returns."""
     for j in range(arms.shape[0]):
         # For integers k, k / 2^53 < p is equivalent to k < ceil(2^53 p). This is exact, without rounding.
         arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
         arcs[j]["head"] = heads[arms[j]]
         arcs[j]["arm"] = arms[j]
+
+
+def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray:
+    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
+
+    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
+    """
+    fields = [("limit", np.uint64), ("head", np.int32), ("arm", arms.dtype)]
+    arcs = np.empty(len(arms), np.dtype(fields, align=True))
+    _fill_rows(arms, heads, means, arcs)
     return arcs
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from oracles import DirectedGraph, InfluenceMaximization
+from instances import IndependentCascade
+from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization
 from oracles.influence import Search
+from oracles.influence import graph as arrays
 from oracles.influence.sentinels import sampled_graph
 from oracles.influence.sets import ReverseGraph, SetCollection
 
@@ -61,3 +63,35 @@ def test_sampling_with_single_nodes_keeps_the_weights():
     expected = n_sets * weights / weights.sum()
     # The sum of 2,000 squared normal numbers has mean 2,000 and standard deviation 63.
     assert abs((((roots - expected) ** 2) / np.maximum(expected, 1e-9)).sum() - 2000) < 6.0 * 66.0
+
+
+def answers(graph, means):
+    """Return the answers of all ways to draw sets and to run cascades."""
+    rng = np.random.default_rng
+    weights = means / np.maximum(1.0, np.bincount(graph.heads, means, graph.n_nodes))[graph.heads]
+    for sampler in ("auto", "pairs", "skips", "sentinels"):
+        oracle = InfluenceMaximization(graph, 3, epsilon=0.3, search=Search(sampler=sampler))
+        answer = oracle.solve_certified(means, rng(0))
+        yield answer.seeds.tolist(), answer.ratio, answer.edges_examined, oracle.spread(answer.seeds, means)
+    linear = InfluenceMaximization(graph, 3, epsilon=0.3, model="lt")
+    yield linear.solve(weights, rng(0)).tolist(), linear.spread(np.array([0, 1, 2]), weights)
+    timed = DeadlineInfluence(graph, 3, epsilon=0.3, deadline=2)
+    yield timed.solve(means, rng(0)).tolist(), timed.spread(np.array([0, 1, 2]), means)
+    played = IndependentCascade(graph, means).play(np.array([0, 1, 2]), rng(0))
+    yield played.arms.tolist(), played.outcomes.tolist()
+
+
+def test_numbers_of_arcs_with_64_bits_give_the_same_answers(monkeypatch):
+    """As graphs of more than 2^31 arcs have them; one probability vector is contracted."""
+    rng = np.random.default_rng(5)
+    tails, heads = rng.integers(60, size=(2, 1500))
+    ends, vectors = (tails[tails != heads], heads[tails != heads]), []
+    n_arcs = len(ends[0])
+    vectors = [rng.random(n_arcs) * 0.1, np.where(rng.random(n_arcs) < 0.1, 1.0, 0.02)]
+    short = DirectedGraph(*ends, n_nodes=60)
+    assert short.in_arcs[1].dtype == np.int32
+    expected = [list(answers(short, means)) for means in vectors]
+    monkeypatch.setattr(arrays, "_LONG", 1000)
+    long = DirectedGraph(*ends, n_nodes=60)
+    assert long.in_arcs[1].dtype == long.out_arcs[1].dtype == np.int64
+    assert [list(answers(long, means)) for means in vectors] == expected
