@@ -148,30 +148,19 @@ def _sum_of_largest(nodes, degrees, left, slope, best):
 
 
 @kernel
-def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
+def bound_after(index, k, nodes, certain, slope, chosen, looks):
     """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
 
     The bound is the minimum, at `looks` points of the sequence `chosen` and at its end, of the value so far
-    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence. Nodes with an initial
-    value below `cut` are examined only if fewer than `k` other nodes still exceed `cut`.
+    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence.
     """
     degrees, left = sizes(index.offsets), certain.copy()
-    near, n_near = np.empty_like(nodes), 0
-    for v in nodes:
-        if certain[v] + slope * degrees[v] >= cut:
-            near[n_near] = v
-            n_near += 1
-    near = near[:n_near]
     covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
     largest, worth, bound = np.empty(k), 0.0, np.inf
     step = chosen.shape[0] // looks + 1
     for size in range(chosen.shape[0] + 1):
         if size % step == 0 or size == chosen.shape[0]:
-            more = _sum_of_largest(near, degrees, left, slope, largest)
-            # A node outside `near` could be among the k best, so examine all nodes.
-            if largest[0] < cut:
-                more = _sum_of_largest(nodes, degrees, left, slope, largest)
-            bound = min(bound, worth + more)  # Tang et al. 2018, eq. 10
+            bound = min(bound, worth + _sum_of_largest(nodes, degrees, left, slope, largest))
         if size < chosen.shape[0]:
             v = chosen[size]
             worth += left[v] + slope * take(index, v, degrees, covered_sets)
@@ -194,10 +183,8 @@ def count_covered(offsets, sets, nodes, seen):
     return covered
 
 
-# The k best nodes are nearly always among this many times k nodes.
-NEAR = 16
-# How many times a bound is computed during the choice of k seeds; each takes one pass over these nodes.
-_LOOKS = 64
+# How many times a bound is computed during the choice of k seeds; each takes one pass over all nodes.
+_LOOKS = 8
 
 
 def choose_some(
@@ -222,7 +209,7 @@ def choose_some(
     else:
         chosen, covered = call_kernel(cover_and_gain, index, k, nodes, reverse.certain, per_set)
         optimum = bound_with_certain(reverse, index, k, nodes, reverse.certain, chosen, covered, log_term)
-    chosen = fill_up(chosen, k, allowed, reverse)
+    chosen = _fill_up(chosen, k, allowed, reverse)
     return chosen, covered, optimum
 
 
@@ -250,27 +237,14 @@ def bound_with_certain(
     the upper bound g is concave. A tangent of g at any point is above g, and `bound_after` bounds A + slope *
     L. This holds for any tangent point and any choice; they only determine how tight the bound is.
     """
-    intercept, slope = tangent(reverse, index, covered, log_term)
-    cut = near_cut(index, k, nodes, certain, slope)
-    worth = bound_after(index, k, nodes, certain, slope, cut, chosen, _LOOKS)
+    n_sets = index.ends.shape[0] - 1
+    intercept, steepness = concave_bound(covered, n_sets, log_term)
+    slope = reverse.total_weight / n_sets * steepness
+    worth = bound_after(index, k, nodes, certain, slope, chosen, _LOOKS)
     return min(float(reverse.masses.sum()), reverse.total_weight * intercept + float(worth))
 
 
-def tangent(reverse: ReverseGraph, index: Index, covered: int, log_term: float) -> tuple[float, float]:
-    """Return the intercept of the tangent of g, and its slope per set."""
-    n_sets = len(index.ends) - 1
-    intercept, steepness = concave_bound(covered, n_sets, log_term)
-    return intercept, reverse.total_weight / n_sets * steepness
-
-
-def near_cut(index: Index, k: int, nodes: IntArray, certain: FloatArray, slope: float) -> float:
-    """Return the least value of the nodes that `bound_after` examines first."""
-    worths = certain[nodes] + slope * np.diff(index.offsets)[nodes]
-    few = min(len(nodes), NEAR * k)
-    return float(np.partition(worths, -few)[-few])
-
-
-def fill_up(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
+def _fill_up(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
     """Return `chosen` and the largest other allowed components, `k` in total."""
     if len(chosen) == k:
         return chosen
