@@ -16,7 +16,7 @@ GREEDY_RATIO = 1.0 - 1.0 / math.e
 # Tang, Tang, Lim, Han, Li, Yuan: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization
 # with a Knapsack Constraint, SIGMETRICS 2021, abstract: greedy by gain per cost or the best single node.
 BUDGET_RATIO = 0.405
-_ROUNDING, _PRECISION, _STEPS = 1e-9, 1e-6, 60
+_ROUNDING, _PRECISION, _LEAST, _STEPS = 1e-9, 1e-6, 1e-15, 60
 #: The smallest `delta`, up to which the quantiles below are accurate.
 LEAST_DELTA = 1e-60
 # A number of sets that is never reached. It is finite, unlike the theoretical number for extreme weights.
@@ -145,9 +145,9 @@ def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
     """
     if hits == 0:
         return 0.0
+    low = float(betaincinv(hits, n_sets - hits + 1, math.exp(-log_term)))
     # Round outward: the relative error of the quantiles is below 1e-7 for up to 2^31 sets.
-    low = (1.0 - _PRECISION) * betaincinv(hits, n_sets - hits + 1, math.exp(-log_term))
-    return scale * float(low)
+    return scale * (low - _PRECISION * low * (1.0 - low))
 
 
 def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> float:
@@ -159,8 +159,8 @@ def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> 
     hits = math.floor(coverage + _ROUNDING)
     if hits >= n_sets:
         return scale
-    high = (1.0 + _PRECISION) * betainccinv(hits + 1, n_sets - hits, math.exp(-log_term))
-    return scale * min(1.0, float(high))
+    high = float(betainccinv(hits + 1, n_sets - hits, math.exp(-log_term)))
+    return scale * min(1.0, high + _PRECISION * high * (1.0 - high) + _LEAST)
 
 
 def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float, float]:

@@ -123,6 +123,9 @@ class InfluenceOracle(GraphOracle):
             if (given := getattr(search, name)) != getattr(Search, name):
                 raise ValueError(f"search.{name} must be left out for {type(self).__name__}, got {given!r}")
         self.search = search
+        # A saved session compares these plain attributes.
+        self.quality, self.sampler = search.used_quality, search.sampler
+        self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
         usual = 1 / max(2, self.n_arms)
         self.delta = real("delta", usual if delta is None else delta, LEAST_DELTA, 1.0, inside=True)
@@ -156,7 +159,7 @@ class InfluenceOracle(GraphOracle):
     def _least_hits(self, log_choices: float) -> float:
         """Return how many of the choosing sets the seeds must cover to reach the requested `quality`."""
         # The sample sizes of Tang et al. 2018, section 4, contain the term ln C(n, k) + ln(6 / delta).
-        return hits_per_unit(self.search.used_quality) * (log_choices + math.log(1.0 / self.delta))
+        return hits_per_unit(self.quality) * (log_choices + math.log(1.0 / self.delta))
 
     def __repr__(self) -> str:
         # Omit the arguments that equal their defaults.
@@ -629,7 +632,7 @@ class InfluenceMaximization(InfluenceOracle):
             floor,
             self.epsilon,
             self.delta,
-            self.search.first_rr_sets,
+            self.first_rr_sets,
             greedy_ratio(self.k),  # with fewer components to choose from, the ratio is higher
         )
         return Plan(
@@ -637,7 +640,7 @@ class InfluenceMaximization(InfluenceOracle):
             schedule,
             self.alpha,
             keys,
-            self.search.max_rr_sets,
+            self.max_rr_sets,
             self.search.threads,
             least_hits=self._least_hits(log_choices),
         )

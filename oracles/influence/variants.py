@@ -333,7 +333,7 @@ class BudgetedInfluence(InfluenceOracle):
             schedule,
             self.alpha,
             (choosing, validating),
-            self.search.max_rr_sets,
+            self.max_rr_sets,
             first_ratio=GREEDY_RATIO - self.epsilon,
             patient_sets=_PATIENCE * schedule.first,
             least_hits=self._least_hits(log_choices),
