@@ -23,7 +23,7 @@ from cmab.explorer import ExploreM
 from cmab.guarantees import Smoothness
 from cmab.policy import best_within, refuse_parts
 from instances import BernoulliArms, SemiBandit
-from oracles import PartitionMatroid, TopK
+from oracles import TopK
 
 N, K = 5, 2
 FAMILY = [*combinations(range(N), K)]
@@ -57,19 +57,6 @@ class WrongOrder(Best):
         return np.argsort(means, kind="stable")[:K]
 
 
-class IgnoresSense(Best):
-    sense = "min"
-
-    def solve(self, means, rng):
-        return np.argsort(-means, kind="stable")[:K]
-
-
-class DropsZeros(Best):
-    def solve(self, means, rng):
-        best = super().solve(means, rng)
-        return best[means[best] > 0]
-
-
 class RepeatsAnArm(Best):
     def solve(self, means, rng):
         left, chosen = means.copy(), []
@@ -77,26 +64,6 @@ class RepeatsAnArm(Best):
             chosen.append(int(np.argmax(left)))
             left[chosen[-1]] = 0.0
         return chosen
-
-
-class DividesByTheRange(Best):
-    def solve(self, means, rng):
-        scaled = (means - means.min()) / (means.max() - means.min())
-        return np.flatnonzero(scaled >= np.sort(scaled)[-K])
-
-
-class AllTied(Best):
-    def solve(self, means, rng):
-        return np.flatnonzero(means >= np.sort(means)[-K])
-
-
-class WritesMeans(Best):
-    def solve(self, means, rng):
-        chosen = []
-        for _ in range(K):
-            chosen.append(int(np.argmax(means)))
-            means[chosen[-1]] = -np.inf
-        return np.array(chosen)
 
 
 class ReturnsItsBuffer(Best):
@@ -124,49 +91,9 @@ class CachesById(Best):
         return self.cache[id(means)][1].copy()
 
 
-class CachesRounded(Best):
-    def __init__(self):
-        self.cache = {}
-
-    def solve(self, means, rng):
-        key = tuple(np.round(means, 1))
-        if key not in self.cache:
-            self.cache[key] = super().solve(means, rng)
-        return self.cache[key].copy()
-
-
-class KeepsTheLastAnswer(Best):
-    last = None
-
-    def solve(self, means, rng):
-        best = super().solve(means, rng)
-        if self.last is None or means[best].sum() > means[self.last].sum() + 0.05:
-            self.last = best
-        return self.last.copy()
-
-
 class SinglePrecision(Best):
     def solve(self, means, rng):
         return np.argsort(-means.astype(np.float32), kind="stable")[:K]
-
-
-class RoundsMeans(Best):
-    def solve(self, means, rng):
-        return np.argsort(-np.round(means, 2), kind="stable")[:K]
-
-
-class GreedyKnapsack(LinearOracle):
-    """By density, and declared exact. Weights 3, 2, 2 and capacity 4."""
-
-    n_arms = 3
-
-    def solve(self, means, rng):
-        room, chosen = 4, []
-        for arm in np.argsort(-means / np.array([3, 2, 2])):
-            if (3, 2, 2)[arm] <= room:
-                room -= (3, 2, 2)[arm]
-                chosen.append(int(arm))
-        return chosen
 
 
 class Covers(Oracle):
@@ -228,14 +155,6 @@ class AlphaTooHigh(Best):
         return np.argsort(-means, kind="stable")[1 : K + 1]
 
 
-class BetaTooHigh(Best):
-    beta = 0.9
-
-    def solve(self, means, rng):
-        order = np.argsort(-means, kind="stable")
-        return order[:K] if rng.random() < 0.6 else order[-K:]
-
-
 class WithinByZeros(Best):
     def solve_within(self, means, available, rng):
         return self.solve(np.where(available, means, 0.0), rng)
@@ -246,11 +165,6 @@ class WithinByFilter(Best):
         return np.array([arm for arm in self.solve(means, rng) if available[arm]], int)
 
 
-class ForgetsInclude(Best):
-    def solve_constrained(self, means, include, exclude, rng):
-        return super().solve_constrained(means, np.empty(0, int), exclude, rng)
-
-
 class ForcesByABonus(Best):
     def solve_constrained(self, means, include, exclude, rng):
         forced = means.copy()
@@ -259,13 +173,6 @@ class ForcesByABonus(Best):
         answer = self.solve(forced, rng)
         good = np.isin(include, answer).all() and not np.isin(exclude, answer).any()
         return answer if good else None
-
-
-class TooFewNone(Best):
-    def solve_constrained(self, means, include, exclude, rng):
-        if len(include) == K - 1:
-            return None
-        return super().solve_constrained(means, include, exclude, rng)
 
 
 class FeasibleIsAtMost(Best):
@@ -351,44 +258,10 @@ class MeanOfRounds(UCB):
         return np.where(stats.counts == 0, 1.0, found)
 
 
-class UnseenAreZero(UCB):
-    def indices(self, stats, rng):
-        return np.where(stats.counts == 0, 0.0, stats.means)
-
-
 class NanIfUnseen(UCB):
     def indices(self, stats, rng):
         with np.errstate(all="ignore"):
             return stats.means + np.sqrt(np.log(stats.rounds) / stats.counts)
-
-
-class SwappedBeta(IndexPolicy):
-    def indices(self, stats, rng):
-        won = stats.means * stats.counts
-        return rng.beta(1 + stats.counts - won, 1 + won)
-
-
-class GlobalBeta(IndexPolicy):
-    def indices(self, stats, rng):
-        won = stats.means * stats.counts
-        return np.random.beta(1 + won, 1 + stats.counts - won)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnGenerator(IndexPolicy):
-    mine: list = field(default_factory=lambda: [np.random.default_rng(0)])
-
-    def indices(self, stats, rng):
-        won = stats.means * stats.counts
-        return self.mine[0].beta(1 + won, 1 + stats.counts - won)
-
-
-class OwnChoice(UCB):
-    """The best indices, whatever the family is."""
-
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context)
-        return np.argsort(-self.indices(state, rng))[:K]
 
 
 @dataclass
@@ -425,24 +298,6 @@ class CountsInSelect(OwnUCB):
     def select(self, state, rng, context=None):
         state.rounds += 1
         return super().select(state, rng, context)
-
-
-class LearnsInItself(OwnUCB):
-    def __init__(self):
-        object.__setattr__(self, "mine", Table(np.zeros(N), np.zeros(N)))
-
-    def select(self, state, rng, context=None):
-        return super().select(self.mine, rng, context)
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(self.mine, feedback)
-
-
-class SharedState(OwnUCB):
-    zeros = np.zeros(N)
-
-    def initial_state(self, rng=None):
-        return Table(self.zeros, np.zeros(N))
 
 
 @dataclass
@@ -487,15 +342,6 @@ class RewardForEach(OwnUCB):
         state.sums[feedback.arms] -= feedback.outcomes
 
 
-class ScalesOutcomes(OwnUCB):
-    def update(self, state, feedback, ticket=None, rng=None):
-        outcomes = feedback.outcomes
-        outcomes *= 0.5
-        state.rounds += 1
-        state.counts[feedback.arms] += 1
-        state.sums[feedback.arms] += 2 * outcomes
-
-
 class MeanOfNothing(OwnUCB):
     def update(self, state, feedback, ticket=None, rng=None):
         with np.errstate(all="ignore"):
@@ -510,18 +356,6 @@ class ForgetsHalf(OwnUCB):
     def update(self, state, feedback, ticket=None, rng=None):
         state.counts *= 0.9
         super().update(state, feedback)
-
-
-class ReturnsAPart(OwnUCB):
-    def initial_state(self, rng=None):
-        return Diary(np.zeros(N), np.zeros(N), seen=[np.arange(K)])
-
-    def select(self, state, rng, context=None):
-        return state.seen[0]
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(state, feedback)
-        state.seen = [self.oracle.solve(self.index(state), rng)]
 
 
 class HiddenAttribute(OwnUCB):
@@ -560,27 +394,6 @@ class DividesByValues(OwnUCB):
         refuse_parts(self, context, ("values",))
         values = 1.0 if context is None else context.values
         return self.oracle.solve(self.index(state) / values, rng)
-
-
-class LastSuperArm(Policy):
-    """Full-bandit feedback is credited to the last selection, not to the ticket."""
-
-    oracle = ORACLE
-
-    def initial_state(self, rng=None):
-        return Table(np.zeros(N), np.zeros(N))
-
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context)
-        counts = np.maximum(state.counts, 1)
-        found = np.where(state.counts == 0, 2.0, state.sums / counts + 2 * np.sqrt(1 / counts))
-        chosen = self.oracle.solve(found, rng)
-        object.__setattr__(self, "last", chosen)
-        return chosen
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        state.counts[self.last] += 1
-        state.sums[self.last] += feedback.reward
 
 
 class GreedyWithPropensity(Policy):
@@ -646,16 +459,6 @@ class Ridge:
 THETA = np.array([0.1, 0.3, 0.5])
 
 
-class Contextual(SemiBandit):
-    """New features in each round."""
-
-    def in_round(self, t, rng):
-        features = rng.dirichlet(np.ones(3), self.n_arms)
-        today = SemiBandit(BernoulliArms(features @ THETA), self.oracle)
-        today.context = Context(features=features)
-        return today
-
-
 class LinUCB(Policy):
     """C2UCB, which is correct."""
 
@@ -682,11 +485,6 @@ class WrongSignOfMoment(LinUCB):
         seen = ticket.context.features[feedback.arms]
         state.precision += seen.T @ seen
         state.moment -= seen.T @ feedback.outcomes
-
-
-class IgnoresFeatures(OwnUCB):
-    def select(self, state, rng, context=None):
-        return self.oracle.solve(self.index(state), rng)
 
 
 # Environments ----------------------------------------------------------------------------------------------
@@ -731,25 +529,10 @@ class OptimumOfThree(Coins):
         self.optimum = float(np.sort(MEANS)[-K - 1 :].sum())
 
 
-class ShiftedMeans(Coins):
-    def play(self, super_arm, rng):
-        outcomes = (self.uniforms(rng) < np.roll(self.means, 1))[super_arm].astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-
 class AverageAsReward(Coins):
     def play(self, super_arm, rng):
         feedback = super().play(super_arm, rng)
         return feedback.with_reward(float(feedback.outcomes.mean()))
-
-
-class ClippedNoise(Coins):
-    """Normal noise that is clipped to the support, so that the means move."""
-
-    def play(self, super_arm, rng):
-        noise = np.random.default_rng(round_key(rng)).normal(self.means, 0.3)
-        outcomes = np.clip(noise, 0.0, 1.0)[super_arm]
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class ShowsSuccesses(Coins):
@@ -757,15 +540,6 @@ class ShowsSuccesses(Coins):
         feedback = super().play(super_arm, rng)
         seen = feedback.outcomes > 0
         return Feedback(feedback.arms[seen], feedback.outcomes[seen], reward=feedback.reward)
-
-
-class Crowded(Coins):
-    """Arms do worse beside arm 1."""
-
-    def play(self, super_arm, rng):
-        chances = np.where(np.isin(1, super_arm) & (np.arange(N) != 1), 0.8 * self.means, self.means)
-        outcomes = (self.uniforms(rng) < chances)[super_arm].astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class WrongSupport(Coins):
@@ -781,13 +555,6 @@ class OneDrawForAll(Coins):
         return (rng.random() < self.means[arms]).astype(float)
 
 
-class OneDrawForEachArm(Coins):
-    """Repeated arms of one call get the same outcome."""
-
-    def pull(self, arms, rng):
-        return (rng.random(N) < self.means)[arms].astype(float)
-
-
 class SumsOfOneDraw(Coins):
     def pull_many(self, arms, pulls, rng):
         outcomes = self.pull(arms, rng)
@@ -800,40 +567,9 @@ class SquaresOfSums(Coins):
         return sums, sums**2
 
 
-class Drifts(Coins):
-    t = 0
-
-    def play(self, super_arm, rng):
-        self.t += 1
-        outcomes = (self.uniforms(rng) < self.means * 0.999**self.t)[super_arm].astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-
 class GlobalNoise(Coins):
     def uniforms(self, rng):
         return np.random.random(N)
-
-
-class SharedOutcomes(Coins):
-    def __init__(self):
-        super().__init__()
-        self.row = np.zeros(K)
-
-    def play(self, super_arm, rng):
-        self.row[:] = (self.uniforms(rng) < self.means)[super_arm]
-        return Feedback.unchecked(np.asarray(super_arm), self.row, float(self.row.sum()))
-
-
-class Sticky(Coins):
-    """The outcome of an arm is often that of the last round."""
-
-    last = None
-
-    def play(self, super_arm, rng):
-        fresh = (self.uniforms(rng) < self.means).astype(float)
-        self.last = fresh if self.last is None else np.where(fresh > 0.5, fresh, self.last)
-        outcomes = self.last[super_arm]
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class Cascade(Coins):
@@ -984,11 +720,6 @@ class ComparesWithTheWorst(Race):
         return bool(lower.max() > upper.min())
 
 
-class TwoArms(Race):
-    def recommend(self, state):
-        return np.argsort(-state.means)[:2]
-
-
 class UnsortedAnswer(Race):
     goal = ExploreM(2)
 
@@ -1061,44 +792,42 @@ class RandomOrder(Race):
 
 
 ORACLE_FAULTS = [
-    *(WrongOrder, DropsZeros, RepeatsAnArm, DividesByTheRange, AllTied, WritesMeans, ReturnsItsBuffer),
-    *(GlobalTies, CachesById, CachesRounded, KeepsTheLastAnswer, SinglePrecision, RoundsMeans),
-    *(MeanAsReward, AlphaTooHigh, BetaTooHigh, WithinByZeros, WithinByFilter, ForgetsInclude),
-    *(ForcesByABonus, TooFewNone, FeasibleIsAtMost, FeasibleIfSorted, NoMembershipFlag, GapsOfTheOptimum),
-    *(SameLabels, IgnoresSense, GreedyKnapsack, GreedyDeclaredExact, TriggersTooLittle, TooSmooth),
+    *(WrongOrder, RepeatsAnArm, ReturnsItsBuffer),
+    *(GlobalTies, CachesById, SinglePrecision),
+    *(MeanAsReward, AlphaTooHigh, WithinByZeros, WithinByFilter),
+    *(ForcesByABonus, FeasibleIsAtMost, FeasibleIfSorted, NoMembershipFlag, GapsOfTheOptimum),
+    *(SameLabels, GreedyDeclaredExact, TriggersTooLittle, TooSmooth),
     *(TooSmall, FallingReward),
 ]
 #: Families of those that have another one.
 FAMILIES = {
-    GreedyKnapsack: [(), (0,), (1,), (2,), (1, 2)],
     **{
         cover: [*combinations(range(4), 2)]
         for cover in (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward)
     },
 }
 INDEX_FAULTS = [
-    *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds, UnseenAreZero),
-    *(NanIfUnseen, SwappedBeta, GlobalBeta, OwnGenerator, OwnChoice, PullsAreOne),
+    *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds),
+    *(NanIfUnseen, PullsAreOne),
 ]
 OTHER_FAMILIES = {
-    OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),
     UpperBoundForCosts: lambda: TopK(N, K, sense="min"),
 }
 POLICY_FAULTS = [
-    *(CountsInSelect, LearnsInItself, SharedState, KeepsTheFeedback, CountsTheSuperArm, SortsTheArms),
-    *(FirstArmOnly, RewardForEach, ScalesOutcomes, MeanOfNothing, ForgetsHalf, ReturnsAPart),
-    *(HiddenAttribute, IgnoresAvailable, IgnoresValues, AddsCosts, DividesByValues, LastSuperArm),
-    *(GreedyWithPropensity, Lazy, CommitsToTheWorst, WrongSignOfMoment, IgnoresFeatures),
+    *(CountsInSelect, KeepsTheFeedback, CountsTheSuperArm, SortsTheArms),
+    *(FirstArmOnly, RewardForEach, MeanOfNothing, ForgetsHalf),
+    *(HiddenAttribute, IgnoresAvailable, IgnoresValues, AddsCosts, DividesByValues),
+    *(GreedyWithPropensity, Lazy, CommitsToTheWorst, WrongSignOfMoment),
 ]
-CONTEXTUAL = (WrongSignOfMoment, IgnoresFeatures, LinUCB)
+CONTEXTUAL = (WrongSignOfMoment, LinUCB)
 ENVIRONMENT_FAULTS = [
-    *(NumbersByPosition, OptimumOfTheWorst, OptimumOfThree, ShiftedMeans, AverageAsReward, ClippedNoise),
-    *(ShowsSuccesses, Crowded, WrongSupport, SmallSigma, OneDrawForAll, OneDrawForEachArm, SumsOfOneDraw),
-    *(SquaresOfSums, Drifts, GlobalNoise, SharedOutcomes, Sticky, SumOfAList, SureTriggering),
+    *(NumbersByPosition, OptimumOfTheWorst, OptimumOfThree, AverageAsReward),
+    *(ShowsSuccesses, WrongSupport, SmallSigma, OneDrawForAll, SumsOfOneDraw),
+    *(SquaresOfSums, GlobalNoise, SumOfAList, SureTriggering),
     *(ReachIncludesItself, ChangesItself, OptimumOfAllArms, Unrepeatable, Costly),
 ]
 EXPLORER_FAULTS = [
-    *(RaceWithoutRoot, StandardError, NoUnionOverTime, TooQuick, WorstArm, ComparesWithTheWorst, TwoArms),
+    *(RaceWithoutRoot, StandardError, NoUnionOverTime, TooQuick, WorstArm, ComparesWithTheWorst),
     *(UnsortedAnswer, CountsQuestions, CountsTwice, KeepsItself, OverBudget, FalseIntervals),
     *(AlwaysCertified, RandomOrder),
 ]
