@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -624,9 +624,33 @@ def check_propensities(subject: PolicySubject) -> str:
             )
         require(not fault, "{}", fault)
         told += tests
+        # A policy that selects a set in several orders may return the propensity of an order.
+        orders, sets = ({tuple(form(arm)) for arm in drawn} for form in (list, sorted))
+        total = _total_propensity(subject, state, context) if len(orders) == len(sets) else 1.0
+        text = "the propensities of all super arms add up to {:.9g} instead of 1"
+        require(abs(total - 1.0) <= 1e-6, text, total)
     if not told:
         raise NotTried("propensity is not defined")
     return f"{told} propensities"
+
+
+def _total_propensity(subject: PolicySubject, state: Any, context: Context | None) -> float:
+    """Return the sum of the propensities of all sets of a few entries; 1 if it cannot be computed."""
+    oracle, total = subject.oracle, 0.0
+    n = oracle.n_choices
+    if n > 8 or not oracle.has_membership or not oracle.is_linear:
+        return 1.0
+    for size in range(n + 1):
+        for subset in combinations(range(n), size):
+            arm = np.array(subset, np.int64)
+            if not oracle.is_feasible(arm):
+                continue
+            chances = {subject.policy.propensity(state, each, context) for each in (arm, arm[::-1].copy())}
+            chance = chances.pop()
+            if chance is None or chances:  # unknown, or the propensity of an order
+                return 1.0
+            total += chance
+    return total
 
 
 def _propensity_fault(

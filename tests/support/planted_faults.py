@@ -459,6 +459,16 @@ class Ridge:
 THETA = np.array([0.1, 0.3, 0.5])
 
 
+class Contextual(SemiBandit):
+    """New features in each round."""
+
+    def in_round(self, t, rng):
+        features = rng.dirichlet(np.ones(3), self.n_arms)
+        today = SemiBandit(BernoulliArms(features @ THETA), self.oracle)
+        today.context = Context(features=features)
+        return today
+
+
 class LinUCB(Policy):
     """C2UCB, which is correct."""
 
