@@ -125,21 +125,6 @@ def test_it_needs_no_click_model(model):
     assert state.better[2:4, [0, 1, 4]].any() and not state.better[[0, 1, 4]].any()
 
 
-@pytest.mark.parametrize(
-    ("attraction", "k"),
-    [([0.5], 1), ([0.0, 0.0], 2), ([1.0, 1.0, 1.0], 2), ([1e-300, 0.5], 1), ([0.3, 0.3], 2)],
-)
-def test_extreme_lists(attraction, k):
-    """One item, all items, none that attracts, equal ones: nothing false is proven, and it plays on.
-
-    Of the two that differ the better one may be; equal ones are told apart with a chance below 4e-6.
-    """
-    oracle = RankedTopK(len(attraction), k)
-    run = simulate(TopRank(oracle, 1e-6), CascadeModel(attraction, oracle), 300, rng=0)
-    wrong = [(i, j) for i, j in np.argwhere(run.states[0].better) if attraction[i] <= attraction[j]]
-    assert not wrong and run.states[0].rounds == 300
-
-
 def test_fractions_of_clicks_prove_nothing_too_early():
     policy = TopRank(RankedTopK(2, 1), 0.5)
     state = policy.initial_state()
