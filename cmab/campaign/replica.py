@@ -184,7 +184,7 @@ class Replica:
 
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
-        events = self.store.newer(self.replay.number)
+        events = list(self.store.read(self.replay.number))
         if events:
             self.take(events)
         return bool(events)
@@ -208,7 +208,7 @@ class Replica:
 
     def _after(self, replay: Replay, events: Sequence[Event]) -> Replay:
         """Return the state after further events."""
-        twin = replay.twin()
+        twin = replay.twin(learns=self.of.reserves or any(event.kind == "tell" for event in events))
         for event in events:
             twin.apply(event, self._ask_of)
         return twin
@@ -236,7 +236,7 @@ class Replica:
 
     def _ask_of(self, ticket: int) -> Event:
         """Return the event of a ticket that is not pending."""
-        return next(event for event in self.store.of_ticket(ticket) if event.kind == "ask")
+        return next(event for event in self.store.find(ticket=ticket) if event.kind == "ask")
 
     def _replay(self) -> None:
         """Compute the state of all events, from the last snapshot that corrections leave valid."""
@@ -273,7 +273,7 @@ class Replica:
                 continue
             data = self.store.snapshot(number)
             try:
-                found = None if data is None else Replay.unpacked(self.of, data, reports)
+                found = Replay.unpacked(self.of, data, reports)
             except (ValueError, KeyError) as error:
                 log.warning(
                     "%s: the snapshot after event %d is not used: %s", self.store.where, number, error

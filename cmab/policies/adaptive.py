@@ -340,8 +340,8 @@ class AdaptiveCTS(CompiledIndexPolicy):
         n_groups, n_points = int(self._reals[GROUPS]), int(self._reals[POINTS])
         return np.concatenate([np.ones(n_groups * n_points), np.zeros(3 * self.oracle.n_arms + 1)])
 
-    def beta_prior(self) -> BetaPrior | None:
-        return grid_prior(self.support, self._reals, self.oracle.n_arms)
+    def beta_prior(self) -> BetaPrior:
+        return grid_prior(self._reals, self.oracle.n_arms)
 
     def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed = state.with_coins(won, lost, state.memory)

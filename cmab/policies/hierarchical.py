@@ -252,8 +252,8 @@ class HierarchicalCTS(CompiledIndexPolicy):
         n_groups, n_points = self._sizes()
         return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
 
-    def beta_prior(self) -> BetaPrior | None:
-        return grid_prior(self.support, self._reals, self.oracle.n_arms)
+    def beta_prior(self) -> BetaPrior:
+        return grid_prior(self._reals, self.oracle.n_arms)
 
     def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed = state.with_coins(won, lost, state.memory)
@@ -297,18 +297,16 @@ class HierarchicalCTS(CompiledIndexPolicy):
         return group_labels(self.oracle, self.groups)
 
 
-def grid_prior(support: tuple[float, float], reals: FloatArray, n_arms: int) -> BetaPrior | None:
-    """Return the grid of priors in the parameters of a rule, or None if the support is not [0, 1]."""
+def grid_prior(reals: FloatArray, n_arms: int) -> BetaPrior:
+    """Return the grid of priors in the parameters of a rule."""
     n_points = int(reals[3])
     wins, losses = np.split(reals[4 : 4 + 2 * n_points], 2)
     groups = reals[4 + 2 * n_points : 4 + 2 * n_points + n_arms].astype(np.int64)
-    return BetaPrior(wins, losses, groups) if tuple(support) == (0.0, 1.0) else None
+    return BetaPrior(wins, losses, groups)
 
 
-def completed_memory(prior: BetaPrior | None, stats: ArmStatistics) -> FloatArray:
+def completed_memory(prior: BetaPrior, stats: ArmStatistics) -> FloatArray:
     """Return the log weights of the grid of each group, the sums of outcomes, and their numbers."""
-    if prior is None:
-        raise ValueError("support must be (0, 1) for further outcomes 0 and 1")
     tried = stats.counts.astype(np.float64)
     won = tried * stats.means
     return np.concatenate([prior.log_weights(won, tried - won).ravel(), won, tried])
