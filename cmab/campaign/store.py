@@ -213,6 +213,9 @@ class Store:
         self.id: int | None = None
         #: The numbers of repeated calls and of overtaken writes, for `Campaign.health`.
         self.repeated = self.overtaken = 0
+        #: The number of lost connections. A server that has stopped may have lost events that were read, but
+        #: were not on the disk.
+        self.breaks = 0
         self._deadline = threading.local()
         wait = {"timeout": 0.0} if self.is_sqlite else {"connect_timeout": max(2, int(min(timeout, 10.0)))}
         self._engine = sql.create_engine(
@@ -351,20 +354,17 @@ class Store:
         n_names : int
             The number of names before these.
         """
-        attempts, is_one = 0, len(events) == 1 and not names
+        is_one, breaks = len(events) == 1 and not names, self.breaks
         given, statement = self._values(events[0]), self._marked(_ONE)
 
         def work(connection: Any) -> bool:
-            nonlocal attempts
-            attempts += 1
+            if self.breaks != breaks:  # the first attempt may have stored the events, or lost those before
+                return events[-1] in self._after(connection, events[-1].number - 1)
             if is_one:
-                is_added = connection.execute(statement, given).rowcount == 1
-            else:
-                with _transaction(connection) as transaction:
-                    is_added = transaction.is_kept = self._insert(connection, events, names, n_names)
-            if not is_added and attempts > 1:  # after a lost answer, the first attempt may have stored them
-                is_added = events[-1] in self._after(connection, events[-1].number - 1)
-            return is_added
+                return bool(connection.execute(statement, given).rowcount == 1)
+            with _transaction(connection) as transaction:
+                transaction.is_kept = self._insert(connection, events, names, n_names)
+            return transaction.is_kept
 
         is_added = self._call(work)
         self.overtaken += not is_added
@@ -385,19 +385,17 @@ class Store:
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
-        attempts, statement = 0, _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL
+        statement, breaks = _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL, self.breaks
         given = dict(zip(_NAMES, self._values(event), strict=True)) | {"number": known}
         if event.kind == "ask":
             given["ticket"] = None
 
         def work(connection: Any) -> Event | None:
-            nonlocal attempts
-            attempts += 1
-            row = connection.execute(statement, given).fetchone()
-            stored = None if row is None else event._replace(number=row[0], ticket=row[1])
-            if stored is None and attempts > 1:  # after a lost answer, the first attempt may have stored it
-                same = (one for one in self._after(connection, known) if _is_same(one, event))
-                stored = next(same, None)
+            if self.breaks != breaks:  # the first attempt may have stored the event
+                stored = next((one for one in self._after(connection, 0) if _is_same(one, event)), None)
+            else:
+                row = connection.execute(statement, given).fetchone()
+                stored = None if row is None else event._replace(number=row[0], ticket=row[1])
             if stored is not None and not self.is_sqlite:
                 connection.execute(_FLUSH)
             return stored
@@ -487,6 +485,7 @@ class Store:
                     time.sleep(random.uniform(0.0, min(_BUSY, left)))
                 else:
                     self.close()
+                    self.breaks += 1
                     time.sleep(min(pause, left))
                     pause = min(2.0 * pause, 1.0)
 

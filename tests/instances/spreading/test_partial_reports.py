@@ -206,12 +206,6 @@ def test_another_k_is_said_without_the_repr_that_repeats_it(tmp_path):
     assert "repr" not in str(error.value)
 
 
-def test_a_picture_calls_ties_what_they_are(tmp_path):
-    running = Campaign(InfluenceMaximization(FRIENDS, k=1), tmp_path / "journal.db", rng=0)
-    running.tell(dict.fromkeys(FRIENDS.out_edges("ann"), 1.0), running.ask(available=["ann"]))
-    assert "1 of the 3 ties that were seen" in running.plot(most=1).get_title(loc="left")
-
-
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_what_an_oracle_explains_is_triggered(case):
     """Reports that pass without a search are a part of those that pass with one."""
