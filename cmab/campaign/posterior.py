@@ -165,8 +165,7 @@ def flip_joined(graph, nodes, arcs, chances, coins, levels, mark, queue, rng):
         else:
             coins[arc] = 0
             if not reroute(graph, nodes, head, coins, levels, mark, queue) and (
-                graph.status[head] == JOINED
-                or measure(graph, nodes[0], nodes[1], coins, levels, queue) > 0
+                graph.status[head] == JOINED or measure(graph, nodes[0], nodes[1], coins, levels, queue) > 0
             ):
                 coins[arc] = 1
                 if graph.status[head] != JOINED:

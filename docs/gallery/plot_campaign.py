@@ -34,7 +34,9 @@ with tempfile.TemporaryDirectory() as folder:
         campaign.tell(ticket=request, joined={person for _, person in carried}, carried=carried)
     print(campaign.summary())
     print("ask next:", *campaign.ask().names)
-    names, means, lows, highs = zip(*sorted(campaign.estimates(), key=lambda one: -one.mean)[:12], strict=True)
+    names, means, lows, highs = zip(
+        *sorted(campaign.estimates(), key=lambda one: -one.mean)[:12], strict=True
+    )
 
 plt.errorbar(means, range(12), xerr=[np.subtract(means, lows), np.subtract(highs, means)], fmt="o")
 plt.yticks(range(12), [f"{tail} to {head}" for tail, head in names])
