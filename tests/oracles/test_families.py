@@ -3,14 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, combinations, product
+from itertools import product
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pulp
 import pytest
-from cases import arborescences, cuts, disjoint_paths, edge_sets, flows, networks, paths, slates
+from cases import (
+    arborescences,
+    covering,
+    cuts,
+    disjoint_paths,
+    edge_sets,
+    flows,
+    networks,
+    paths,
+    slates,
+    subsets,
+)
 
 from cmab.oracle import solve_certified
 from oracles import (
@@ -34,11 +45,6 @@ GREEDY = {"time_limit": 0}
 BEST = {"time_limit": 60.0, "on_limit": "best"}
 STOPPED = {"node_limit": 0, "on_limit": "best"}
 GAP = {"gap": 0.2}
-
-
-def subsets(n: int) -> list[tuple[int, ...]]:
-    """Return all sets of ``range(n)``."""
-    return list(chain.from_iterable(combinations(range(n), size) for size in range(n + 1)))
 
 
 def rows_of(rng, shape):
@@ -85,10 +91,6 @@ def assignment(rng, complete=False):
     given = (weights / unit, np.array(rooms) / unit) if unit > 1 else (weights, rooms)
     sense = "min" if complete or rng.random() < 0.5 else "max"
     return partial(GeneralizedAssignment, *given, complete=complete, sense=sense), found
-
-
-def covering(sets, n_elements):
-    return [arms for arms in subsets(len(sets)) if len(set().union(*(sets[i] for i in arms))) == n_elements]
 
 
 def set_cover(rng):
