@@ -476,14 +476,14 @@ BROADCAST = nx.MultiDiGraph([(0, 1), (1, 2), (2, 1), (0, 2), (2, 3), (1, 2), (3,
 def arborescences(graph: nx.MultiDiGraph, root: int | None) -> list[tuple[int, ...]]:
     """Return the spanning arborescences from a root, the branchings without one, by enumeration."""
     edges, sizes = list(graph.edges), range(len(graph)) if root is None else [len(graph) - 1]
-    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
+    chosen_sets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
 
     def is_one(arms: tuple[int, ...]) -> bool:
         chosen = nx.MultiDiGraph([edges[arm] for arm in arms])
         is_forest = not arms or nx.is_branching(chosen)
         return is_forest and (root is None or (nx.is_arborescence(chosen) and not chosen.in_degree(root)))
 
-    return [arms for arms in subsets if is_one(arms)]
+    return [arms for arms in chosen_sets if is_one(arms)]
 
 
 def pages() -> nx.Graph:

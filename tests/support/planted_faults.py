@@ -823,7 +823,8 @@ class AlwaysCertified(Race):
 
 #: The families of oracles that do not choose two of five arms.
 FAMILIES = dict.fromkeys(
-    (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, FallingReward), [*combinations(range(4), 2)]
+    (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, FallingReward),
+    tuple(combinations(range(4), 2)),
 )
 OTHER_ORACLES = {
     OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),
