@@ -52,6 +52,7 @@ def test_bad_arguments_of_runs_are_refused_by_name(name):
     assert list(bad_arguments.faults(name, PUBLIC[name])) == []
 
 
+@pytest.mark.slow
 def test_public_callables_that_are_not_tried_are_known():
     """The others have an example that calls them. What `cmab` makes and hands out is in `RESULTS`."""
     untried = {
