@@ -5,9 +5,9 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (42_500, 109),
+    "cmab": (44_800, 117),
     "oracles": (18_500, 41),
-    "instances": (11_050, 67),
+    "instances": (8_200, 48),
     "tests": (42_400, 233),
 }
 
