@@ -372,23 +372,3 @@ def test_a_file_of_another_policy_is_refused(tmp_path):
     Session(CUCB(oracle), rng=0).save(tmp_path / "session")
     with pytest.raises(ValueError, match=r"must be a session of .*Other"):
         Session.load(tmp_path / "session", Other(oracle))
-
-
-@pytest.mark.parametrize("form", [list, tuple])
-def test_an_oracle_may_answer_with_a_list(form):
-    """The callers of `solve` convert lists and tuples, so a run equals that of an oracle with arrays."""
-
-    class Listed(TopK):
-        def solve(self, means, rng):
-            return form(super().solve(means, rng).tolist())
-
-        def kernel(self):
-            return None
-
-    world = SemiBandit(BernoulliArms([0.1, 0.5, 0.2, 0.9]), TopK(4, k=2))
-    runs = [
-        simulate(CUCB(oracle), world, horizon=50, replications=2, rng=0)
-        for oracle in (TopK(4, k=2), Listed(4, k=2))
-    ]
-    np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
-    np.testing.assert_array_equal(runs[0].super_arms[0], runs[1].super_arms[0])

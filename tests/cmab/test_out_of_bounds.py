@@ -9,7 +9,7 @@ import pytest
 from cases import pages
 from places import ENVIRONMENT, SUPPORT
 
-from oracles import DirectedGraph, MaxCoverage, ShortestPath
+from oracles import DirectedGraph, MaxCoverage
 
 TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
 
@@ -75,10 +75,3 @@ def test_both_directions_of_an_edge_are_parallel_edges():
     means = np.linspace(0.1, 0.9, one_way.number_of_edges())
     same = MaxCoverage(one_way, 1).expected_reward([0], means)
     assert same == pytest.approx(MaxCoverage(pages(), 1).expected_reward([0], means))
-
-
-@pytest.mark.parametrize("node", [[1], {}, ([0],), None, "z"])
-def test_terminals_that_are_no_nodes(node):
-    for ends in ((node, 1), (0, node)):
-        with pytest.raises(ValueError, match=r"source|target"):
-            ShortestPath(nx.path_graph(3), *ends)
