@@ -562,6 +562,7 @@ class Campaign:
         self,
         context: Context | None = None,
         *,
+        names: Collection[Hashable] | None = None,
         available: Collection[Hashable] | None = None,
         instead_of: Request | Ticket | int | None = None,
         key: str | None = None,
@@ -573,6 +574,9 @@ class Campaign:
         ----------
         context : Context, optional
             The context of the round, with arms identified by number.
+        names : collection, optional
+            The names of the entries that are played, if you have chosen them yourself. If omitted, the policy
+            chooses.
         available : collection, optional
             The names of the entries that can be chosen in this round. If omitted, all of them.
         instead_of : Request, Ticket or int, optional
@@ -593,7 +597,7 @@ class Campaign:
         cmab.errors.TicketError
             If `instead_of` is not pending.
         """
-        return self._ask(1, context, available, instead_of, key, timeout)[0]
+        return self._ask(1, context, available, instead_of, key, timeout, names)[0]
 
     def ask_many(
         self,
@@ -642,6 +646,7 @@ class Campaign:
         instead_of: Any,
         key: str | None,
         timeout: float | None,
+        names: Collection[Hashable] | None = None,
     ) -> list[Request]:
         replica = self._replica
         if context is not None:
@@ -652,7 +657,8 @@ class Campaign:
             if key is not None and (found := replica.store.with_key(_checked_key(key))) is not None:
                 return [self._answered(found, key)]
             replay = replica.current() if replica.is_contended else replica.known()
-            choice = self._chosen(n, replay, context, 0)
+            own: list[Any] | None = None if names is None else [(self._own_choice(names), 1, {})]
+            choice = own or self._chosen(n, replay, context, 0)
             for attempt in range(1, 1_000_000):
                 with replica.acting():
                     events = self._ask_events(choice, context, instead_of, key)
@@ -661,9 +667,16 @@ class Campaign:
                         return [self._request(event, context) for event in asked]
                 if key is not None and (found := replica.store.with_key(key)) is not None:
                     return [self._answered(found, key)]
-                if attempt < _CHOICES:
+                if own is None and attempt < _CHOICES:
                     choice = self._chosen(n, replica.known(), context, attempt)
         raise AssertionError("the loop ends with a stored event")
+
+    def _own_choice(self, names: Collection[Hashable]) -> IntArray:
+        """Return the super arm of names that the user has chosen."""
+        entries = self._replica.of.choices.find(names)
+        if not entries or len({*entries}) < len(entries):
+            raise ValueError(f"names must be different names, at least one, got {shown(list(names))}")
+        return np.array(entries, np.int64)
 
     def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
         """Return the super arms, their pulls and propensities that the policy chooses, without a lock."""
@@ -716,7 +729,8 @@ class Campaign:
             body = of.ask_body(ticket, **chances)
             events.append(event("ask", number, body, after=len(events), key=key))
         if former is not None and all(one.ticket != former for one in events):
-            events.append(event("cancel", former, {}, after=len(events)))
+            body = {"replaced_by": replay.asked}
+            events.append(event("cancel", former, body, after=len(events)))
         return events
 
     def _request(self, event: Event, context: Context | None = None) -> Request:

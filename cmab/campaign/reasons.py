@@ -13,6 +13,7 @@ from cmab import AdaptiveCTS, Campaign
 from cmab.arrays import FloatArray, IntArray
 from cmab.campaign.files import Problem
 from cmab.campaign.reports import Round
+from cmab.oracle import Oracle
 from cmab.policies.hierarchical import group_labels
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _posterior_of(state: Any, policy: Any, prior: tuple[float, float] | None, la
 
 # The number of posterior draws, and of ties times draws, for the contribution of a person.
 _DRAWS_reasons, _LEAST_DRAWS, _SPREAD_EFFORT = 40, 8, 4_000_000
-_CASCADES = 100
+_CASCADES, _VALUE_CASCADES = 100, 300
 
 
 Kind = Literal["known", "explored"]
@@ -189,24 +190,21 @@ class Reason:
     asked: int
     is_first: bool = False
 
-    @property
-    def certainty(self) -> str:
-        """How certain the estimate is, in words."""
-        width = (self.high - self.low) / max(self.mean, 1e-9)
-        return "certain" if width < 0.4 else "fairly certain" if width < 1.0 else "uncertain"
-
     def in_words(self, *, is_network: bool) -> str:
         """Return the reason as sentences."""
-        return f"{self.effect(is_network=is_network)} {self.why(is_network=is_network)}"
+        effect = self.effect(is_network=is_network)
+        return f"{effect} {self.why(is_network=is_network)}" if effect else self.why(is_network=is_network)
 
     def effect(self, *, is_network: bool) -> str:
-        """Return the sentence with the estimated contribution and its interval."""
-        digits = 1 if is_network else 2
-        mean, low, high = (f"{value:.{digits}f}" for value in (self.mean, self.low, self.high))
-        told = f"Has a mean result of about {mean}"
-        if is_network:
-            told = f"Adds about {mean} {'person' if mean == '1.0' else 'people'}, {self.name} included"
-        return f"{told} ({100 * LEVEL:.0f} % interval {low} to {high}, {self.certainty})."
+        """Return the sentence with the estimated contribution; empty before the first report."""
+        if self.is_first:
+            return ""
+        if not is_network:
+            return f"The mean result is about {self.mean:.2f}."
+        mean = f"{self.mean:.1f}"
+        return (
+            f"Adds about {mean} {'person' if mean == '1.0' else 'people'} to the round, {self.name} included."
+        )
 
     def why(self, *, is_network: bool) -> str:
         """Return the sentence with the kind of choice and the earlier rounds."""
@@ -261,6 +259,26 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
         kind: Kind = "known" if at in best else "explored"
         reasons.append(Reason(name, mean, low, high, kind, by_name[name], is_first))
     return reasons
+
+
+def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
+    """Return the expected result of a choice if the means are true."""
+    from oracles.influence.maximization import InfluenceOracle
+
+    if isinstance(oracle, InfluenceOracle):
+        return float(oracle.spread(choice, np.clip(means, 0.0, 1.0), cascades=_VALUE_CASCADES)[0])
+    return float(means[choice].sum())
+
+
+def values_alone(oracle: Oracle, beliefs: Beliefs, chosen: list[int]) -> list[float]:
+    """Return the expected result of each name if only this name is chosen.
+
+    In a network, this is the number of people who join, with the person.
+    """
+    rng = np.random.default_rng(0)
+    draws = [beliefs.draw(rng) for _ in range(_LEAST_DRAWS)]
+    values = [[value_of(oracle, np.array([at], np.int64), means) for means in draws] for at in chosen]
+    return [float(np.mean(row)) for row in values]
 
 
 def contributions(

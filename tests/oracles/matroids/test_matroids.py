@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
+from scipy import sparse
 
 from cmab import LinearOracle
 from oracles import (
@@ -404,3 +405,22 @@ def test_capacities_beyond_all_arms_bind_nothing(capacity):
     means = np.array([0.1, 0.2, 0.3])
     for oracle in (PartitionMatroid([0, 0, 1], capacity), LaminarMatroid(3, [([0, 1], capacity)])):
         assert oracle.solve(means, np.random.default_rng(0)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_large_graphs_are_sorted_in_parts_with_the_same_answer(sense, monkeypatch):
+    """Edges are given as an array, with parallel edges, loops and equal means."""
+    monkeypatch.setattr("oracles.matroids._FEW_EDGES", 5)
+    for _ in range(50):
+        oracle = GraphicMatroid(RNG.integers(0, RNG.integers(2, 20), (RNG.integers(1, 150), 2)), sense)
+        means = np.round(RNG.random(oracle.n_arms), 1)
+        np.testing.assert_array_equal(oracle.solve(means, RNG), oracle._greedy(oracle._order(means)))
+
+
+def test_edges_of_a_sparse_matrix_are_its_entries_above_the_diagonal():
+    graph = nx.gnm_random_graph(12, 30, seed=0)
+    oracle = GraphicMatroid(nx.to_scipy_sparse_array(graph))
+    assert sorted(oracle.edges) == sorted(graph.edges)
+    for wrong in (np.zeros((3, 3)), np.array([[0, -1]]), sparse.csr_array([[0, 1], [0, 0]])):
+        with pytest.raises(ValueError, match="graph must"):
+            GraphicMatroid(wrong)
