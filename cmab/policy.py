@@ -416,8 +416,8 @@ class CompiledIndexPolicy(IndexPolicy):
     def beta_prior(self) -> BetaPrior | None:
         """Return the prior of the means if the policy draws them from Beta posteriors; None (default) if not.
 
-        A session then learns from reports with hidden outcomes: it draws the outcomes from their posterior,
-        and the policy chooses with the state of `completed`.
+        The means are shares of the support. If this is [0, 1], a campaign also learns from reports with
+        hidden outcomes: it draws the outcomes from their posterior.
         """
         return None
 
