@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cmab.campaign.folder import CampaignFolder, labels_of
-from cmab.campaign.reasons import values_alone
+from cmab.campaign.reasons import LEVEL, values_alone
 from cmab.campaign.reports import Round
 
 
@@ -227,7 +227,7 @@ def _weeks(folder: CampaignFolder) -> list[Row]:
 
 def _estimates(folder: CampaignFolder) -> list[Row]:
     beliefs = folder.beliefs()
-    low, high = beliefs.intervals()
+    low, high = beliefs.intervals(LEVEL)
     numbers = zip(beliefs.means.tolist(), low.tolist(), high.tolist(), beliefs.counts.tolist(), strict=True)
     return [
         {

@@ -3,7 +3,7 @@
 # ruff: noqa: NPY002
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from cmab.explorer import ExploreM
 from cmab.guarantees import Smoothness
 from cmab.policy import best_within, refuse_parts
 from instances import BernoulliArms, SemiBandit
-from oracles import TopK
+from oracles import PartitionMatroid, TopK
 
 N, K = 5, 2
 FAMILY = [*combinations(range(N), K)]
@@ -57,13 +57,31 @@ class WrongOrder(Best):
         return np.argsort(means, kind="stable")[:K]
 
 
-class RepeatsAnArm(Best):
+class IgnoresSense(Best):
+    sense = "min"
+
     def solve(self, means, rng):
-        left, chosen = means.copy(), []
+        return np.argsort(-means, kind="stable")[:K]
+
+
+class DropsZeros(Best):
+    def solve(self, means, rng):
+        best = super().solve(means, rng)
+        return best[means[best] > 0]
+
+
+class AllTied(Best):
+    def solve(self, means, rng):
+        return np.flatnonzero(means >= np.sort(means)[-K])
+
+
+class WritesMeans(Best):
+    def solve(self, means, rng):
+        chosen = []
         for _ in range(K):
-            chosen.append(int(np.argmax(left)))
-            left[chosen[-1]] = 0.0
-        return chosen
+            chosen.append(int(np.argmax(means)))
+            means[chosen[-1]] = -np.inf
+        return np.array(chosen)
 
 
 class ReturnsItsBuffer(Best):
@@ -131,10 +149,6 @@ class TooSmooth(Covers):
         return Smoothness(2.0)
 
 
-class TooSmall(Covers):
-    max_size = 4
-
-
 class FallingReward(Covers):
     alpha = float("nan")
 
@@ -155,34 +169,27 @@ class AlphaTooHigh(Best):
         return np.argsort(-means, kind="stable")[1 : K + 1]
 
 
+class BetaTooHigh(Best):
+    beta = 0.9
+
+    def solve(self, means, rng):
+        order = np.argsort(-means, kind="stable")
+        return order[:K] if rng.random() < 0.6 else order[-K:]
+
+
 class WithinByZeros(Best):
     def solve_within(self, means, available, rng):
         return self.solve(np.where(available, means, 0.0), rng)
 
 
-class WithinByFilter(Best):
-    def solve_within(self, means, available, rng):
-        return np.array([arm for arm in self.solve(means, rng) if available[arm]], int)
-
-
-class ForcesByABonus(Best):
+class ForgetsInclude(Best):
     def solve_constrained(self, means, include, exclude, rng):
-        forced = means.copy()
-        forced[include] += 100.0
-        forced[exclude] -= 100.0
-        answer = self.solve(forced, rng)
-        good = np.isin(include, answer).all() and not np.isin(exclude, answer).any()
-        return answer if good else None
+        return super().solve_constrained(means, np.empty(0, int), exclude, rng)
 
 
 class FeasibleIsAtMost(Best):
     def is_feasible(self, super_arm):
         return len(super_arm) <= K
-
-
-class FeasibleIfSorted(Best):
-    def is_feasible(self, super_arm):
-        return len(super_arm) == K and bool((np.diff(super_arm) > 0).all())
 
 
 class NoMembershipFlag(LinearOracle):
@@ -240,28 +247,40 @@ class NoRoot(UCB):
         return np.sqrt(1.5 * np.log(stats.rounds + 1)) / np.maximum(stats.counts, 1)
 
 
-class RadiusOfRounds(UCB):
-    """Counts and rounds exchanged."""
-
-    def radius(self, stats):
-        return np.sqrt(1.5 * np.log(stats.counts + 1) / max(stats.rounds, 1))
-
-
 class SumIndex(UCB):
     def indices(self, stats, rng):
         return np.where(stats.counts == 0, 1e9, stats.means * stats.counts + self.radius(stats))
 
 
-class MeanOfRounds(UCB):
+class UnseenAreZero(UCB):
     def indices(self, stats, rng):
-        found = stats.means * stats.counts / max(1, stats.rounds) + self.radius(stats)
-        return np.where(stats.counts == 0, 1.0, found)
+        return np.where(stats.counts == 0, 0.0, stats.means)
 
 
 class NanIfUnseen(UCB):
     def indices(self, stats, rng):
         with np.errstate(all="ignore"):
             return stats.means + np.sqrt(np.log(stats.rounds) / stats.counts)
+
+
+class SwappedBeta(IndexPolicy):
+    def indices(self, stats, rng):
+        won = stats.means * stats.counts
+        return rng.beta(1 + stats.counts - won, 1 + won)
+
+
+class GlobalBeta(IndexPolicy):
+    def indices(self, stats, rng):
+        won = stats.means * stats.counts
+        return np.random.beta(1 + won, 1 + stats.counts - won)
+
+
+class OwnChoice(UCB):
+    """The best indices, whatever the family is."""
+
+    def select(self, state, rng, context=None):
+        refuse_parts(self, context)
+        return np.argsort(-self.indices(state, rng))[:K]
 
 
 @dataclass
@@ -300,6 +319,24 @@ class CountsInSelect(OwnUCB):
         return super().select(state, rng, context)
 
 
+class LearnsInItself(OwnUCB):
+    def __init__(self):
+        object.__setattr__(self, "mine", Table(np.zeros(N), np.zeros(N)))
+
+    def select(self, state, rng, context=None):
+        return super().select(self.mine, rng, context)
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        super().update(self.mine, feedback)
+
+
+class SharedState(OwnUCB):
+    zeros = np.zeros(N)
+
+    def initial_state(self, rng=None):
+        return Table(self.zeros, np.zeros(N))
+
+
 @dataclass
 class Diary(Table):
     seen: list = field(default_factory=list)
@@ -328,11 +365,6 @@ class SortsTheArms(OwnUCB):
         state.sums[np.sort(feedback.arms)] += feedback.outcomes
 
 
-class FirstArmOnly(OwnUCB):
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(state, Feedback(feedback.arms[:1], feedback.outcomes[:1]))
-
-
 class RewardForEach(OwnUCB):
     """The reward of the round in place of the outcome, minus nothing: arms look as good as their company."""
 
@@ -340,6 +372,15 @@ class RewardForEach(OwnUCB):
         state.rounds += 1
         state.counts[feedback.arms] += 1
         state.sums[feedback.arms] -= feedback.outcomes
+
+
+class ScalesOutcomes(OwnUCB):
+    def update(self, state, feedback, ticket=None, rng=None):
+        outcomes = feedback.outcomes
+        outcomes *= 0.5
+        state.rounds += 1
+        state.counts[feedback.arms] += 1
+        state.sums[feedback.arms] += 2 * outcomes
 
 
 class MeanOfNothing(OwnUCB):
@@ -382,18 +423,25 @@ class IgnoresValues(OwnUCB):
         return self.oracle.solve_within(self.index(state), context.available, rng)
 
 
-class AddsCosts(OwnUCB):
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context, ("costs",))
-        costs = 0.0 if context is None else context.costs
-        return self.oracle.solve(self.index(state) + costs, rng)
+class LastSuperArm(Policy):
+    """Full-bandit feedback is credited to the last selection, not to the ticket."""
 
+    oracle = ORACLE
 
-class DividesByValues(OwnUCB):
+    def initial_state(self, rng=None):
+        return Table(np.zeros(N), np.zeros(N))
+
     def select(self, state, rng, context=None):
-        refuse_parts(self, context, ("values",))
-        values = 1.0 if context is None else context.values
-        return self.oracle.solve(self.index(state) / values, rng)
+        refuse_parts(self, context)
+        counts = np.maximum(state.counts, 1)
+        found = np.where(state.counts == 0, 2.0, state.sums / counts + 2 * np.sqrt(1 / counts))
+        chosen = self.oracle.solve(found, rng)
+        object.__setattr__(self, "last", chosen)
+        return chosen
+
+    def update(self, state, feedback, ticket=None, rng=None):
+        state.counts[self.last] += 1
+        state.sums[self.last] += feedback.reward
 
 
 class GreedyWithPropensity(Policy):
@@ -416,18 +464,6 @@ class GreedyWithPropensity(Policy):
     def propensity(self, state, super_arm, context):
         best = self.oracle.solve(state.means, np.random.default_rng(0))
         return 0.7 if set(best) == set(super_arm) else 0.3 / 10
-
-
-class Lazy(GreedyWithPropensity):
-    """Explores in most rounds."""
-
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context)
-        if rng.random() < 0.99:
-            return np.sort(rng.choice(N, K, replace=False))
-        return np.sort(self.oracle.solve(state.means, rng))
-
-    propensity = Policy.propensity
 
 
 class CommitsToTheWorst(GreedyWithPropensity):
@@ -497,6 +533,11 @@ class WrongSignOfMoment(LinUCB):
         state.moment -= seen.T @ feedback.outcomes
 
 
+class IgnoresFeatures(OwnUCB):
+    def select(self, state, rng, context=None):
+        return self.oracle.solve(self.index(state), rng)
+
+
 # Environments ----------------------------------------------------------------------------------------------
 
 
@@ -534,9 +575,10 @@ class OptimumOfTheWorst(Coins):
         self.optimum = float(np.sort(MEANS)[:K].sum())
 
 
-class OptimumOfThree(Coins):
-    def __init__(self):
-        self.optimum = float(np.sort(MEANS)[-K - 1 :].sum())
+class ShiftedMeans(Coins):
+    def play(self, super_arm, rng):
+        outcomes = (self.uniforms(rng) < np.roll(self.means, 1))[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class AverageAsReward(Coins):
@@ -571,15 +613,28 @@ class SumsOfOneDraw(Coins):
         return pulls * outcomes, pulls * outcomes**2
 
 
-class SquaresOfSums(Coins):
-    def pull_many(self, arms, pulls, rng):
-        sums, _ = super().pull_many(arms, pulls, rng)
-        return sums, sums**2
+class Drifts(Coins):
+    t = 0
+
+    def play(self, super_arm, rng):
+        self.t += 1
+        outcomes = (self.uniforms(rng) < self.means * 0.999**self.t)[super_arm].astype(float)
+        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class GlobalNoise(Coins):
     def uniforms(self, rng):
         return np.random.random(N)
+
+
+class SharedOutcomes(Coins):
+    def __init__(self):
+        super().__init__()
+        self.row = np.zeros(K)
+
+    def play(self, super_arm, rng):
+        self.row[:] = (self.uniforms(rng) < self.means)[super_arm]
+        return Feedback.unchecked(np.asarray(super_arm), self.row, float(self.row.sum()))
 
 
 class Cascade(Coins):
@@ -614,13 +669,6 @@ class SureTriggering(Cascade):
         return np.isin(np.arange(N), super_arm).astype(float)
 
 
-class ReachIncludesItself(Cascade):
-    def triggering_probabilities(self, super_arm):
-        chances = np.zeros(N)
-        chances[super_arm] = np.cumprod(1 - self.means[super_arm])
-        return chances
-
-
 class ChangesItself(Coins):
     def in_round(self, t, rng):
         self.means = np.roll(self.means, 1)
@@ -639,16 +687,6 @@ class OptimumOfAllArms(SemiBandit):
         today = Coins()
         today.context = Context(available=awake)
         return today
-
-
-class Unrepeatable(SemiBandit):
-    """Rounds that draw from the global generator."""
-
-    def __init__(self):
-        super().__init__(BernoulliArms(MEANS), ORACLE)
-
-    def in_round(self, t, rng):
-        return SemiBandit(BernoulliArms(np.random.permutation(MEANS)), ORACLE)
 
 
 class Costly(Coins):
@@ -702,11 +740,6 @@ class RaceWithoutRoot(Race):
         return self.sigma * 2 * np.log(4 * self.n_arms * n**2 / self.delta) / n**1.5
 
 
-class StandardError(Race):
-    def radius(self, state):
-        return 0.5 / np.sqrt(np.maximum(state.counts, 1))
-
-
 class NoUnionOverTime(Race):
     def radius(self, state):
         return self.sigma * np.sqrt(2 * np.log(2 / self.delta) / np.maximum(state.counts, 1))
@@ -720,14 +753,6 @@ class TooQuick(Race):
 class WorstArm(Race):
     def recommend(self, state):
         return np.array([int(np.argmin(state.means))])
-
-
-class ComparesWithTheWorst(Race):
-    def is_done(self, state):
-        if state.rounds == 0:
-            return False
-        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
-        return bool(lower.max() > upper.min())
 
 
 class UnsortedAnswer(Race):
@@ -796,58 +821,16 @@ class AlwaysCertified(Race):
         return True
 
 
-class RandomOrder(Race):
-    def select(self, state, rng, context=None):
-        return np.random.permutation(3)[:2]
-
-
-ORACLE_FAULTS = [
-    *(WrongOrder, RepeatsAnArm, ReturnsItsBuffer),
-    *(GlobalTies, CachesById, SinglePrecision),
-    *(MeanAsReward, AlphaTooHigh, WithinByZeros, WithinByFilter),
-    *(ForcesByABonus, FeasibleIsAtMost, FeasibleIfSorted, NoMembershipFlag, GapsOfTheOptimum),
-    *(SameLabels, GreedyDeclaredExact, TriggersTooLittle, TooSmooth),
-    *(TooSmall, FallingReward),
-]
-#: Families of those that have another one.
-FAMILIES = {
-    **{
-        cover: [*combinations(range(4), 2)]
-        for cover in (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward)
-    },
-}
-INDEX_FAULTS = [
-    *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds),
-    *(NanIfUnseen, PullsAreOne),
-]
-OTHER_FAMILIES = {
+#: The families of oracles that do not choose two of five arms.
+FAMILIES = dict.fromkeys(
+    (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, FallingReward),
+    tuple(combinations(range(4), 2)),
+)
+OTHER_ORACLES = {
+    OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),
     UpperBoundForCosts: lambda: TopK(N, K, sense="min"),
 }
-POLICY_FAULTS = [
-    *(CountsInSelect, KeepsTheFeedback, CountsTheSuperArm, SortsTheArms),
-    *(FirstArmOnly, RewardForEach, MeanOfNothing, ForgetsHalf),
-    *(HiddenAttribute, IgnoresAvailable, IgnoresValues, AddsCosts, DividesByValues),
-    *(GreedyWithPropensity, Lazy, CommitsToTheWorst, WrongSignOfMoment),
-]
-CONTEXTUAL = (WrongSignOfMoment, LinUCB)
-ENVIRONMENT_FAULTS = [
-    *(NumbersByPosition, OptimumOfTheWorst, OptimumOfThree, AverageAsReward),
-    *(ShowsSuccesses, WrongSupport, SmallSigma, OneDrawForAll, SumsOfOneDraw),
-    *(SquaresOfSums, GlobalNoise, SumOfAList, SureTriggering),
-    *(ReachIncludesItself, ChangesItself, OptimumOfAllArms, Unrepeatable, Costly),
-]
-EXPLORER_FAULTS = [
-    *(RaceWithoutRoot, StandardError, NoUnionOverTime, TooQuick, WorstArm, ComparesWithTheWorst),
-    *(UnsortedAnswer, CountsQuestions, CountsTwice, KeepsItself, OverBudget, FalseIntervals),
-    *(AlwaysCertified, RandomOrder),
-]
-FAULTS = {
-    "oracle": ORACLE_FAULTS,
-    "index": INDEX_FAULTS,
-    "policy": POLICY_FAULTS,
-    "environment": ENVIRONMENT_FAULTS,
-    "explorer": EXPLORER_FAULTS,
-}
+CONTEXTUAL = (WrongSignOfMoment, IgnoresFeatures, LinUCB)
 #: Faults that the quick checks miss, with the reason.
 MISSED = {NoUnionOverTime: "the error rate exceeds delta by less than a factor of two"}
 SOUND = {
@@ -856,4 +839,26 @@ SOUND = {
     "policy": [OwnUCB, LinUCB],
     "environment": [Coins, Cascade],
     "explorer": [Race, Budgeted],
+}
+
+
+def faults(base):
+    """Return the classes of this module with a fault that inherit from a base class."""
+    sound = {Contextual, *chain.from_iterable(SOUND.values())}
+    return [
+        thing
+        for thing in globals().values()
+        if isinstance(thing, type)
+        and issubclass(thing, base)
+        and thing.__module__ == __name__
+        and thing not in sound
+    ]
+
+
+FAULTS = {
+    "oracle": faults(Oracle),
+    "index": faults(IndexPolicy),
+    "policy": [one for one in faults(Policy) if not issubclass(one, IndexPolicy | Explorer)],
+    "environment": faults(Environment),
+    "explorer": faults(Explorer),
 }

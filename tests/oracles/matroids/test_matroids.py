@@ -1,6 +1,5 @@
 """Matroids against enumeration, against other algorithms, and against each other where they coincide."""
 
-import pickle
 from itertools import chain, combinations
 
 import networkx as nx
@@ -21,7 +20,6 @@ from oracles import (
     TransversalMatroid,
     UniformMatroid,
 )
-from oracles import matroids as _kernels_matroids
 
 RNG = np.random.default_rng(0)
 
@@ -234,33 +232,6 @@ def test_minors_have_gaps(kind):
         by_exchange = minor.gaps(means, [], [], RNG)
         assert by_exchange[0].tolist() == by_solving[0].tolist()
         assert np.allclose(by_exchange[1], by_solving[1], atol=1e-12)
-
-
-@pytest.mark.slow
-@of_each_kind
-def test_the_thousandth_call_is_as_the_first(kind):
-    rng = np.random.default_rng(8)
-    oracle, _ = kind(rng)
-    fresh = pickle.dumps(oracle)
-    for _ in range(1000):
-        means = rng.normal(size=oracle.n_arms)
-        last = oracle.solve(means, RNG)
-        oracle.gaps(means, [], [], RNG)
-    assert last.tolist() == pickle.loads(fresh).solve(means, RNG).tolist()
-
-
-@of_each_kind
-def test_kernels_are_what_they_say_in_python(kind, monkeypatch):
-    rng = np.random.default_rng(15)
-    problems = [(oracle, rng.normal(size=oracle.n_arms)) for oracle, _ in (kind(rng) for _ in range(20))]
-    compiled = [oracle.gaps(means, [], [], RNG) for oracle, means in problems]
-    for name, kernel in vars(_kernels_matroids).items():
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(_kernels_matroids, name, kernel.py_func)
-    for (oracle, means), (best, gaps) in zip(problems, compiled, strict=True):
-        again = oracle.gaps(means, [], [], RNG)
-        assert again[0].tolist() == best.tolist()
-        assert np.array_equal(again[1], gaps)
 
 
 # Other algorithms, on problems too large to enumerate ----------------------------------------------------
