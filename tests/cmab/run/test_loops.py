@@ -80,7 +80,9 @@ def random_pair(number):
         with contextlib.suppress(ValueError):
             oracle = case.make()
             environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
-            return rule.make(oracle), environment
+            policy = rule.make(oracle)
+            simulate(policy, environment, 40, rng=6)  # raises if the indices do not fit the oracle
+            return policy, environment
 
 
 @pytest.mark.filterwarnings("ignore:the regret is unknown")
