@@ -34,12 +34,12 @@ COMMANDS = {
     "arena": ("instances.arena.command:arena", "compare all policies, and yours, on many problems"),
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
     "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
-    "serve": ("instances.serve.command:serve", "show the local page of campaigns"),
+    "serve": ("cmab.campaign.page.command:serve", "show the local page of campaigns"),
     "graph": ("oracles.stores.command:graph", "convert, inspect and repair stores of graphs"),
     "list": ("cmab.cli:list_classes", "list the policies, explorers, oracles and environments"),
     "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of in the first run"),
 }
-_APPLICATIONS = {"serve", "campaigns", "demos", "reproduce", "arena", "datasets", "networks", "stores"}
+_APPLICATIONS = {"campaigns", "demos", "reproduce", "arena", "datasets", "networks", "stores"}
 GROUPS = ("policies", "explorers", "oracles", "environments")
 
 

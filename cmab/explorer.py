@@ -301,7 +301,7 @@ class Explorer(Policy[State]):
         """Return a compiled form of the rule for the compiled loop, or None (default)."""
         return None
 
-    def unseen(self, state: State) -> IntArray:  # noqa: ARG002
+    def unseen(self, state: State) -> IntArray:
         """Return the arms to sample in Python before the compiled loop starts; repeated after each sample.
 
         The default is an empty array. The compiled rule must then handle arms without outcomes.
@@ -316,7 +316,7 @@ class Explorer(Policy[State]):
         """
         return np.empty(0, np.int64) if self.is_done(state) else self.select(state, rng)
 
-    def pulls(self, state: State) -> int:  # noqa: ARG002
+    def pulls(self, state: State) -> int:
         """Return the number of outcomes of each selected arm that the explorer requests at once."""
         return 1
 
@@ -331,7 +331,7 @@ class Explorer(Policy[State]):
         """
         return self.is_proven and self.is_done(state)
 
-    def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:  # noqa: ARG002
+    def intervals(self, state: State) -> tuple[FloatArray, FloatArray] | None:
         """Return the lower and upper bounds that the stopping rule compares, or None (default).
 
         The bounds of an arm without outcomes are infinite, or the ends of the support. At a certified stop,

@@ -74,8 +74,10 @@ class Oracle(ABC):
         section 4.1, "clustered arms"). Policies still keep a counter for each arm.
     is_monotone : bool
         Whether increasing a mean (decreasing it, for costs) never makes a super arm worse; true unless
-        overridden. If it is false, increasing a mean must not make the best super arm worse, which is
-        sufficient for optimism.
+        overridden.
+    has_monotone_optimum : bool
+        Whether increasing a mean (decreasing it, for costs) never makes the best super arm worse, which is
+        sufficient for optimism; `is_monotone` unless overridden.
     is_undirected : bool
         Whether ``(u, v)`` and ``(v, u)`` are names of the same base arm; false unless overridden. If it is
         true, a `Campaign` accepts both names.
@@ -107,10 +109,11 @@ class Oracle(ABC):
     is_linear: bool = False
     has_membership: bool = False
     triggers_surely: bool = True
-    # Optional attributes, which code reads with these defaults: None, None, True, False and False.
+    # Optional attributes; their defaults are None, None, True, `is_monotone`, False and False.
     clusters: IntArray | None
     arm_groups: IntArray | None
     is_monotone: bool
+    has_monotone_optimum: bool
     is_undirected: bool
     certifies_calls: bool
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
@@ -218,7 +221,7 @@ class Oracle(ABC):
         """Whether the declared guarantee is the optimum with certainty."""
         return self.alpha == 1.0 and self.beta == 1.0
 
-    def is_feasible(self, super_arm: IntArray) -> bool:  # noqa: ARG002
+    def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether `super_arm`, distinct entries of ``range(n_choices)``, belongs to the family.
 
         The default accepts all sets. Override it so that environments and `check_oracle` reject other sets,
@@ -226,7 +229,7 @@ class Oracle(ABC):
         """
         return True
 
-    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:  # noqa: ARG002
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number and the size of the super arms within `available`, if random means are fair.
 
         Independent uniform means are fair if they make each of these super arms the answer of `solve_within`
@@ -240,18 +243,18 @@ class Oracle(ABC):
         """
         return None
 
-    def triggered_arms(self, super_arm: IntArray) -> IntArray:  # noqa: ARG002
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the base arms that `super_arm` triggers with positive probability for some means.
 
         The default returns all base arms, which is always correct but rarely tight.
         """
         return np.arange(self.n_arms)
 
-    def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:  # noqa: ARG002
+    def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:
         """Return whether `arms` are certainly among `triggered_arms`; False if this would need a search."""
         return False
 
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return the probability that `super_arm` triggers each base arm under these means.
 
         By default, `triggered_arms` have probability 1 and all other arms 0. Oracles with probabilistic
@@ -386,10 +389,10 @@ class LinearOracle(Oracle):
 
     def solve_constrained(
         self,
-        means: FloatArray,  # noqa: ARG002
-        include: ArrayLike,  # noqa: ARG002
-        exclude: ArrayLike,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
+        means: FloatArray,
+        include: ArrayLike,
+        exclude: ArrayLike,
+        rng: np.random.Generator,
     ) -> IntArray | None:
         """Return the best super arm with all of `include` and none of `exclude`, or None.
 

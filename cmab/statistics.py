@@ -157,7 +157,7 @@ class ArmStatistics:
             self._check_feedback(feedback)
         arms, outcomes, n = feedback.arms, feedback.outcomes, len(feedback.arms)
         # As unsigned integers, negative ones are the largest. Compiled code would write out of bounds.
-        if n and arms.view(np.uint64).max() >= len(self.means):
+        if n and np.maximum.reduce(arms.view(np.uint64)) >= len(self.means):
             raise ValueError(f"feedback.arms must lie in range({self.n_arms}), got {shown(arms.tolist())}")
         learned = (self.counters, self.means, self.deviations)
         with _WRITING:

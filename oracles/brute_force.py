@@ -133,10 +133,10 @@ class BruteForce(LinearOracle):
         """Return the smoothness of a sum; None for any other reward, because its smoothness is unknown."""
         return Smoothness.linear(max(1, self.max_size)) if self.reward is None else None
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         return self._best(self._check_means(means), self._left(available))
 

@@ -710,11 +710,11 @@ class Cover(PuLPOracle):
 
     def _reduced(
         self,
-        costs: FloatArray,  # noqa: ARG002
-        fractions: FloatArray,  # noqa: ARG002
+        costs: FloatArray,
+        fractions: FloatArray,
         best: BoolArray,
         bound: float,
-        clock: Clock,  # noqa: ARG002
+        clock: Clock,
     ) -> tuple[BoolArray, float]:
         """Return a better cover and bound by a method of the family; by default those that are known."""
         return best, bound

@@ -410,7 +410,7 @@ class Flows(LinearOracle, GraphOracle):
         carried = self._flow(np.where(_among(super_arm, self.n_arms), 0.0, np.inf))
         return carried is not None and len(carried) == len(super_arm)
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the best flow, in increasing order."""
         best = self._flow(self._costs(means))
         assert best is not None, "the constructor checked that a flow exists"
@@ -421,7 +421,7 @@ class Flows(LinearOracle, GraphOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         """Return the best flow with all of `include` and none of `exclude`; None if no such flow exists.
 
@@ -901,7 +901,7 @@ class CapacitatedFlow(GraphOracle):
         np.add.at(balance, self._heads, units)
         return bool((units >= self.lower).all() and (balance == 0).all())
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best flow, its entries in increasing order."""
         units = self._flow(-self._sign * self._check_means(means))
         assert units is not None, "the constructor checked that a flow exists"

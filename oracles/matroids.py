@@ -371,7 +371,7 @@ class Matroid(LinearOracle):
         super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.rank and self.is_independent(super_arm)
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best basis in increasing order of index."""
         return self._greedy(self._order(self._check_means(means)))
 
@@ -406,7 +406,7 @@ class Matroid(LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         required, banned = self._check_constraints(include, exclude)
         order = self._order(self._check_means(means))
@@ -645,7 +645,7 @@ class UniformMatroid(TopK, Matroid):
         return np.sort(order[: self.k])
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        return lambda arm: independent  # noqa: ARG005
+        return lambda arm: independent
 
 
 class LaminarMatroid(Matroid):

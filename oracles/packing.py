@@ -693,7 +693,7 @@ class Knapsack(AnytimeOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         values = self._check_means(means).copy()
         required, banned = self._check_constraints(include, exclude)

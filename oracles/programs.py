@@ -740,7 +740,7 @@ class PuLPOracle(AnytimeOracle):
     def _search(self, values: FloatArray) -> SolverCertificate:
         return self._searched(values, self._greedy(values))
 
-    def _greedy(self, values: FloatArray) -> IntArray:  # noqa: ARG002
+    def _greedy(self, values: FloatArray) -> IntArray:
         """Return a super arm without a search; it is the answer with ``time_limit=0``."""
         return self._largest
 
@@ -778,7 +778,7 @@ class PuLPOracle(AnytimeOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         costs = self._costs(self._check_means(means))
         required, banned = self._check_constraints(include, exclude)

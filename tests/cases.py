@@ -6,6 +6,7 @@ rounds. ``slow`` names the checks, or the tests of `rows`, that take a row more 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from itertools import chain, combinations, permutations, product
 from typing import Any
 
@@ -59,11 +60,10 @@ from cmab import (
     TopRank,
 )
 from cmab.bounds.radii import LogRadius
-from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.rejects import SuccessiveRejects
-from cmab.exploration.ugape import UGapEcV
+from cmab.exploration.ugape import GapE, UGapEcV
 from cmab.explorer import AnyExplorer
 from cmab.policies.ucb import LLR
 from cmab.policy import AnyPolicy
@@ -862,9 +862,26 @@ POLICIES = [
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]
 
+
+def best_entries(value, n, k):
+    """Return the `k` entries of the largest values alone."""
+    return sorted(range(n), key=lambda entry: -value([entry]))[:k]
+
+
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
 GROWING = [
-    PolicyCase("cetc", lambda oracle: CETC(oracle, 60), UpToK, ("max",)),
+    PolicyCase(
+        "cetc",
+        lambda oracle: CETC(
+            oracle,
+            60,
+            algorithm=partial(best_entries, n=oracle.n_choices, k=oracle.k),
+            queries=oracle.n_choices,
+            robustness=2.0,
+        ),
+        UpToK,
+        ("max",),
+    ),
     PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",)),
 ]
 

@@ -166,31 +166,11 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
     return _checked(model, "predict_proba", table[:, is_one].sum(axis=1), len(rows))
 
 
-def predict_with_deviation(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the standard deviation of each row, by ``predict(X, return_std=True)``."""
-    if isinstance(model, Constant):
-        return np.full(len(rows), model.value), np.zeros(len(rows))
-    pair = _predicted(model, "predict", rows, return_std=True)
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise ModelError(
-            f"{named(model)}.predict(X, return_std=True) must return two arrays, got {shown(pair)}"
-        )
-    means, deviations = (_checked(model, "predict", part, len(rows)) for part in pair)
-    return means, np.abs(deviations)
-
-
-def sample(model: Any, rows: FloatArray, seed: int) -> FloatArray:
-    """Return one draw of all means together, by ``sample_y(X, random_state=seed)``."""
-    if isinstance(model, Constant):
-        return np.full(len(rows), model.value)
-    return _checked(model, "sample_y", _predicted(model, "sample_y", rows, random_state=seed), len(rows))
-
-
-def _predicted(model: Any, method: str, rows: FloatArray, **options: Any) -> Any:
+def _predicted(model: Any, method: str, rows: FloatArray) -> Any:
     rows = rows.view()
     rows.flags.writeable = False  # a model that changes its rows would change those of the state
     try:
-        return getattr(model, method)(rows, **options)
+        return getattr(model, method)(rows)
     except Exception as error:
         raise ModelError(
             f"{named(model)}.{method} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"

@@ -397,7 +397,7 @@ class DeadlineInfluence(InfluenceMaximization):
             self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
         )
 
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return None: the probabilities depend on delays, which cannot be enumerated."""
         return None
 

@@ -68,7 +68,7 @@ class DegreeHeuristic(InfluenceOracle):
             raise ValueError(f"rule must be one of {_RULES}, got {shown(rule)}")
         self.rule: Rule = rule
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of their choice."""
         from oracles.influence.cover import seeds_by_degree
         from oracles.influence.graph import Arcs

@@ -43,6 +43,7 @@ from oracles.influence.spread import (
     MOST_CASCADES,
     estimated_spread,
     exact_spread,
+    exact_threshold_spread,
     node_worths,
     threshold_spread,
     triggering_probabilities,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 
 _CASCADES, _EPSILON = 2000, 0.1
+# A bound on the optimum raises a simulated spread by this number of standard errors.
+_ERRORS = 5.0
 
 
 class InfluenceOracle(GraphOracle):
@@ -243,9 +246,9 @@ class InfluenceOracle(GraphOracle):
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected number (or weight) of active nodes, including the seeds.
 
-        The value is exact for independent cascades if at most 16 uncertain edges are reachable. Otherwise it
-        is the mean of 2,000 simulated cascades with fixed random numbers; `spread` also returns its standard
-        error.
+        The value is exact if the reachable uncertain edges have at most 65,536 outcomes (16 edges of
+        independent cascades). Otherwise it is the mean of 2,000 simulated cascades with fixed random numbers;
+        `spread` also returns its standard error.
         """
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         return self.spread(super_arm, means)[0]
@@ -257,16 +260,25 @@ class InfluenceOracle(GraphOracle):
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        if self.model == "lt":
-            return threshold_spread(
-                self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
-            )
-        exact = exact_spread(self.graph, probabilities, super_arm, node_weights=self.node_weights)
+        is_threshold = self.model == "lt"
+        exactly = exact_threshold_spread if is_threshold else exact_spread
+        exact = exactly(self.graph, probabilities, super_arm, node_weights=self.node_weights)
         if exact is not None:
             return exact, 0.0
-        return estimated_spread(
-            self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
-        )
+        simulated = threshold_spread if is_threshold else estimated_spread
+        return simulated(self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights)
+
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the spread of any seeds: at most the weight of all nodes."""
+        value, error = self.spread(self.solve(means, rng), means)
+        bound = (value + _ERRORS * error) / self.alpha
+        # Heuristics have no ratio (nan), so only the weight of all nodes is a bound.
+        return bound if bound < self._most else self._most
+
+    @property
+    def _most(self) -> float:
+        """The weight of all nodes."""
+        return float(self.graph.n_nodes if self.node_weights is None else self.node_weights.sum())
 
     def _probabilities(self, means: FloatArray) -> FloatArray:
         """Return `means`; raise ``ValueError`` unless they are probabilities that the model allows."""
@@ -324,8 +336,7 @@ class InfluenceOracle(GraphOracle):
         it is None, because the probability that an edge is shown is unknown.
         """
         # Chen et al. 2016, Lemma 6, for nodes of weight 1.
-        total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
-        found = Smoothness.influence(self.n_arms, total)
+        found = Smoothness.influence(self.n_arms, self._most)
         return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
@@ -582,8 +593,7 @@ class InfluenceMaximization(InfluenceOracle):
 
         It is the bound that the search computes to certify its seeds, and at most the weight of all nodes.
         """
-        most = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
-        return min(self._found(self._probabilities(means), rng)[0].optimum, most)
+        return min(self._found(self._probabilities(means), rng)[0].optimum, self._most)
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator

@@ -32,7 +32,7 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import GOLDEN, call_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from oracles.influence.graph import SCALE, require_memory
-from oracles.influence.spread import cascade_key, reachable
+from oracles.influence.spread import _reach, cascade_key
 
 if TYPE_CHECKING:
     from oracles.influence.graph import DirectedGraph
@@ -210,15 +210,17 @@ def side_by_side(offsets, arms, means):
 def exact_threshold_spread(arcs, means, weights, seeds, nodes):
     """Return the expected spread, summed over all choices of at most one live arc into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
-    usable = np.zeros(means.shape[0], np.bool_)
+    usable, n_nodes = np.zeros(means.shape[0], np.bool_), weights.shape[0]
+    # Reset only the entries that were written, because most choices reach few of many nodes.
+    reached, queue = np.zeros(n_nodes, np.bool_), np.empty(n_nodes, np.int64)
     # The position after the last arc of a node means that no arc is live.
     choice = in_offsets[nodes]
     expected = 0.0
     while True:
         chance = 1.0  # nodes choose independently: Kempe et al. 2003, Claim 2.6 (number from memory)
-        usable[:] = False
         for i in range(nodes.shape[0]):
             v = nodes[i]
+            usable[in_arms[in_offsets[v] : in_offsets[v + 1]]] = False
             if choice[i] < in_offsets[v + 1]:
                 usable[in_arms[choice[i]]] = True
                 chance *= means[in_arms[choice[i]]]
@@ -226,9 +228,11 @@ def exact_threshold_spread(arcs, means, weights, seeds, nodes):
                 # The sum of weights may exceed 1 by rounding.
                 chance *= max(0.0, 1.0 - means[in_arms[in_offsets[v] : in_offsets[v + 1]]].sum())
         if chance > 0.0:
-            reached, _ = reachable(arcs.out_offsets, arcs.out_arms, arcs.heads, usable, seeds)
-            for v in reached:
+            for v in queue[
+                : _reach(arcs.out_offsets, arcs.out_arms, arcs.heads, usable, seeds, reached, queue)
+            ]:
                 expected += chance * weights[v]
+                reached[v] = False
         # Count up to the next choice, like an odometer.
         at = 0
         while at < nodes.shape[0]:

@@ -461,7 +461,7 @@ class TriggeringSets(ReverseGraph):
         owners: AnyArray,
         ends: IntArray,
         pool: AnyArray,
-        stamps: AnyArray,  # noqa: ARG002
+        stamps: AnyArray,
     ) -> tuple[int, int, int]:
         hits, examined, at = 0, 0, first
         while at < last:

@@ -492,7 +492,7 @@ class TriggeringInfluence(InfluenceMaximization):
         error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)
         return mean / unit, error / unit
 
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return None: worlds can be sampled, but not enumerated."""
         return None
 
@@ -500,7 +500,7 @@ class TriggeringInfluence(InfluenceMaximization):
         """Return None: the model may depend on the means in any way, also discontinuously."""
         return None
 
-    def _reached(self, probabilities: FloatArray) -> float:  # noqa: ARG002
+    def _reached(self, probabilities: FloatArray) -> float:
         # The joint distribution of live arcs is unknown, so no lower bound on the spread of such candidates
         # exists.
         raise ValueError("node_weights must be positive for at least one candidate, got only zeros")

@@ -27,9 +27,9 @@ class Page:
         pytest.importorskip("argon2")
         from starlette.testclient import TestClient
 
-        from instances.serve.access import Access
-        from instances.serve.app import application
-        from instances.serve.store import Store
+        from cmab.campaign.page.access import Access
+        from cmab.campaign.page.store import Store
+        from cmab.campaign.page.web import application
 
         self.store = Store(folder)
         self.access = Access(users, owner="owner", port=8765)

@@ -21,9 +21,8 @@ from cmab import (
     identify,
 )
 from cmab.exploration.base import RuledExplorer
-from cmab.exploration.budget import GapE
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
-from cmab.exploration.ugape import UGapEcV
+from cmab.exploration.ugape import GapE, UGapEcV
 from cmab.run import identify as _exploring
 from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
 from instances.reproduce.identification import LessSampled

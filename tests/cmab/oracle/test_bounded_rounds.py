@@ -4,16 +4,15 @@ import io
 import warnings
 from collections import Counter
 
-import networkx as nx
 import numpy as np
 import pytest
 from cases import ORACLES, POLICIES
 from scaled import SCALED, fits, made, seen_arms
 
 import cmab.oracle as linear
-from cmab import CTS, ESCB, Feedback, ForcedExploration, Session
+from cmab import ESCB, Feedback, Session
 from cmab.run.workers import progress_bar
-from oracles import Matching, TopK
+from oracles import TopK
 
 QUESTIONS = ("solve", "solve_constrained", "solve_within", "is_feasible")
 
@@ -146,62 +145,6 @@ def test_without_a_limit_the_search_is_exact():
         oracle.solve_root(means, squares, np.random.default_rng(0))
     del oracle.root_limit
     assert sorted(best) == sorted(oracle.solve_root(means, squares, np.random.default_rng(0)))
-
-
-@pytest.mark.parametrize("scaled", [name for name in SCALED if name[:3] not in ("top", "inf")])
-def test_an_exploring_round_plays_another_super_arm(scaled):
-    """Paths and matchings, of which no entry can be exchanged alone, as well as trees, of which one can."""
-    oracle, asked = counted(SCALED[scaled]())
-    policy = ForcedExploration(CTS(oracle), c=1.0, form="last")
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-        asked.clear()
-        other = policy._exchanged(chosen, None, rng)
-        assert asked["solve_within"] <= len(chosen)
-        assert asked["is_feasible"] == 0
-        assert oracle.is_feasible(np.sort(other))
-        assert len(np.setdiff1d(chosen, other)) > 0
-        if scaled.startswith("tree"):
-            assert len(np.setdiff1d(chosen, other)) == 1
-
-
-def test_exchanges_of_a_tree():
-    """A random edge, then a random one that fits: Pearson's statistic, false alarm 1e-6."""
-    from scipy.stats import chi2
-
-    case = next(case for case in ORACLES if case.name == "graphic_matroid")
-    oracle = case.make()
-    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
-    chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-    trees = [set(arms) for arms in case.super_arms()]
-    near = {edge: [t for t in trees if set(chosen) - t == {edge}] for edge in chosen.tolist()}
-    near = {edge: others for edge, others in near.items() if others}  # bridges cannot be exchanged
-    expected = {
-        tuple(sorted(tree)): 1_000 / len(near) / len(others) for others in near.values() for tree in others
-    }
-    seen = Counter(tuple(sorted(policy._exchanged(chosen, None, rng).tolist())) for _ in range(1_000))
-    assert set(seen) <= set(expected)
-    statistic = sum((seen[tree] - count) ** 2 / count for tree, count in expected.items())
-    assert statistic <= chi2.isf(1e-6, len(expected) - 1)
-
-
-@pytest.mark.parametrize("name", ["graphic_matroid", "transversal_matroid", "perfect_matching"])
-def test_every_arm_is_explored(name):
-    """Also by a rule that plays one super arm: of perfect matchings two edges are exchanged at once."""
-    if name == "perfect_matching":
-        oracle = Matching(nx.complete_bipartite_graph(3, 3), method="assignment", perfect=True)
-        arms = set(range(9))
-    else:
-        case = next(case for case in ORACLES if case.name == name)
-        oracle, arms = case.make(), set().union(*case.super_arms())
-    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
-    chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-    shown = set(chosen.tolist())
-    # The probability of each exchange is at least 1 / 12: 300 draws miss one of them by less than 1e-9.
-    for _ in range(300):
-        shown |= set(policy._exchanged(chosen, None, rng).tolist())
-    assert shown == arms
 
 
 class Terminal:

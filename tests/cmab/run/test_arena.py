@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
-from cmab import CTS, CUCB, Greedy, IndexPolicy
+from cmab import CTS, CUCB, Greedy, IndexPolicy, StudyFailed
 from cmab.cli import main
 from cmab.run.arena import (
     CannotPlay,
@@ -149,8 +149,9 @@ def test_faults_are_reported_after_all_other_matches(tmp_path):
     calls = []
     counted = Entry("counted", lambda oracle, facts: calls.append(1) or CUCB(oracle))
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"3 matches failed; the first is Failing.*must be finite"):
+        with pytest.raises(StudyFailed, match=r"3 pieces failed.*replication 0 of Failing on ads") as error:
             run([problem()], [Entry.of(Failing), counted], folder=tmp_path)
+        assert "the index must be finite" in str(error.value)
     assert len(calls) == 3
 
 

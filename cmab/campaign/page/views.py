@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from cmab import RegretCertificate
+from cmab.campaign.page.picture import Picture, chart_of, picture_of
+from cmab.campaign.page.store import Opened
 from cmab.campaign.reasons import LEVEL, Reason, reasons_of
 from cmab.campaign.reports import Round, steps_in
 from cmab.campaign.tables import (
@@ -23,11 +25,9 @@ from cmab.campaign.tables import (
     is_telling,
     table_of,
 )
-from instances.serve.picture import Picture, chart_of, picture_of
-from instances.serve.store import Opened
-from oracles.influence.maximization import InfluenceOracle
 
 PAGE_ROWS = 50
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DRAWS, _CASCADES = 40, 100
 
 
@@ -123,6 +123,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "weeks": by_week(rounds)[::-1],
             "chart": chart_of(rounds, is_network=folder.is_network),
             "certificate": found,
+            "bound": None if found is None else found[1].exact_gap,
             "is_early": found is not None and not is_telling(folder, found[1].exact_gap),
             "next": next_round(opened),
             "level": round(100 * LEVEL),
@@ -148,6 +149,8 @@ def certificate_of(opened: Opened) -> tuple[str, RegretCertificate] | None:
 
 def next_round(opened: Opened) -> dict[str, Any]:
     """Return the expected result of another round with the best choice by the present estimates."""
+    from oracles.influence.maximization import InfluenceOracle
+
     folder = opened.folder
     beliefs, oracle = folder.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
@@ -244,11 +247,14 @@ def when(text: str | None) -> str:
 
     Examples
     --------
-    >>> from instances.serve.views import when
+    >>> from cmab.campaign.page.views import when
     >>> when("2026-11-25T19:03:10.123+00:00")
     '25 Nov 2026, 19:03'
     """
-    return "" if not text else f"{datetime.fromisoformat(text):%-d %b %Y, %H:%M}"
+    if not text:
+        return ""
+    at = datetime.fromisoformat(text)
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
 
 
 def share_of(row: ByName, *, is_network: bool) -> str:

@@ -6,12 +6,14 @@ import math
 from collections import deque
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
 from cmab.campaign.reports import Round
-from oracles import DirectedGraph
+
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
 
 _MOST_NODES, _MOST_LABELS = 120, 45
 _WIDTH, _HEIGHT, _EDGE = 720.0, 460.0, 34.0

@@ -7,13 +7,14 @@ import threading
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from cmab.campaign.files import FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
-from instances.serve.refusals import Refusal
+from cmab.campaign.page.access import Refusal
+from cmab.errors import NewerEventsError
 
 Found = TypeVar("Found")
 # The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
@@ -21,6 +22,8 @@ _GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
 _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
+#: The error of a campaign in a list of campaigns.
+DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -38,11 +41,18 @@ class Opened:
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
         self._version, self._kept = -1, {}  # type: ignore[var-annotated]
+        #: The names that were left out of the last round.
+        self.left_out: dict[int, list[str]] = {}
 
     @property
     def version(self) -> int:
         """The number of events, which changes with each of them."""
         return len(self.folder.history())
+
+    def check_newest(self) -> None:
+        """Raise `NewerEventsError` if another process has added events since the version was read."""
+        if self._version >= 0 and self.folder.campaign.n_events != self._version:
+            raise NewerEventsError("the campaign has newer events")
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
         """Return a result that depends on the events only, computed at most once for each version."""
@@ -112,7 +122,11 @@ class Store:
         """
         opened = self._find(slug)
         with opened.lock, opened.folder.reading():
-            yield opened
+            try:
+                yield opened
+            except ValueError:  # the reason may be an event of another process
+                opened.check_newest()
+                raise
 
     def _find(self, slug: str) -> Opened:
         with self._lock:
@@ -137,20 +151,25 @@ class Store:
             raise Refusal(409, "This page serves a single campaign.")
         if not (0 < len(options.title) <= _LONGEST_TITLE and options.title.isprintable()):
             raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
-        with self._lock:
-            slug = self._free(slug_of(options.title))
-            for data in files.values():
-                check_unpacked(data)
+        for data in files.values():
+            check_unpacked(data)
+        slug = self._reserved(slug_of(options.title))
+        try:  # without a lock, because a large network takes seconds to read
             folder = create_folder(self.root / slug, options, files, author=author)
+        except BaseException:
+            (self.root / slug).rmdir()
+            raise
+        with self._lock:
             self._opened[slug] = Opened(slug, folder)
-            return slug
+        return slug
 
-    def _free(self, slug: str) -> str:
-        """Return a name that no file of the folder has."""
-        if not (self.root / slug).exists():
-            return slug
-        numbers = (f"{slug[:40]}-{number}" for number in range(2, 10_000))
-        return next(name for name in numbers if not (self.root / name).exists())
+    def _reserved(self, slug: str) -> str:
+        """Make an empty folder with a name that no file has, and return the name."""
+        for name in (slug, *(f"{slug[:40]}-{number}" for number in range(2, 10_000))):
+            with suppress(FileExistsError):
+                (self.root / name).mkdir()
+                return name
+        raise ValueError("the title must differ from those of other campaigns")
 
 
 def slug_of(title: str) -> str:
@@ -158,7 +177,7 @@ def slug_of(title: str) -> str:
 
     Examples
     --------
-    >>> from instances.serve.store import slug_of
+    >>> from cmab.campaign.page.store import slug_of
     >>> slug_of("Été 2026: the first!")
     'ete-2026-the-first'
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import getpass
 import ipaddress
+import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lin
     parser.add_argument("--certificate", type=_path, metavar="FILE", help="certificate, for other computers")
     parser.add_argument("--key", type=_path, metavar="FILE", help="key of the certificate")
     parser.add_argument("--max-upload", type=int, default=8, metavar="MB", help="largest upload in MB (8)")
+    parser.add_argument("--new-key", action="store_true", help="replace the key in the address of the page")
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     return run
 
@@ -47,11 +50,9 @@ def run(options: argparse.Namespace) -> Lines:
     try:
         import uvicorn
 
-        from instances.serve.access import Access
-        from instances.serve.app import application
-        from instances.serve.store import Store
-        from instances.serve.users import Users
-        from instances.serve.warming import warm_up
+        from cmab.campaign.page.access import Access, Users
+        from cmab.campaign.page.store import Store
+        from cmab.campaign.page.web import application
     except ImportError as error:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
     users = None if options.users is None else Users(options.users)
@@ -60,7 +61,8 @@ def run(options: argparse.Namespace) -> Lines:
     warm_up()
     server = _bound(uvicorn.Config(_nothing, host=options.host, port=options.port, **_settings(options)))
     port = server.port
-    access = Access(users, owner=_owner(), port=port, is_secure=options.certificate is not None)
+    key = None if users is not None else key_in(options.folder, is_new=options.new_key)
+    access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
     server.config.app = application(
         store, access, hosts=hosts_of(options.host, port, options.name), most_bytes=options.max_upload * 2**20
     )
@@ -75,6 +77,41 @@ def run(options: argparse.Namespace) -> Lines:
 
         webbrowser.open(address)
     server.run(sockets=[server.socket])
+
+
+def key_in(folder: Path, *, is_new: bool = False) -> str:
+    """Return the key of the page of a folder, which is the same after each start unless `is_new`."""
+    from cmab.campaign.page.access import write_privately
+
+    file = folder / ".page-key"
+    if is_new or not file.is_file():
+        write_privately(file, secrets.token_urlsafe(32))
+    return file.read_text(encoding="utf-8")
+
+
+# Small networks are solved by other functions than larger ones.
+_NETWORK = "".join(f"P{at},P{(at + step) % 40}\n" for at in range(40) for step in (1, 3, 7))
+
+
+def warm_up() -> None:
+    """Play two rounds of a small campaign in a temporary folder, so that no reader waits later."""
+    from cmab.campaign.files import Options
+    from cmab.campaign.folder import create_folder
+    from cmab.campaign.page import views
+    from cmab.campaign.page.store import Opened
+    from cmab.campaign.reports import Report
+
+    with tempfile.TemporaryDirectory() as place:
+        options = Options(title="x", network="network.csv", directed=False, k=1, seed=0)
+        folder = create_folder(Path(place, "x"), options, {"network.csv": _NETWORK.encode()})
+        opened = Opened("x", folder)
+        for _ in range(2):
+            of = folder.ask()
+            views.card_of(opened, of)
+            neighbour = views.known_people(opened, of)[0]
+            folder.tell(Report(of.number, joined={neighbour: None}))
+            views.state_of(opened)
+        folder.close()
 
 
 async def _nothing(*_: Any) -> None:
@@ -124,7 +161,7 @@ def hosts_of(host: str, port: int, names: list[str]) -> set[str]:
 
     Examples
     --------
-    >>> from instances.serve.command import hosts_of
+    >>> from cmab.campaign.page.command import hosts_of
     >>> sorted(hosts_of("127.0.0.1", 8765, []))
     ['127.0.0.1:8765', 'localhost:8765']
     """
@@ -166,7 +203,7 @@ def _in_address(host: str) -> str:
 
 
 def _add_user(options: argparse.Namespace) -> str:
-    from instances.serve.users import add_user
+    from cmab.campaign.page.access import add_user
 
     if options.users is None:
         raise ValueError("--add-user needs the file of the users (--users FILE)")
