@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.statistics import count
+from cmab.feedback import MOST_PULLS
 from cmab.validation import as_array, integer, real, real_array, shown
 
 
@@ -593,7 +593,7 @@ class LinearStatistics:
             If a size is wrong, or if a precision is not symmetric or smaller than that of `fresh`.
         """
         self.check_layout(*fresh.moment.shape)
-        count("rounds", self.rounds)
+        integer("rounds", self.rounds, 0, MOST_PULLS)
         gained = self.precision - fresh.precision
         finite = np.isfinite(self.precision).all() and np.isfinite(self.moment).all()
         if not finite or not np.array_equal(gained, gained.transpose(0, 2, 1)):

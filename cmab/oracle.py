@@ -15,7 +15,7 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel
 from cmab.feedback import Feedback
-from cmab.guarantees import Certified, Smoothness, declared_certificate
+from cmab.guarantees import Smoothness, declared_certificate
 from cmab.parameters import described
 from cmab.root_search import RootSearch, SetSearch
 from cmab.validation import arm_indices, check_name, check_vector, integer, listed, real, real_array, shown
@@ -271,6 +271,7 @@ class Oracle(ABC):
         -------
         FloatArray, shape (n_arms,), or None
         """
+        self._check_means(means)
         chances = np.zeros(self.n_arms)
         chances[self.triggered_arms(super_arm)] = 1.0
         return chances
@@ -278,7 +279,8 @@ class Oracle(ABC):
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
         names = self._given_names
-        return [int(entry) if names is None else names[entry] for entry in super_arm]
+        entries = self._check_entries(super_arm).tolist()
+        return entries if names is None else [names[entry] for entry in entries]
 
     def named(self, names: Iterable[Hashable]) -> Self:
         """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.
@@ -699,7 +701,7 @@ def check_super_arm(oracle: Oracle, super_arm: ArrayLike, name: str = "super_arm
     return chosen
 
 
-def solve_certified(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> Certified:
+def solve_certified(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> Any:
     """Return the super arm of an oracle with the approximation ratio that this call proved.
 
     An oracle that proves a bound in each call has a method of this name. For other oracles, the ratio is the
@@ -729,8 +731,7 @@ def solve_certified(oracle: Oracle, means: FloatArray, rng: np.random.Generator)
     (array([1]), 1.0, True)
     """
     if (prove := getattr(oracle, "solve_certified", None)) is not None:
-        certified: Certified = prove(means, rng)
-        return certified
+        return prove(means, rng)
     chosen = oracle.solve(means, rng)
     value = float(oracle.expected_reward(chosen, means))
     return declared_certificate(chosen, value, oracle.alpha if oracle.beta == 1.0 else math.nan, oracle._sign)

@@ -19,11 +19,6 @@ _ARRAYS = ("counters", "means", "deviations", "memory")
 _WRITING = threading.Lock()
 
 
-def count(name: str, value: object, high: int = MOST_PULLS) -> None:
-    """Raise ``ValueError`` unless `value`, a count, is an ``int`` in ``[0, high]``."""
-    integer(name, value, 0, high)
-
-
 def alike(array: object, fresh: AnyArray) -> bool:
     """Return whether `array` has the shape and type of the array `fresh` of an initial state."""
     return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
@@ -296,7 +291,7 @@ class ArmStatistics:
         """
         if not all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3]):
             raise ValueError(f"statistics must have the arms of {fresh!r}, got {self!r}")
-        count("rounds", self.rounds)
+        integer("rounds", self.rounds, 0, MOST_PULLS)
         if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
             raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
         if not (np.abs(self.means) <= LARGEST).all():

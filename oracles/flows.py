@@ -24,7 +24,7 @@ from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
-from oracles._networks import Network, end_numbers, network_of, node_number, topological_order
+from oracles._networks import Network, edge_ends, end_numbers, network_of, node_number, topological_order
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -57,10 +57,8 @@ class Search(NamedTuple):
 
 def pipes_of(tails: IntArray, heads: IntArray, n_nodes: int) -> Pipes:
     """Return the arcs with the entries at each node."""
-    at = np.concatenate([tails, heads])
-    by_node = np.argsort(at, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=n_nodes))]).astype(np.int64)
-    return Pipes(tails, heads, offsets, 2 * (by_node % len(tails)) + by_node // len(tails))
+    offsets, ends = edge_ends(tails, heads, n_nodes)
+    return Pipes(tails, heads, offsets, 2 * (ends % len(tails)) + ends // len(tails))
 
 
 @kernel

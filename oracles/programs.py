@@ -120,7 +120,8 @@ def scaled(costs: FloatArray) -> tuple[FloatArray, int]:
     """
     largest = float(np.abs(costs).max(initial=0.0))
     exponent = _EXPONENT - int(np.frexp(largest)[1]) if largest > 0.0 else 0
-    return np.ldexp(costs, exponent), exponent
+    # A product is faster than `ldexp`, and equal to it if the factor is a normal number.
+    return costs * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(costs, exponent), exponent
 
 
 def unscaled(value: float, exponent: int) -> float:

@@ -31,7 +31,7 @@ from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph
-from oracles._networks import network_of, node_number
+from oracles._networks import edge_ends, network_of, node_number
 from oracles._sufficing import Sufficing
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.programs import import_highs, scaled, silent_highs, value_of
@@ -1224,11 +1224,9 @@ class SteinerTree(AnytimeOracle, Sufficing):
     def _roads(self) -> Roads:
         from oracles.paths import Roads
 
-        starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
-        by_start = np.argsort(starts, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=self._n_nodes))])
-        edges = by_start % self.n_arms
-        return Roads(offsets.astype(np.int64), ends[by_start], edges, self._tails, self._heads)
+        offsets, ends = edge_ends(self._tails, self._heads, self._n_nodes)
+        others = np.concatenate([self._heads, self._tails])[ends]
+        return Roads(offsets, others, ends % self.n_arms, self._tails, self._heads)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)

@@ -46,6 +46,8 @@ class Replica:
         #: How many writes of this process without another one in between show that it is alone.
         self._contended = 0
         self.error: str | None = None
+        #: The number of lost connections when the campaign was opened.
+        self._breaks = -1
         self.of: Translation
         self.replay: Replay
         self._policy: Policy[Any]
@@ -66,7 +68,7 @@ class Replica:
     def forked(self) -> None:
         """Start again in a child process, whose locks other threads of the parent may hold."""
         self._lock, self._chain_lock = threading.RLock(), threading.RLock()
-        self.__dict__.pop("replay", None)
+        self._breaks = -1
 
     @contextmanager
     def acting(self) -> Iterator[None]:
@@ -74,7 +76,7 @@ class Replica:
         if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
             raise StoreTimeoutError(f"{self.store.where}: another call of this process has not ended in time")
         try:
-            if "replay" not in self.__dict__:
+            if self.store.breaks != self._breaks:
                 self.open()
             yield
         finally:
@@ -87,7 +89,7 @@ class Replica:
 
     def known(self) -> Replay:
         """Return the state that this process knows."""
-        if "replay" not in self.__dict__:
+        if self.store.breaks != self._breaks:
             with self.acting():
                 pass
         return self.replay
@@ -109,11 +111,13 @@ class Replica:
                 raise DamagedStoreError(
                     f"{self.store.where} must have a campaign, got none; restore a backup"
                 )
+            breaks = self.store.breaks
             of = Translation(self._policy, self.store.names())
             for event in self.store.read(kinds=("campaign", "changed")):
                 of.learn(event)
             self.of = of
             self._replay()
+            self._breaks = breaks
 
     def event(
         self,
@@ -184,7 +188,10 @@ class Replica:
 
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
-        events = self.store.newer(self.replay.number)
+        events = list(self.store.read(self.replay.number))
+        if self.store.breaks != self._breaks:
+            self.open()
+            return True
         if events:
             self.take(events)
         return bool(events)
@@ -208,7 +215,7 @@ class Replica:
 
     def _after(self, replay: Replay, events: Sequence[Event]) -> Replay:
         """Return the state after further events."""
-        twin = replay.twin()
+        twin = replay.twin(learns=self.of.reserves or any(event.kind == "tell" for event in events))
         for event in events:
             twin.apply(event, self._ask_of)
         return twin
@@ -236,7 +243,7 @@ class Replica:
 
     def _ask_of(self, ticket: int) -> Event:
         """Return the event of a ticket that is not pending."""
-        return next(event for event in self.store.of_ticket(ticket) if event.kind == "ask")
+        return next(event for event in self.store.find(ticket=ticket) if event.kind == "ask")
 
     def _replay(self) -> None:
         """Compute the state of all events, from the last snapshot that corrections leave valid."""
@@ -273,7 +280,7 @@ class Replica:
                 continue
             data = self.store.snapshot(number)
             try:
-                found = None if data is None else Replay.unpacked(self.of, data, reports)
+                found = Replay.unpacked(self.of, data, reports)
             except (ValueError, KeyError) as error:
                 log.warning(
                     "%s: the snapshot after event %d is not used: %s", self.store.where, number, error

@@ -346,6 +346,7 @@ class _CLUCBRule(SuperArmExplorer):
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius of each arm."""
+        state.check_sizes(self.n_arms, 0)
         radii = np.empty(self.n_arms)
         write_radii(state.counts, int(state.counts.sum()), *self._rule, radii)
         return radii

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import random
 import unittest
@@ -531,18 +530,8 @@ def seeded_globally(times: int) -> Iterator[int]:
         random.setstate(held[1])
 
 
-def sign_of(oracle: Any) -> float:
-    """Return 1 if rewards are maximised, -1 if costs are minimised."""
-    return 1.0 if oracle.sense == "max" else -1.0
-
-
 def twice(thing: Any) -> Any:
     """Return a copy of an object as worker processes receive it."""
     import cloudpickle
 
     return cloudpickle.loads(cloudpickle.dumps(thing))
-
-
-def deep(state: Any) -> Any:
-    """Return a deep copy."""
-    return copy.deepcopy(state)

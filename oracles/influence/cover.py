@@ -15,8 +15,8 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel, kernel, lean_kernel
 from cmab.selection import heap_drop, heap_sink, heap_up
+from oracles._networks import group_offsets
 from oracles.influence.certificate import concave_bound, upper_bound
-from oracles.influence.graph import group_offsets
 from oracles.influence.sets import ReverseGraph, SetCollection
 
 #: The number of neighbouring nodes that one thread indexes.

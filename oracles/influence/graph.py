@@ -23,7 +23,7 @@ import numpy as np
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.compiled import call_kernel, kernel
 from cmab.validation import frozen, integer, shown, vector
-from oracles._networks import network_of
+from oracles._networks import network_of, order_by
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -47,30 +47,6 @@ class Arcs(NamedTuple):
 # The first 31 bits of a probability are compared with 31 random bits; p = 1 (2^31) is above all of them.
 SCALE = 2.0**31
 CERTAIN = np.uint32(1 << 31)
-
-
-@kernel
-def group_offsets(keys, n):
-    """Return where each of the groups 0..n-1 of `keys` begins after sorting, and the end."""
-    offsets = np.zeros(n + 1, np.int64)
-    for i in range(keys.shape[0]):
-        offsets[keys[i] + 1] += 1
-    for v in range(n):
-        offsets[v + 1] += offsets[v]
-    return offsets
-
-
-@kernel
-def order_by(keys, n):
-    """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
-    offsets = group_offsets(keys, n)
-    # A counting sort is stable, and linear in keys and groups.
-    place = offsets[:-1].copy()
-    order = np.empty(keys.shape[0], np.int32)
-    for i in range(keys.shape[0]):
-        order[place[keys[i]]] = i
-        place[keys[i]] += 1
-    return offsets, order
 
 
 @kernel

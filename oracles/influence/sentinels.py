@@ -22,7 +22,8 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel, kernel
-from oracles.influence.graph import DirectedGraph, order_by
+from oracles._networks import order_by
+from oracles.influence.graph import DirectedGraph
 from oracles.influence.sets import Model, ReverseGraph, Sampler, SetCollection
 
 

@@ -484,7 +484,7 @@ class TriggeringSets(ReverseGraph):
         return at - first, hits, examined
 
     def _block(self, key: int, number: int, owners: AnyArray) -> _Block:
-        from oracles.influence.graph import order_by
+        from oracles._networks import order_by
         from oracles.influence.spread import widen
 
         assert self.live_into is not None

@@ -492,7 +492,7 @@ def _order(
     folder: Path, side: str, by: str, other: str, m: int, n: int, see: Callable[[str, float], None]
 ) -> tuple[IntArray, AnyArray, AnyArray]:
     """Write the arcs in the order of one of their ends; return the offsets, arcs and other ends."""
-    from oracles.influence.graph import order_by
+    from oracles._networks import order_by
 
     see(f"order {side}", 0.0)
     offsets, arms = call_kernel(order_by, mapped(folder, by, m), n)

@@ -2,10 +2,9 @@
 
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES, assert_same_state
+from cases import assert_same_state
 from refusals import refused
 from scipy.special import lambertw
 from scipy.stats import binom
@@ -16,12 +15,10 @@ from cmab import (
     KLCUCB,
     ArmStatistics,
     Comparison,
-    Context,
     DiscountedCUCB,
     Feedback,
     GLRRestart,
     RarelySwitchingCUCB,
-    Session,
     SlidingWindow,
     Study,
     WindowStatistics,
@@ -31,7 +28,7 @@ from cmab import (
 from cmab.bounds import change_statistic, change_threshold
 from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.mixtures import calibration
-from cmab.testing import check_environment, check_policy
+from cmab.testing import check_environment
 from instances import (
     BernoulliArms,
     Corrupted,
@@ -41,7 +38,7 @@ from instances import (
     PiecewiseStationary,
     SemiBandit,
 )
-from oracles import Matching, TopK
+from oracles import TopK
 
 MEANS = np.random.default_rng(5).permutation(np.linspace(0.1, 0.9, 6))
 
@@ -355,44 +352,3 @@ test_parameters_out_of_range_are_refused = refused(
     (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
     by=lambda make: make(TopK(4, k=2)),
 )
-
-
-RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
-def test_only_what_is_available_is_played(case):
-    for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
-        check_policy(case.make(oracle), SemiBandit(BernoulliArms(np.full(oracle.n_arms, 0.4)), oracle))
-        session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(0)
-        for _ in range(40):
-            available = rng.random(oracle.n_arms) < 0.7
-            available[:3] = True
-            ticket = session.ask(Context(available=available))
-            assert available[ticket.super_arm].all()
-            session.tell(Feedback(ticket, rng.random(len(ticket.super_arm))))
-
-
-def refuses_to_include(oracle):
-    """Return whether no arm can be forced in, as with paths on graphs with cycles."""
-    try:
-        oracle.solve_constrained(np.full(oracle.n_arms, 0.5), [0], [], np.random.default_rng(0))
-    except TypeError:
-        return True
-    return False
-
-
-@pytest.mark.slow
-def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
-    made = [(case, case.make()) for case in ORACLES]
-    linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]
-    hard = [(case, oracle) for case, oracle in linear if refuses_to_include(oracle)]
-    for case, oracle in hard:
-        policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
-        state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
-        for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
-            chosen = {frozenset(policy.select(state, rng, context).tolist()) for _ in range(30)}
-            assert chosen <= family, case.name
-            assert set().union(*chosen) == set().union(*family), case.name
-    assert len(hard) >= 3

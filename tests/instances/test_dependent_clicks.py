@@ -107,17 +107,6 @@ def test_what_is_told_is_unbiased_and_the_last_click_is_not():
     assert biased[0] == pytest.approx(means[0]) and (biased[1:] > means[1:] + 0.03).all()
 
 
-def test_the_bias_is_what_the_docstring_says():
-    def last_click(clicks, looked, satisfied):
-        return max((place + 1 for place, click in enumerate(clicks) if click), default=2)
-
-    for w, second, v in ((0.5, 0.5, 0.5), (0.8, 0.3, 0.1), (0.2, 0.7, 1.0)):
-        share = clicked_share([0, 1], (w, second), (v, v), last_click)[1]
-        clicks = second * (1 - w * v)
-        assert share == pytest.approx(clicks / (clicks + (1 - w) * (1 - second)))
-        assert share == pytest.approx({0.5: 0.6, 0.1: share, 1.0: second}[v])
-
-
 def test_what_is_seen_is_learned_without_bias():
     """Random lists: the means of what was seen lie within five errors of the truth."""
     page, rng = DependentClickModel(MEANS, DependentClickLists(5, TERMINATION)), RNG(2)

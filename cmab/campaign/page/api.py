@@ -71,12 +71,19 @@ class Choose(Body):
 
 
 class Told(Body):
-    """A report: who joined with the step or null, or the result of each item, or only the number."""
+    """A report: who joined with the step or null, or the result of each item, or only the number.
+
+    People who were chosen but did not come are `absent`, and those asked in their place are `instead`. If
+    `alone` is true, people whom nobody who joined can have told are accepted.
+    """
 
     mark: Whole
     joined: dict[str, Whole | None] | Names | None = None
     results: dict[str, Number] | Names | None = None
     unknown: Names = []
+    absent: Names = []
+    instead: Names = []
+    alone: bool = False
     count: Number | None = None
 
 
@@ -126,12 +133,16 @@ class Campaigns(BaseModel):
 
 
 class Next(BaseModel):
-    """The best choice by the present estimates, and its expected result."""
+    """The best choice by the present estimates, its expected result, and the ends of a range of the model.
+
+    ``better`` is the posterior probability that another choice brings at least 5 % more.
+    """
 
     names: list[str]
     mean: float
     low: float
     high: float
+    better: float
 
 
 class State(Campaign):
@@ -168,8 +179,6 @@ class Reason(BaseModel):
 
     name: str
     mean: float
-    low: float
-    high: float
     kind: Literal["known", "explored"]
     text: str
 
@@ -283,8 +292,11 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
                 entries,
                 is_network=folder.is_network,
                 unknown=body.unknown,
+                absent=body.absent,
+                instead=body.instead,
                 largest=folder.options.largest,
             )
+            told.alone = body.alone
         return Round(**_round(folder.tell(told, author=context.author)))
 
 
@@ -304,7 +316,7 @@ def undo(context: Decider, slug: str, body: Versioned) -> Undone:
     with context.store.held(slug) as opened:
         check_mark(body.version, opened.version)
         event = opened.folder.undo(author=context.author)
-        return Undone(line=event["line"], round=event["ticket"] + 1)
+        return Undone(line=event["line"], round=event["round"])
 
 
 @ROUTER.get("/campaigns/{slug}/tables/{table}")
@@ -351,8 +363,6 @@ def _with_reasons(opened: Opened, of: Any) -> Choice:
         Reason(
             name=str(reason.name),
             mean=reason.mean,
-            low=reason.low,
-            high=reason.high,
             kind=reason.kind,
             text=reason.in_words(is_network=network),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -11,7 +12,7 @@ from cmab.campaign.files import Options, clean, decoded, number_in
 from cmab.campaign.folder import read_reports, take_all
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal, address_of
-from cmab.campaign.page.store import DAMAGED, Opened, file_name
+from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
 from cmab.campaign.page.web import (
     Anybody,
     Context,
@@ -24,8 +25,8 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
-from cmab.campaign.reports import Report, Round, UnreachableError, report_of, round_of
-from cmab.campaign.tables import FORMATS, TABLES, TOO_EARLY, csv_of, exported, outcome_in_words
+from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
+from cmab.campaign.tables import FORMATS, TABLES, csv_of, exported, outcome_in_words
 from cmab.errors import NewerEventsError
 
 ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
@@ -91,10 +92,9 @@ def state(context: Reader, slug: str) -> Response:
             **views.frame(opened),
             tab="state",
             state=views.state_of(opened),
-            too_early=TOO_EARLY,
-            share=views.share_of,
             outcome=outcome_in_words,
             when=views.when,
+            day=views.day,
         )
 
 
@@ -155,7 +155,6 @@ def printed(context: Reader, slug: str) -> Response:
             tab="",
             cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[:5])],
             state=views.state_of(opened),
-            share=views.share_of,
             when=views.when,
         )
 
@@ -182,9 +181,9 @@ def template(context: Reader, slug: str) -> Response:
 # Actions on rounds
 
 
-def names_in_lines(text: str) -> list[str]:
-    """Return the names of a text with one name a line."""
-    found = [name for name in map(clean, text.splitlines()) if name]
+def _names(context: Context, opened: Opened, field: str) -> list[str]:
+    """Return the names of a field, in lines or between commas."""
+    found = entries_in(context.text(field), opened.folder.problem.names)
     if len(found) > _LONGEST_LIST:
         raise Refusal(400, f"At most {_LONGEST_LIST:,} names can be entered; use a table for more.")
     return found
@@ -195,7 +194,15 @@ def choose(context: Decider, slug: str) -> Response:
     """Choose for the next round."""
     with context.store.held(slug) as opened:
         check_mark(context.form.get("version"), opened.version)
-        of = opened.folder.ask(names_in_lines(context.text("without")), author=context.author)
+        folder, without = opened.folder, _names(context, opened, "without")
+        is_best, is_new_only = context.text("how") == "best", context.text("aim") == "new"
+        if is_best or is_new_only:
+            of = folder.ask_best(
+                without, is_learning=not is_best, is_new_only=is_new_only, author=context.author
+            )
+        else:
+            of = folder.ask(without, author=context.author)
+        opened.change(new_only=is_new_only)
         return context.go(f"/c/{slug}", f"Round {of.number} was chosen.")
 
 
@@ -206,7 +213,7 @@ def leave_out(context: Decider, slug: str, number: int) -> Response:
         old = round_of(views.rounds_in(opened), number)
         check_mark(context.form.get("mark"), old.mark)
         find = opened.folder.problem.names.find_all
-        out = [*map(str, find([*names_in_lines(context.text("without")), context.text("name")]))]
+        out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
         new = opened.folder.ask(out, instead_of=old.number, author=context.author)
         gone = [str(name) for name in old.names if name not in new.names]
         told = [
@@ -240,7 +247,7 @@ def undo(context: Decider, slug: str) -> Response:
         check_mark(context.form.get("version"), opened.version)
         event = opened.folder.undo(author=context.author)
         what = {"tell": "report", "correct": "correction", "cancel": "cancellation"}[event["event"]]
-        return context.go(f"/c/{slug}/history", f"The {what} of round {event['ticket'] + 1} was taken back.")
+        return context.go(f"/c/{slug}/history", f"The {what} of round {event['round']} was taken back.")
 
 
 # Reports
@@ -260,7 +267,7 @@ def _form(
     message: str = "",
     status: int = 200,
     *,
-    is_lost: bool = False,
+    lost: Sequence[str] = (),
 ) -> Response:
     if of.state == "cancelled":
         raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
@@ -279,7 +286,8 @@ def _form(
         of=of,
         known=listed,
         before=views.joined_before(opened, of),
-        is_lost=is_lost,
+        lost=lost,
+        came=context.lists.get("came", []) if "asked" in context.form else [*map(str, of.names)],
         ticked=ticked,
         others=others,
         form=context.form,
@@ -301,11 +309,7 @@ def report(context: Reporter, slug: str, number: int) -> Response:
         try:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
         except UnreachableError as error:
-            between = (
-                "Did you forget somebody in between? Mark them, or list them under 'may have joined without"
-                " your knowledge'."
-            )
-            return _form(context, opened, of, f"{error.sentence} {between}", 400, is_lost=True)
+            return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
         except NewerEventsError:
             raise
         except ValueError as error:
@@ -330,19 +334,31 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
             rounds, names, of.number, entries, is_network=False, unknown=unknown, largest=largest
         )
     count, nobody = context.text("count"), context.text("nobody") == "1"
-    entries = [*context.lists.get("joined", []), *names_in_lines(context.text("others"))]
-    unknown = names_in_lines(context.text("unknown"))
+    entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
+    unknown = _names(context, opened, "unknown")
+    came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
+    told = report_of(
+        rounds,
+        names,
+        of.number,
+        entries,
+        is_network=True,
+        unknown=unknown,
+        absent=[str(name) for name in of.names if str(name) not in came],
+        instead=_names(context, opened, "instead"),
+    )
+    told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:
             raise ValueError("enter either names or only the number of people, not both")
-        return Report(of.number, count=float(_whole("the number of people", count)))
-    if nobody == bool(entries) and not unknown:
+        told.count = float(_whole("the number of people", count))
+    elif nobody == bool(entries) and not unknown:
         raise ValueError(
             "names and nobody joined cannot both be true"
             if nobody
             else "enter who joined; if nobody did, mark that nobody joined"
         )
-    return report_of(rounds, names, of.number, entries, is_network=True, unknown=unknown)
+    return told
 
 
 @ROUTER.get("/c/{slug}/upload")
@@ -382,6 +398,64 @@ def upload(context: Reporter, slug: str) -> Response:
             outcome = outcome_in_words(of, is_network=opened.folder.is_network)
             told.append(f"Round {of.number}: {outcome}{names}.")
         return context.go(f"/c/{slug}", " ".join(told))
+
+
+# The settings of a campaign
+
+
+@ROUTER.get("/c/{slug}/settings")
+def settings(context: Reader, slug: str) -> Response:
+    """Show how the network was read, the notes, and the forms that change the campaign."""
+    with context.store.held(slug) as opened:
+        return _settings(context, opened)
+
+
+def _settings(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
+    folder, form = opened.folder, context.form
+    return context.page(
+        "settings.html",
+        status,
+        **views.frame(opened),
+        tab="settings",
+        message=message,
+        form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
+        read=folder.problem.told,
+        alike=views.alike(opened),
+        ties=folder.options.ties,
+        never=folder.options.never,
+    )
+
+
+@ROUTER.post("/c/{slug}/settings")
+def change(context: Decider, slug: str) -> Response:
+    """Change the title, the notes, or add a tie."""
+    with context.store.held(slug) as opened:
+        options, form = opened.folder.options, context.form
+        try:
+            if "first" in form:
+                names = opened.folder.problem.names
+                given = [clean(form[name]) for name in ("first", "second")]
+                tie = tuple(str(names.find(name)) if name in names else name for name in given)
+                if not all(tie) or tie[0] == tie[1]:
+                    raise ValueError("enter two different names")
+                opened.change(ties=(*options.ties, tie))
+                return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
+            check_title(title := clean(context.text("title")))
+            opened.change(title=title, notes=context.text("notes")[:10_000])
+        except ValueError as error:
+            return _settings(context, opened, shown_error(error, context.store), 400)
+        return context.go(f"/c/{slug}/settings", "The settings were stored.")
+
+
+@ROUTER.post("/c/{slug}/delete")
+def delete(context: Decider, slug: str) -> Response:
+    """Move a campaign to the folder of deleted ones."""
+    with context.store.held(slug) as opened:
+        if context.text("sure") != "1":
+            return _settings(context, opened, "Tick the box to delete the campaign.", 400)
+        title = opened.folder.options.title
+    where = context.store.delete(slug)
+    return context.go("/", f"{title} was deleted. Its files are still in the folder {where}.")
 
 
 # New campaigns
@@ -446,7 +520,7 @@ def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
     if context.text("prior_mean") or context.text("prior_weight"):
         values["prior_mean"] = _number("the expected result", context.text("prior_mean") or "0")
         values["prior_weight"] = _number("the weight of the expectation", context.text("prior_weight") or "0")
-    values["never"] = tuple(names_in_lines(context.text("never")))
+    values["never"] = tuple(filter(None, map(clean, context.text("never").splitlines())))
     return Options(**values), files
 
 

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 
@@ -15,21 +15,25 @@ from cmab.campaign.reports import Round
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
-_MOST_NODES, _MOST_LABELS = 120, 45
-_WIDTH, _HEIGHT, _EDGE = 720.0, 460.0, 34.0
+_MOST_NODES, _MOST_HUBS, _FEW = 120, 8, 25
+_WIDTH, _HEIGHT, _EDGE = 720.0, 480.0, 34.0
+#: The width of a letter and the height of a line of the labels.
+_LETTER, _LINE = 8.0, 17.0
 
 
 @dataclass(frozen=True)
 class Node:
-    """A person in the picture: the name, the place, the size, the kind, and whether the name is written."""
+    """A person in the picture: the name, the place, the size and the kind.
+
+    The label has a place and an anchor of its own. Without a label, the name is seen on hover only.
+    """
 
     name: str
     x: float
     y: float
     size: float
     kind: str
-    is_named: bool
-    is_near: bool
+    label: tuple[float, float, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,35 +55,60 @@ def picture_of(
 ) -> Picture:
     """Return the picture of a network: the people asked, those that ever joined, and those without a report.
 
-    Of a large network, the people asked and those nearest to them are shown.
+    Of a large network, the people asked and those nearest to them are shown. The people asked and a few with
+    most ties have labels, if there is room.
     """
     whole = _undirected(graph)
-    shown = _nearest(whole, [name for name in asked if name in whole])
-    part = whole.subgraph(shown)
+    part = whole.subgraph(_nearest(whole, [name for name in asked if name in whole]))
     places = _places(part)
-    busy = sorted(part, key=lambda name: (name not in asked, -part.degree(name)))
-    named = {*busy[:_MOST_LABELS]} if len(part) > _MOST_LABELS else {*part}
-    nodes = [
-        Node(
-            str(name),
-            *places[name],
-            9.0 if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name)),
-            "asked"
-            if name in asked
-            else "joined"
-            if name in joined
-            else "waiting"
-            if name in waiting
-            else "other",
-            name in named,
-            any(other in asked for other in part[name]),
-        )
-        for name in part
-    ]
+    order = sorted(part, key=lambda name: (name not in asked, -part.degree(name), str(name)))
+    n_labels = len(part) if len(part) <= _FEW else sum(name in asked for name in part) + _MOST_HUBS
+    taken = [_Box(x - 8, y - 8, x + 8, y + 8) for name, (x, y) in places.items() if name in asked]
+    nodes = []
+    for at, name in enumerate(order):
+        kinds = (("asked", asked), ("joined", joined), ("waiting", waiting))
+        kind = next((kind for kind, names in kinds if name in names), "other")
+        size = 9.0 if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name))
+        x, y = places[name]
+        label = None
+        if at < n_labels:
+            label = _label(str(name), x, y, size, taken, is_needed=name in asked)
+        nodes.append(Node(str(name), x, y, size, kind, label))
     ties = [(*places[u], *places[v], u in asked or v in asked) for u, v in part.edges]
-    order = {"other": 0, "waiting": 1, "joined": 2, "asked": 3}
-    nodes.sort(key=lambda node: order[node.kind])
-    return Picture(nodes, ties, len(whole) - len(part))
+    return Picture(nodes[::-1], ties, len(whole) - len(part))
+
+
+class _Box(NamedTuple):
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        apart = self.right < other.left or other.right < self.left
+        return not (apart or self.bottom < other.top or other.bottom < self.top)
+
+
+def _label(
+    name: str, x: float, y: float, size: float, taken: list[_Box], *, is_needed: bool
+) -> tuple[float, float, str] | None:
+    """Return a place for a label that meets no other one: above, below, right or left of the person."""
+    wide, gap = _LETTER * min(len(name), 20), size + 4.0
+    for left, base, at, anchor in (
+        (x - wide / 2, y - gap, x, "middle"),
+        (x - wide / 2, y + gap + _LINE - 5, x, "middle"),
+        (x + gap, y + 5, x + gap, "start"),
+        (x - gap - wide, y + 5, x - gap, "end"),
+    ):
+        box = _Box(left, base - _LINE + 4, left + wide, base + 4)
+        is_inside = box.left >= 0 and box.right <= _WIDTH and box.top >= 0 and box.bottom <= _HEIGHT
+        if is_inside and not any(box.meets(other) for other in taken):
+            taken.append(box)
+            return round(at, 1), round(base, 1), anchor
+    if not is_needed:
+        return None
+    anchor = "start" if x < wide / 2 else "end" if x > _WIDTH - wide / 2 else "middle"
+    return x, round(max(y - gap, _LINE), 1), anchor
 
 
 def _undirected(graph: DirectedGraph) -> nx.Graph[Any]:
@@ -109,16 +138,25 @@ def _places(part: nx.Graph[Any]) -> dict[Hashable, tuple[float, float]]:
     if len(part) == 0:
         return {}
     spread = nx.spring_layout(part, seed=7, k=1.6 / math.sqrt(len(part)), iterations=120)
-    xs, ys = [float(x) for x, _ in spread.values()], [float(y) for _, y in spread.values()]
-
-    def scaled(value: float, ends: Sequence[float], length: float) -> float:
-        low, high = min(ends), max(ends)
-        share = 0.5 if high - low < 1e-9 else (value - low) / (high - low)
-        return round(_EDGE + share * (length - 2 * _EDGE), 1)
-
+    names = list(spread)
+    xs, ys = (_even([float(place[axis]) for place in spread.values()]) for axis in (0, 1))
     return {
-        name: (scaled(float(x), xs, _WIDTH), scaled(float(y), ys, _HEIGHT)) for name, (x, y) in spread.items()
+        name: (
+            round(_EDGE + xs[at] * (_WIDTH - 2 * _EDGE), 1),
+            round(_EDGE + ys[at] * (_HEIGHT - 2 * _EDGE), 1),
+        )
+        for at, name in enumerate(names)
     }
+
+
+def _even(values: list[float]) -> list[float]:
+    """Return values between 0 and 1, half by their size and half by their rank, so that no corner is full."""
+    low, high, n = min(values), max(values), len(values)
+    ranks = {at: rank for rank, at in enumerate(sorted(range(n), key=values.__getitem__))}
+    return [
+        0.5 if high - low < 1e-9 else 0.5 * (value - low) / (high - low) + 0.5 * ranks[at] / (n - 1)
+        for at, value in enumerate(values)
+    ]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cmab.campaign.files import FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
@@ -48,6 +48,12 @@ class Opened:
     def version(self) -> int:
         """The number of events, which changes with each of them."""
         return len(self.folder.history())
+
+    def change(self, **options: Any) -> None:
+        """Change options of the campaign, if they are different."""
+        if any(getattr(self.folder.options, name) != value for name, value in options.items()):
+            self.folder = self.folder.change(**options)
+            self._version = -1
 
     def check_newest(self) -> None:
         """Raise `NewerEventsError` if another process has added events since the version was read."""
@@ -149,8 +155,7 @@ class Store:
         """
         if self.single:
             raise Refusal(409, "This page serves a single campaign.")
-        if not (0 < len(options.title) <= _LONGEST_TITLE and options.title.isprintable()):
-            raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
+        check_title(options.title)
         for data in files.values():
             check_unpacked(data)
         slug = self._reserved(slug_of(options.title))
@@ -163,6 +168,20 @@ class Store:
             self._opened[slug] = Opened(slug, folder)
         return slug
 
+    def delete(self, slug: str) -> str:
+        """Move a campaign to the folder of deleted ones, and return the name of its folder there."""
+        if self.single:
+            raise Refusal(409, "This page serves a single campaign.")
+        with self._lock:
+            opened = self._opened.pop(slug)
+            opened.folder.close()
+            place = self.root / ".deleted"
+            place.mkdir(exist_ok=True)
+            names = (f"{slug}-{number}" for number in range(1, 10_000))
+            name = next(name for name in names if not (place / name).exists())
+            (self.root / slug).rename(place / name)
+        return f".deleted/{name}"
+
     def _reserved(self, slug: str) -> str:
         """Make an empty folder with a name that no file has, and return the name."""
         for name in (slug, *(f"{slug[:40]}-{number}" for number in range(2, 10_000))):
@@ -170,6 +189,12 @@ class Store:
                 (self.root / name).mkdir()
                 return name
         raise ValueError("the title must differ from those of other campaigns")
+
+
+def check_title(title: str) -> None:
+    """Raise ``ValueError`` unless a title has 1 to 100 printable characters."""
+    if not (0 < len(title) <= _LONGEST_TITLE and title.isprintable()):
+        raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
 
 
 def slug_of(title: str) -> str:

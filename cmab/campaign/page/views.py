@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Hashable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab import RegretCertificate
 from cmab.campaign.page.picture import Picture, chart_of, picture_of
 from cmab.campaign.page.store import Opened
-from cmab.campaign.reasons import LEVEL, Reason, reasons_of
-from cmab.campaign.reports import Round, steps_in
+from cmab.campaign.reasons import Reason, reasons_of, value_of
+from cmab.campaign.reports import Round, joined_ever, steps_in
 from cmab.campaign.tables import (
     WORDS,
-    ByName,
     by_name,
     by_week,
     counted,
@@ -26,9 +26,14 @@ from cmab.campaign.tables import (
     table_of,
 )
 
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
+
 PAGE_ROWS = 50
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_DRAWS, _CASCADES = 40, 100
+#: Another choice counts as better if it brings this share more.
+MARGIN = 0.05
+_DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,20 @@ def frame(opened: Opened) -> dict[str, Any]:
         "noun": "people" if folder.is_network else "items",
         "one": "person" if folder.is_network else "item",
         "n_names": len(folder.problem.names.labels),
+        "n_ties": opened.kept("ties", lambda: _number_of_ties(folder.problem.graph)),
         "k": folder.options.k,
         "budget": folder.options.budget,
+        "notes": folder.options.notes,
+        "new_only": folder.options.new_only,
     }
+
+
+def _number_of_ties(graph: DirectedGraph | None) -> int:
+    """Return the number of pairs of people with a tie in one direction or both."""
+    if graph is None:
+        return 0
+    ends = np.minimum(graph.tails, graph.heads), np.maximum(graph.tails, graph.heads)
+    return len(np.unique(ends[0].astype(np.int64) * graph.n_nodes + ends[1]))
 
 
 def rounds_in(opened: Opened) -> list[Round]:
@@ -76,15 +92,18 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
     return opened.kept(("card", of.number, has_picture), compute)
 
 
-def joined_ever(rounds: list[Round]) -> set[Hashable]:
-    """Return the people that are known to have joined or to have been asked in a reported round."""
-    told = [of for of in rounds if of.state == "reported"]
-    return {name for of in told for name in (*of.names, *(of.joined or {}))}
-
-
 def asked_ever(rounds: list[Round]) -> set[Hashable]:
     """Return the people that were asked in a round without a report."""
     return {name for of in rounds if of.state == "waiting" for name in of.names}
+
+
+def alike(opened: Opened) -> list[str]:
+    """Return groups of names that may be the same person, in words."""
+    groups: dict[str, list[str]] = {}
+    for label in opened.folder.problem.names.labels:
+        plain = unicodedata.normalize("NFKD", str(label)).encode("ascii", "ignore").decode().casefold()
+        groups.setdefault(" ".join(sorted(re.findall(r"[a-z0-9]+", plain))), []).append(str(label))
+    return [" and ".join(group) for key, group in groups.items() if key and len(group) > 1][:20]
 
 
 def joined_before(opened: Opened, of: Round) -> dict[str, int]:
@@ -108,10 +127,10 @@ def state_of(opened: Opened) -> dict[str, Any]:
     """Return the state of a campaign: rounds, people, weeks, the certificate and the next round."""
 
     def compute() -> dict[str, Any]:
-        folder, rounds = opened.folder, rounds_in(opened)
+        rounds, is_network = rounds_in(opened), opened.folder.is_network
         reported = [of for of in rounds if of.state == "reported"]
-        found = certificate_of(opened) if reported else None
         known = [of.count for of in reported if not math.isnan(of.count)]
+        following = next_round(opened)
         return {
             "rounds": rounds,
             "reported": reported,
@@ -119,52 +138,65 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "mean": float(np.mean(known)) if known else None,
             "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
-            "people": by_name(rounds, is_network=folder.is_network),
+            "people": by_name(opened.folder),
             "weeks": by_week(rounds)[::-1],
-            "chart": chart_of(rounds, is_network=folder.is_network),
-            "certificate": found,
-            "bound": None if found is None else found[1].exact_gap,
-            "is_early": found is not None and not is_telling(folder, found[1].exact_gap),
-            "next": next_round(opened),
-            "level": round(100 * LEVEL),
+            "chart": chart_of(rounds, is_network=is_network),
+            "bound": bound_of(opened) if reported else None,
+            "next": following,
+            "advice": advice_of(opened, following),
         }
 
     return opened.kept("state", compute)
 
 
-def certificate_of(opened: Opened) -> tuple[str, RegretCertificate] | None:
-    """Return the sentence of the regret certificate and the certificate, if it bounds anything."""
-    found = opened.folder.campaign.summary().certificate
-    if found is None or not math.isfinite(found.exact_gap):
+def bound_of(opened: Opened) -> float | None:
+    """Return the proven bound on how much more another choice brings in a round, if it says anything.
+
+    No choice of `k` people brings more than everybody, and no item more than the largest result.
+    """
+    folder = opened.folder
+    found = folder.campaign.summary().certificate
+    if found is None or not is_telling(folder, found.exact_gap):
         return None
-    n = len(found.choice)
-    best = (
-        f"the best {n} {'people' if n > 1 else 'person'}" if opened.folder.is_network else "the best choice"
-    )
-    told = found.gap_in_words(best, ", ".join(map(str, found.labels)))
-    # The certificate does not use outcomes that are only drawn.
-    is_hidden = any(of.joined is not None for of in rounds_in(opened))
-    return f"{'A bound that uses only results of ties that are certain: ' if is_hidden else ''}{told}", found
+    return found.exact_gap
 
 
 def next_round(opened: Opened) -> dict[str, Any]:
-    """Return the expected result of another round with the best choice by the present estimates."""
-    from oracles.influence.maximization import InfluenceOracle
+    """Return the best choice by the present estimates, its expected result, and whether others can be better.
 
+    Each draw from the posterior has a best choice of its own. ``better`` is the share of draws in which it
+    brings at least 5 % more.
+    """
     folder = opened.folder
     beliefs, oracle = folder.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
     choice = np.asarray(oracle.solve(beliefs.means, rng))
-    draws = []
-    for _ in range(_DRAWS if oracle.n_arms < 100_000 else 8):
+    draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS
+    own, best = np.empty(draws), np.empty(draws)
+    for at in range(draws):
         means = beliefs.draw(rng)
-        if isinstance(oracle, InfluenceOracle):
-            draws.append(oracle.spread(choice, np.clip(means, 0.0, 1.0), cascades=_CASCADES)[0])
-        else:
-            draws.append(float(means[choice].sum()))
-    low, high = np.quantile(draws, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
-    names = [str(name) for name in oracle.labels(choice)]
-    return {"names": names, "mean": float(np.mean(draws)), "low": float(low), "high": float(high)}
+        other = np.asarray(oracle.solve(means, rng))
+        own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
+    low, high = np.quantile(own, _RANGE)
+    return {
+        "names": [str(name) for name in oracle.labels(choice)],
+        "mean": float(own.mean()),
+        "low": float(low),
+        "high": float(high),
+        "better": float((best >= (1.0 + MARGIN) * own).mean()),
+    }
+
+
+def advice_of(opened: Opened, following: dict[str, Any]) -> str:
+    """Return whether another choice can be better, in words."""
+    people = "people" if opened.folder.is_network else "in results"
+    share, count = following["better"], round(10 * following["better"])
+    margin = f"{100 * MARGIN:.0f} % or more {people}"
+    if share < 0.1:
+        return f"You can stop trying others: it is unlikely (less than 1 in 10) that others bring {margin}."
+    if share < 0.5:
+        return f"The chance that another choice brings {margin} is about {count} in 10. It may pay to go on."
+    return f"It is too early to stop: the chance that another choice brings {margin} is about {count} in 10."
 
 
 def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: int) -> dict[str, Any]:
@@ -192,27 +224,29 @@ def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: in
 
 def history_of(opened: Opened) -> list[dict[str, Any]]:
     """Return the events in words, newest first."""
-    events, rounds = opened.folder.history(), rounds_in(opened)
-    tickets = {event["line"]: event.get("ticket") for event in events}
+    by_ticket = {ticket: of for of in rounds_in(opened) for ticket in (of.ticket, *of.former)}
+    tickets: dict[int, int | None] = {}
     rows = []
-    for event in events:
-        ticket = event.get("ticket", tickets.get(event.get("of_line")))
+    for event in opened.folder.history():
+        ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
+        of = None if ticket is None else by_ticket.get(ticket)
         told = WORDS.get(event["event"], event["event"])
         if event["event"] == "undo":
-            told = f"took back line {event['of_line']}"
+            told = "the last step was taken back"
+        elif "replaced_by" in event:
+            told = "chosen anew"
         rows.append(
             {
-                "line": event["line"],
                 "at": when(event["at"]),
                 "author": event.get("author") or "",
                 "told": told,
-                "round": None if ticket is None else ticket + 1,
+                "round": None if of is None else of.number,
                 "details": _details(event, opened.folder.is_network),
                 "undone": event["undone"],
-                "can_correct": ticket is not None
+                "can_correct": of is not None
                 and event["event"] in ("tell", "correct")
                 and not event["undone"]
-                and rounds[ticket].state == "reported",
+                and of.state == "reported",
             }
         )
     return rows[::-1]
@@ -242,23 +276,30 @@ def can_undo(opened: Opened) -> bool:
     return any(event["event"] in kinds and not event["undone"] for event in opened.folder.history())
 
 
-def when(text: str | None) -> str:
-    """Return a time in UTC as people write it.
+def when(text: str | None, zone: tzinfo | None = None) -> str:
+    """Return a time as people write it, in the time zone of this computer or in another one.
 
     Examples
     --------
+    >>> from datetime import UTC
     >>> from cmab.campaign.page.views import when
-    >>> when("2026-11-25T19:03:10.123+00:00")
+    >>> when("2026-11-25T19:03:10.123+00:00", UTC)
     '25 Nov 2026, 19:03'
     """
     if not text:
         return ""
+    at = datetime.fromisoformat(text).astimezone(zone)
+    return f"{day(at.date().isoformat())}, {at.hour:02}:{at.minute:02}"
+
+
+def day(text: str) -> str:
+    """Return a date as people write it, without the formats of the platform.
+
+    Examples
+    --------
+    >>> from cmab.campaign.page.views import day
+    >>> day("2026-11-05")
+    '5 Nov 2026'
+    """
     at = datetime.fromisoformat(text)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
-
-
-def share_of(row: ByName, *, is_network: bool) -> str:
-    """Return the number of a row of the table of people."""
-    if not row.known:
-        return "not known"
-    return f"{row.share if is_network else row.others / row.known:.3g}"
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"

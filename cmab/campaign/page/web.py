@@ -110,7 +110,7 @@ class Context:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""
-        session, told = self.session, ()
+        session, told = self.session, tuple[str, ...]()
         if session is not None and status == 200:
             told, session.told = session.told, ()
         text = TEMPLATES.get_template(template).render(
@@ -242,8 +242,8 @@ def shown_error(error: Exception, store: Store) -> str:
     """Return the sentence of an error as it is shown on the page, without folders of this machine."""
     if isinstance(error, UnicodeError):
         return "The text has characters that are not valid Unicode."
-    text = store.without_folder(str(error))
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    lines = store.without_folder(str(error)).splitlines()
+    return " ".join(f"{x[:1].upper()}{x[1:]}{'' if x.endswith(('.', '!', '?')) else '.'}" for x in lines)
 
 
 def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:

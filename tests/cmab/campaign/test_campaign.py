@@ -220,7 +220,7 @@ def test_features_are_stored_for_the_chosen_arms_only(path):
         ({(4, "dan"): 1.0}, r"did you mean \('dan', 4\)"),
         ({"ann": 7.0}, "must lie in"),
         ({"cy": 1.0}, r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got also \['cy'\]"),
-        ({"ann": "x"}, "must be numbers"),
+        ({"ann": "x"}, "real numbers"),
         (["ann"], "list of such pairs, got 'ann'"),
         ([("ann", 1.0, 3)], "list of such pairs"),
     ],

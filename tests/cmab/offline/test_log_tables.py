@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import CUCB, Campaign, Log, LoggedRound, read_campaign, read_log, read_open_bandit
+from cmab import CUCB, Campaign, read_campaign, read_log, read_open_bandit
 from oracles import TopK
 
 LONG = {
@@ -179,17 +179,6 @@ test_bad_rows_are_named = refused(
 )
 
 
-def test_tables_that_are_none(tmp_path):
-    for source in (None, 3, [1]):
-        with pytest.raises(TypeError, match="source must be a frame"):
-            read_log(source, "a")
-    with pytest.raises(TypeError, match="lazy"):
-        read_log(as_polars(WIDE, None).lazy(), "one")
-    (tmp_path / "torn.csv").write_text("a,b\n1,2\n3,4,5\n")
-    with pytest.raises(ValueError, match="source must be a CSV file in UTF-8, got"):
-        read_log(tmp_path / "torn.csv", "a")
-
-
 def test_open_bandit_rows(tmp_path):
     text = (
         ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,"
@@ -205,23 +194,6 @@ def test_open_bandit_rows(tmp_path):
     assert log[0].asked.year == 2019
     with pytest.raises(ValueError, match="must be a column"):
         read_open_bandit({"item_id": [1], "click": [0]})
-
-
-def test_a_log_is_of_rounds():
-    row = LoggedRound(0, "told", ("a",), {"a": 1.0})
-    assert Log([row]).arms == ["a"]
-    with pytest.raises(TypeError, match="LoggedRound"):
-        Log([{"a": 1}])
-    with pytest.raises(ValueError, match=r"choices must hold all names .* 'a'"):
-        Log([row], choices=["b"])
-    before = LoggedRound(4, "told", ("a",), {"a": 1.0}, propensity=0.5, facts={"x": 1}).before()
-    assert (before.number, before.names, before.outcomes, before.propensity, before.facts) == (
-        4,
-        (),
-        {},
-        None,
-        {"x": 1},
-    )
 
 
 @pytest.mark.parametrize("cell", ["-", ".", "e5", "-.", "nan", "True", "1,5", "007", " 1", "9" * 5000])

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from cmab import CTS, CUCB, Context, Feedback, Session
+from cmab import CTS, Context, Feedback, Session
 from oracles import TopK
 
 
@@ -40,18 +40,6 @@ def test_every_form_of_a_saved_session_is_the_same(session, tmp_path):
         assert one.state.means.tolist() == session.state.means.tolist()
     answers = [one.ask().super_arm.tolist() for one in (*loaded, session)]
     assert all(answer == answers[0] for answer in answers)
-
-
-def test_what_is_no_session_is_refused(session, tmp_path):
-    for wrong in (b"", b"PK", session.to_bytes()[:-1], io.BytesIO(b"hello")):
-        with pytest.raises(ValueError, match="must be a whole archive of cmab"):
-            Session.load(wrong, learner())
-    with pytest.raises(TypeError, match="open for bytes"):
-        Session.load(io.StringIO("text"), learner())
-    with pytest.raises(TypeError, match="open for bytes"):
-        session.save(io.StringIO())
-    with pytest.raises(ValueError, match="the bytes must be a session of CUCB"):
-        Session.load(session.to_bytes(), CUCB(TopK(6, k=2)))
 
 
 def test_unavailable_entries_are_not_chosen():

@@ -196,24 +196,6 @@ test_networkx_faults = refused(
 )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0, 1], [1]), "equally long"),
-        (([0], [3], 2), r"range\(n_nodes\), n_nodes = 2, got 3"),
-        (([-1], [0]), "sources"),
-        (([0.5], [0]), "sources"),
-        (([0], [2**40]), "targets"),
-        (([1], [1]), "self-loops"),
-        (([], []), r"n_nodes must be an integer in \[1"),
-    ],
-)
-def test_from_edges_refuses(arguments, message):
-    sources, targets, *n_nodes = arguments
-    with pytest.raises(ValueError, match=message):
-        DirectedGraph.from_edges(sources, targets, n_nodes=n_nodes[0] if n_nodes else None)
-
-
 test_other_objects_are_no_graphs = refused(
     (lambda: as_directed_graph([(0, 1)]), "graph must be"),
     (lambda: as_directed_graph(nx.DiGraph()), "at least one node"),

@@ -1,12 +1,12 @@
 """Matroids against enumeration, against other algorithms, and against each other where they coincide."""
 
-import pickle
 from itertools import chain, combinations
 
 import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
+from scipy import sparse
 
 from cmab import LinearOracle
 from oracles import (
@@ -20,7 +20,6 @@ from oracles import (
     TransversalMatroid,
     UniformMatroid,
 )
-from oracles import matroids as _kernels_matroids
 
 RNG = np.random.default_rng(0)
 
@@ -235,33 +234,6 @@ def test_minors_have_gaps(kind):
         assert np.allclose(by_exchange[1], by_solving[1], atol=1e-12)
 
 
-@pytest.mark.slow
-@of_each_kind
-def test_the_thousandth_call_is_as_the_first(kind):
-    rng = np.random.default_rng(8)
-    oracle, _ = kind(rng)
-    fresh = pickle.dumps(oracle)
-    for _ in range(1000):
-        means = rng.normal(size=oracle.n_arms)
-        last = oracle.solve(means, RNG)
-        oracle.gaps(means, [], [], RNG)
-    assert last.tolist() == pickle.loads(fresh).solve(means, RNG).tolist()
-
-
-@of_each_kind
-def test_kernels_are_what_they_say_in_python(kind, monkeypatch):
-    rng = np.random.default_rng(15)
-    problems = [(oracle, rng.normal(size=oracle.n_arms)) for oracle, _ in (kind(rng) for _ in range(20))]
-    compiled = [oracle.gaps(means, [], [], RNG) for oracle, means in problems]
-    for name, kernel in vars(_kernels_matroids).items():
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(_kernels_matroids, name, kernel.py_func)
-    for (oracle, means), (best, gaps) in zip(problems, compiled, strict=True):
-        again = oracle.gaps(means, [], [], RNG)
-        assert again[0].tolist() == best.tolist()
-        assert np.array_equal(again[1], gaps)
-
-
 # Other algorithms, on problems too large to enumerate ----------------------------------------------------
 
 
@@ -433,3 +405,22 @@ def test_capacities_beyond_all_arms_bind_nothing(capacity):
     means = np.array([0.1, 0.2, 0.3])
     for oracle in (PartitionMatroid([0, 0, 1], capacity), LaminarMatroid(3, [([0, 1], capacity)])):
         assert oracle.solve(means, np.random.default_rng(0)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_large_graphs_are_sorted_in_parts_with_the_same_answer(sense, monkeypatch):
+    """Edges are given as an array, with parallel edges, loops and equal means."""
+    monkeypatch.setattr("oracles.matroids._FEW_EDGES", 5)
+    for _ in range(50):
+        oracle = GraphicMatroid(RNG.integers(0, RNG.integers(2, 20), (RNG.integers(1, 150), 2)), sense)
+        means = np.round(RNG.random(oracle.n_arms), 1)
+        np.testing.assert_array_equal(oracle.solve(means, RNG), oracle._greedy(oracle._order(means)))
+
+
+def test_edges_of_a_sparse_matrix_are_its_entries_above_the_diagonal():
+    graph = nx.gnm_random_graph(12, 30, seed=0)
+    oracle = GraphicMatroid(nx.to_scipy_sparse_array(graph))
+    assert sorted(oracle.edges) == sorted(graph.edges)
+    for wrong in (np.zeros((3, 3)), np.array([[0, -1]]), sparse.csr_array([[0, 1], [0, 0]])):
+        with pytest.raises(ValueError, match="graph must"):
+            GraphicMatroid(wrong)

@@ -1,6 +1,6 @@
 """Rows of integers of any size are satisfied exactly, by enumeration in exact integers."""
 
-from itertools import combinations, permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,15 +9,6 @@ from refusals import refused
 from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack, Slate
 
 RNG = np.random.default_rng
-BITS = (6, 19, 20, 21, 24, 30, 32, 36, 44, 48, 52)
-
-
-def tight(rng, bits, shape):
-    """Return integer weights and capacities that some sets fill exactly, or exceed by one."""
-    weights = rng.integers(2 ** (bits - 2), 2 ** (bits - 1), shape)
-    weights[rng.random(shape) < 0.3] = rng.integers(0, 3)
-    rooms = [int(row[rng.random(shape[1]) < 0.4].sum()) + int(rng.integers(-1, 2)) for row in weights]
-    return weights, [min(max(room, 0), 2**53) for room in rooms]
 
 
 def sets_of(weights, rooms):
@@ -27,63 +18,6 @@ def sets_of(weights, rooms):
         sums = [sum(w for w, bit in zip(row, mask, strict=True) if bit) for row in exact]
         if all(used <= room for used, room in zip(sums, rooms, strict=True)):
             yield tuple(np.flatnonzero(mask).tolist())
-
-
-def assignments_of(weights, rooms, complete):
-    """Return the feasible sets of a generalised assignment."""
-    agents, jobs = weights.shape
-    for owners in product(range(agents + (not complete)), repeat=jobs):
-        used = [0] * (agents + 1)
-        for job, owner in enumerate(owners):
-            used[owner] += int(weights[owner, job]) if owner < agents else 0
-        if all(u <= room for u, room in zip(used, rooms, strict=False)):
-            yield tuple(sorted(owner * jobs + job for job, owner in enumerate(owners) if owner < agents))
-
-
-def check(oracle, family, rng):
-    """The answers are optimal members of the family; membership is exact."""
-    n, known = oracle.n_arms, set(family)
-    for means in (rng.random(n), rng.choice([0.5, 1.0], n), np.ones(n)):
-        values = [means[list(arms)].sum() for arms in family]
-        best = max(values) if oracle.sense == "max" else min(values)
-        answer = oracle.solve_certified(means, 0)
-        assert tuple(answer.super_arm.tolist()) in known
-        assert answer.certified
-        assert answer.value == pytest.approx(best, abs=1e-9)
-        banned = rng.choice(n, 1)
-        left = [means[list(arms)].sum() for arms in family if banned[0] not in arms]
-        found = oracle.solve_constrained(means, [], banned, rng)
-        assert (found is None) == (not left)
-        if found is not None:
-            assert tuple(found.tolist()) in known
-    for _ in range(50):
-        arms = np.flatnonzero(rng.random(n) < 0.5)
-        assert oracle.is_feasible(arms) == (tuple(arms.tolist()) in known)
-
-
-@pytest.mark.parametrize("bits", BITS)
-def test_rows_by_enumeration(bits):
-    rng = RNG(bits)
-    for _ in range(4):
-        weights, rooms = tight(rng, bits, (int(rng.integers(1, 4)), 7))
-        family = list(sets_of(weights, rooms))
-        check(MultidimensionalKnapsack(weights, rooms), family, rng)
-        if len(weights) == 1:
-            check(Knapsack(weights[0], rooms[0]), family, rng)
-
-
-@pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("complete", [True, False])
-def test_assignments_by_enumeration(bits, complete):
-    rng = RNG(bits)
-    for _ in range(3):
-        weights, rooms = tight(rng, bits, (2, 4))
-        family, sense = list(assignments_of(weights, rooms, complete)), "min" if complete else "max"
-        if family:
-            check(GeneralizedAssignment(weights, rooms, complete=complete, sense=sense), family, rng)
-        else:
-            with pytest.raises(ValueError, match="capacities must fit every job"):
-                GeneralizedAssignment(weights, rooms, complete=complete, sense=sense)
 
 
 @pytest.mark.parametrize("size", [10**7, 10**9, 10**12, 2**53])
@@ -110,52 +44,6 @@ test_integers_that_are_not_exact_are_refused = refused(
     (lambda: Knapsack([2**53 + 1, 1], 5), "weights must be at most 2"),
     (lambda: Knapsack([1, 1], 10**19), "capacity must be at most 2"),
 )
-
-
-def slates_of(costs, budget, positions, groups, quota):
-    """Return the slates of items within the budget and the quota of each group."""
-    for length in range(1, positions + 1):
-        for items in permutations(range(len(costs)), length):
-            fits = sum(costs[item] for item in items) <= budget
-            if fits and max(sum(groups[item] == group for item in items) for group in groups) <= quota:
-                yield tuple(item * positions + place for place, item in enumerate(items))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("bits", BITS)
-def test_budgets_of_slates_by_enumeration(bits):
-    rng = RNG(bits)
-    for _ in range(4):
-        costs, (budget,) = tight(rng, bits, (1, 5))
-        groups, quota = rng.integers(0, 2, 5).tolist(), int(rng.integers(1, 4))
-        costs = costs[0].tolist()
-        family = list(slates_of(costs, budget, 3, groups, quota))
-        options = {"groups": groups, "quotas": quota, "costs": costs, "budget": budget}
-        if family:
-            oracle = Slate(5, 3, **options)
-            assert oracle.max_size == max(map(len, family))
-            check_slate(oracle, family, rng)
-        else:
-            with pytest.raises(ValueError, match="budget must allow at least one item"):
-                Slate(5, 3, **options)
-
-
-def check_slate(oracle, family, rng):
-    """The answers are optimal slates within the budget; membership is exact."""
-    for means in (rng.random(15), rng.choice([0.5, 1.0], 15), np.ones(15)):
-        found = tuple(oracle.solve(means, rng).tolist())
-        assert found in set(family)
-        assert means[list(found)].sum() == pytest.approx(max(means[list(arms)].sum() for arms in family))
-        banned = rng.choice(15, 2, replace=False)
-        left = [means[list(arms)].sum() for arms in family if not {*arms} & {*banned.tolist()}]
-        within = oracle.solve_constrained(means, [], banned, rng)
-        assert (within is None) == (not left)
-        if within is not None:
-            assert tuple(within.tolist()) in set(family)
-            assert means[within].sum() == pytest.approx(max(left))
-    for items in (*combinations(range(5), 2), *combinations(range(5), 3)):
-        arms = tuple(item * 3 + place for place, item in enumerate(items))
-        assert oracle.is_feasible(np.array(arms)) == (arms in set(family))
 
 
 @pytest.mark.parametrize("budget", [2**20, 2**30 + 0.5, 10**15, 2**53])

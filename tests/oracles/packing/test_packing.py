@@ -1,25 +1,13 @@
 """Knapsacks: enumeration, integer programs, hard means, weights of every kind."""
 
-from fractions import Fraction
-from itertools import chain, combinations
-
 import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import CUCB, simulate
-from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, SolverError
 from oracles import packing as _core
 
 RNG = np.random.default_rng(0)
-
-
-def fitting(weights, capacity):
-    """Every set of arms that fits, by enumeration in exact arithmetic of the decimals that were written."""
-    exact, room = [Fraction(str(w)) for w in weights], Fraction(str(capacity))
-    sets = chain.from_iterable(combinations(range(len(exact)), size) for size in range(len(exact) + 1))
-    return [arms for arms in sets if sum((exact[arm] for arm in arms), Fraction(0)) <= room]
 
 
 def means_of(kind, weights, rng):
@@ -32,27 +20,6 @@ def means_of(kind, weights, rng):
         "weights": np.asarray(weights, float),
         "nearly": np.asarray(weights) + 3.0,
     }[kind]
-
-
-@pytest.mark.parametrize("kind", ["uniform", "tied", "signed", "weights", "nearly"])
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_best_set_by_enumeration(kind, whole):
-    rng = np.random.default_rng(1)
-    for _ in range(25):
-        n = int(rng.integers(1, 9))
-        weights = rng.integers(0, 8, n) if whole else (rng.integers(0, 80, n) / 10).round(1)
-        capacity = float(rng.integers(0, 20)) if whole else round(float(rng.integers(0, 200)) / 10, 1)
-        family, means = fitting(weights, capacity), means_of(kind, weights, rng)
-        oracle = Knapsack(weights, capacity)
-        best, chosen = max(means[list(arms)].sum() for arms in family), oracle.solve(means, rng)
-        assert tuple(chosen) in family
-        assert means[chosen].sum() == pytest.approx(best, abs=1e-12)
-        assert oracle.max_size == max(map(len, family))
-        sets = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
-        assert [arms for arms in sets if oracle.is_feasible(np.array(arms, np.int64))] == family
-        nearly = Knapsack(weights, capacity, epsilon=0.25).solve(means, rng)
-        assert tuple(nearly) in family
-        assert means[nearly].sum() >= 0.75 * best - 1e-12
 
 
 @pytest.mark.parametrize("kind", ["uniform", "tied", "nearly"])
@@ -70,21 +37,6 @@ def test_one_row_is_the_integer_program(kind):
             assert means[one].sum() == pytest.approx(means[two].sum())
             assert set(include) <= set(one.tolist())
             assert not set(exclude) & set(one.tolist())
-
-
-@pytest.mark.slow
-def test_several_rows_by_enumeration():
-    rng = np.random.default_rng(3)
-    for trial in range(12):
-        weights = rng.integers(0, 9, (2, 7)) / (1 if trial % 2 else 4)
-        capacities = rng.integers(0, 20, 2) / (1 if trial % 2 else 4)
-        oracle, means = MultidimensionalKnapsack(weights, capacities), rng.normal(size=7)
-        family = [
-            arms for arms in fitting(weights[0], capacities[0]) if arms in fitting(weights[1], capacities[1])
-        ]
-        chosen = oracle.solve(means, rng)
-        assert tuple(chosen) in family
-        assert means[chosen].sum() == pytest.approx(max(means[list(arms)].sum() for arms in family))
 
 
 def test_decimals_fill_the_capacity():
@@ -123,14 +75,6 @@ test_bad_input_is_refused = refused(
     (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
     (lambda: MultidimensionalKnapsack([[1, 2]], [1], gap=1.0), "gap"),
 )
-
-
-def test_a_run_is_compiled():
-    oracle = Knapsack([3, 2, 2, 1, 4], 5)
-    environment = SemiBandit(BernoulliArms([0.3, 0.8, 0.5, 0.4, 0.9]), oracle)
-    result = simulate(CUCB(oracle), environment, 300, replications=2, rng=0)
-    assert result.path == "compiled"
-    assert environment.optimum == pytest.approx(1.7)
 
 
 def test_giving_up_is_told(monkeypatch):
