@@ -139,8 +139,8 @@ def _interpreting(state: bool) -> Iterator[None]:
 class _Deferred(CPUDispatcher):  # type: ignore[misc]
     """A compiled function that is interpreted until this has taken as long as its compilation would.
 
-    This takes at most about twice the time of the better choice in hindsight (ski rental). Interpreted kernels
-    call others as Python functions, and compiled kernels call compiled ones. Both give the same bits.
+    This takes at most about twice the time of the better choice in hindsight (ski rental). An interpreted
+    function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
     """
 
     spent, budget, is_settled = 0.0, -1.0, False
@@ -243,12 +243,17 @@ def _quiet(function: Function) -> Function:
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` with numba at its first call, and cache the code on disk if possible.
+    """Interpret `function` until compilation pays, then compile it, and cache the code on disk if possible.
 
     The compiled function runs without the global interpreter lock. With ``NUMBA_DISABLE_JIT=1``, the function
     is not compiled.
     """
     return _compiled(function, **_INNER)
+
+
+def eager_kernel(function: Any) -> Any:
+    """Compile `function` at its first call, because interpreting a single call might take seconds."""
+    return _compiled(function, is_deferred=False, **_INNER)
 
 
 def lean_kernel(function: Any) -> Any:
