@@ -205,24 +205,6 @@ def test_only_the_cell_of_a_file_that_is_no_number_is_to_blame(tmp_path, cell):
     assert [row.names for row in read_log(path, "item")] == [(cell,), ("5",), (".5",)]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("log.csv", "item,x\ncafé,1\n".encode("cp1252")),
-        ("log.csv", "item,x\na,1\n".encode("utf-16")),
-        ("log.csv.gz", b"item,x\na,1\n"),
-        ("log.parquet", b"item,x\na,1\n"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_bytes(content)
-    if name.endswith("parquet"):
-        pytest.importorskip("polars")
-    with pytest.raises(ValueError, match=rf"source must be .*{name}"):
-        read_log(path, "item", outcome="x")
-
-
 def test_lists_do_not_become_more_probable_as_they_get_longer():
     table = {"t": [1, 1], "item": ["a", "b"], "p": [0.25, 0.5]}
     with pytest.raises(ValueError, match=r"by_prefix must not increase.*rows 1, 2"):

@@ -4,7 +4,6 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from refusals import refused
 
 from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack
 from oracles import packing as _core
@@ -106,19 +105,6 @@ def test_weights_and_capacities_of_every_size(room, limit):
             assert not heavy[answer.super_arm].any()
             assert answer.value >= means[row == 0.0].sum()
             assert answer.bound >= answer.value
-
-
-test_bad_input_is_refused = refused(
-    (lambda: Knapsack([1.0], np.nan), "capacity"),
-    (lambda: Knapsack([-1.0], 1.0), "weights"),
-    (lambda: Knapsack([1e18, 1.0], 1e18, time_limit=-1.0), "time_limit"),
-    (lambda: Knapsack([1.0], 1.0, gap=1.0), "gap"),
-    (lambda: Knapsack([1.0], 1.0, on_limit="never"), "on_limit"),
-    (lambda: Knapsack([1e18], 1e18).solve(np.array([np.nan]), 0), "means"),
-    (lambda: MultidimensionalKnapsack([[1.0, np.nan]], [1.0]), "weights"),
-    (lambda: MultidimensionalKnapsack([[1.0]], [1.0], node_limit=-1), "node_limit"),
-    (lambda: GeneralizedAssignment([[3.0]], [1.0], complete=True, time_limit=0), "capacities"),
-)
 
 
 def test_numbers_of_eighteen_digits():
