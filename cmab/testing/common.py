@@ -532,6 +532,6 @@ def seeded_globally(times: int) -> Iterator[int]:
 
 def twice(thing: Any) -> Any:
     """Return a copy of an object as worker processes receive it."""
-    from joblib.externals import cloudpickle
+    import cloudpickle
 
     return cloudpickle.loads(cloudpickle.dumps(thing))

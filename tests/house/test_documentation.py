@@ -11,8 +11,8 @@ from io import StringIO
 from itertools import pairwise
 from types import ModuleType
 
+import cloudpickle
 import pytest
-from joblib.externals import cloudpickle
 from places import ROOT
 from public import public_classes
 
