@@ -111,14 +111,6 @@ def test_feedback_keeps_copies():
         assert (kept >= 0).all()
 
 
-@pytest.mark.parametrize("told", [None, 1.0, [0], "feedback", ([0], [1.0])])
-def test_statistics_take_feedback_only(told):
-    stats = ArmStatistics.empty(3)
-    with pytest.raises(ValueError, match=r"feedback must be a Feedback\("):
-        stats.update(told)
-    assert stats.rounds == 0
-
-
 def test_counts_do_not_overflow():
     stats = ArmStatistics.empty(2)
     stats.update(Feedback([0], [0.0], pulls=[2**53]))
