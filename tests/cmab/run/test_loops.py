@@ -4,7 +4,6 @@ import importlib
 import signal
 import sys
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,14 +97,6 @@ def test_compiled_oracles_give_the_same_run(case, make):
         assert np.array_equal(run.super_arms[1], runs[0].super_arms[1])
 
 
-@pytest.mark.slow
-def test_cucb_on_top_k_is_fused():
-    fused, mixed, plain = all_paths(CUCB, ARMS["bernoulli"], horizon=50, replications=3, n_jobs=2)
-    assert (fused.path, mixed.path, plain.path) == ("compiled", "mixed", "python")
-    assert (mixed.oracle_seconds > 0).all()
-    assert np.isnan(fused.oracle_seconds).all()
-
-
 @pytest.mark.filterwarnings("ignore:the regret is unknown")
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_threads_do_not_share_scratch_space(case):
@@ -148,16 +139,6 @@ def test_priors_for_each_arm_are_fused_too():
     fused, mixed, plain = all_paths(make, ARMS["bernoulli"], horizon=200)
     assert (fused.path, mixed.path) == ("compiled", "mixed")
     assert np.array_equal(fused.rewards, plain.rewards)
-
-
-def test_a_replaced_policy_packs_its_parameters_anew():
-    policy = CUCB(TopK(30, 4))
-    wider = replace(policy, radius_factor=2.0)
-    stats = policy.initial_state()
-    stats.counters[:] = 1000
-    stats.rounds = 99
-    radius = policy.indices(stats, None)
-    assert np.allclose(wider.indices(stats, None), 2 * radius)
 
 
 def test_normal_quantiles_match_scipy():
@@ -281,18 +262,6 @@ def setting(oracle):
     return CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100
 
 
-def test_an_oracle_may_keep_what_it_was_asked():
-    class Keeping(TopK):
-        def solve(self, means, rng):
-            self.asked.append(means)
-            return super().solve(means, rng)
-
-    oracle = Keeping(30, 4)
-    oracle.asked = []
-    simulate(*setting(oracle), rng=0)
-    assert len({means.tobytes() for means in oracle.asked}) > 50
-
-
 @pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
 def test_both_forms_of_an_oracle_agree(case):
     """The compiled rule gives the very answer of `solve`, on random and on tied means."""
@@ -310,13 +279,6 @@ def test_both_forms_of_an_oracle_agree(case):
         )
         size = form.function(means, form.integers, form.reals, out)
         assert np.array_equal(out[:size], oracle.solve(means, rng))
-
-
-def test_the_oracles_that_promise_a_compiled_form_have_one():
-    promised = {"TopK", "UniformMatroid", "PartitionMatroid", "LaminarMatroid", "GraphicMatroid"}
-    promised |= {"ShortestPath", "MaxCoverage"}
-    compiled = {type(case.make()).__name__ for case in ORACLES if compiled_form(case.make())}
-    assert promised <= compiled
 
 
 @pytest.mark.parametrize("n_arms", [30, 1000])
