@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import bdtrc, ndtri
+from scipy.special import bdtrc
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import one_of, shown
@@ -496,11 +496,6 @@ def dirty(array: Any) -> None:
 def exceeds(failures: int, trials: int, rate: float, level: float = FALSE_ALARM) -> bool:
     """Return whether so many failures have a probability below `level` if their rate is `rate`."""
     return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < level
-
-
-def z_limit(tests: int = 1) -> float:
-    """Return the number of standard errors that an average exceeds with probability `FALSE_ALARM`."""
-    return float(-ndtri(FALSE_ALARM / (2 * max(1, tests))))
 
 
 def mean_differs(values: FloatArray, mean: float, scale: float) -> bool:
