@@ -1,14 +1,11 @@
 """The core: statistics, feedback, CUCB against its formula, sessions, the regret loop."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import ROOT
 from refusals import refused
 
 from cmab import (
@@ -182,44 +179,6 @@ def test_tickets_are_checked():
         session.tell(told, first)
 
 
-_CONTINUE = """
-import sys, numpy as np
-from cmab import CUCB, Session
-from oracles import TopK
-from instances import BernoulliArms, SemiBandit
-oracle = TopK(8, 3)
-environment = SemiBandit(BernoulliArms(np.linspace(0.9, 0.1, 8)), oracle)
-session = Session.load(sys.argv[1], CUCB(oracle))
-coins = np.random.default_rng(9)
-for _ in range(30):
-    ticket = session.ask()
-    session.tell(environment.play(ticket.super_arm, coins), ticket)
-    print(*ticket.super_arm)
-"""
-
-
-@pytest.mark.slow
-def test_a_saved_session_goes_on_in_another_process(tmp_path):
-    oracle, environment = bandit()
-    session = Session(CUCB(oracle), rng=0)
-    for _ in range(20):
-        session.tell(environment.play(session.ask().super_arm, np.random.default_rng(1)))
-    waiting = session.ask()
-    session.save(tmp_path / "s.npz")
-    coins = np.random.default_rng(9)
-    expected = []
-    for _ in range(30):
-        ticket = session.ask()
-        session.tell(environment.play(ticket.super_arm, coins), ticket)
-        expected.append(" ".join(map(str, ticket)))
-    command = [sys.executable, "-c", _CONTINUE, str(tmp_path / "s.npz")]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout.split("\n")[:-1] == expected
-    assert waiting.number in Session.load(tmp_path / "s.npz", CUCB(oracle)).pending
-    with pytest.raises(ValueError, match="base arms"):
-        Session.load(tmp_path / "s.npz", CUCB(TopK(5, 2)))
-
-
 class Faulty(LinearOracle):
     n_arms = 4
 
@@ -362,13 +321,3 @@ def test_every_bit_generator_survives_a_file(bits, tmp_path):
     session.save(tmp_path / "session")
     restored = Session.load(tmp_path / "session", CUCB(oracle))
     assert np.array_equal(restored.rng.random(5), session.rng.random(5))
-
-
-def test_a_file_of_another_policy_is_refused(tmp_path):
-    class Other(CUCB):
-        pass
-
-    oracle, _ = bandit()
-    Session(CUCB(oracle), rng=0).save(tmp_path / "session")
-    with pytest.raises(ValueError, match=r"must be a session of .*Other"):
-        Session.load(tmp_path / "session", Other(oracle))

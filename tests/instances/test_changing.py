@@ -14,15 +14,12 @@ from cmab import (
     CUCB,
     KLCUCB,
     ArmStatistics,
-    Comparison,
     DiscountedCUCB,
     Feedback,
     GLRRestart,
     RarelySwitchingCUCB,
     SlidingWindow,
-    Study,
     WindowStatistics,
-    compare,
     simulate,
 )
 from cmab.bounds import change_statistic, change_threshold
@@ -224,37 +221,6 @@ def test_a_change_is_found_within_the_delay_of_theory():
     needed = change_threshold(400, delta=0.005) / (2 * 0.8**2)
     assert all(len(state.restarts) == 1 and state.changed == [0] for state in states)
     assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the regret of a, b is 0")
-def test_studies_and_files_keep_what_was_found(tmp_path):
-    oracle = TopK(2, k=2)
-    worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
-    environment = PiecewiseStationary(worlds, [40])
-    restarting = GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)
-    found = compare({"a": restarting, "b": CUCB(oracle)}, environment, horizon=80, replications=2, rng=0)
-    points = [each.tolist() for each in found["a"].change_points]
-    assert all(points)
-    found.save(tmp_path / "found.npz")
-    arms = [{"class": BernoulliArms, "means": world.means} for world in worlds]
-    family = {"class": TopK, "n_arms": 2, "k": 2}
-    parts = [{"class": SemiBandit, "oracle": family, "arms": each} for each in arms]
-    policy = {"class": CUCB, "oracle": "$oracle"}
-    restart = {"class": GLRRestart, "policy": policy, "delta": 0.5, "every": 2, "is_proven": False}
-    changing = {"class": PiecewiseStationary, "environments": parts, "changes": [40]}
-    study = Study(
-        tmp_path / "x",
-        instances={"i": {"oracle": family, "environment": changing}},
-        learners={"a": restart},
-        horizon=80,
-        replications=2,
-    )
-    study.run()
-    again = Comparison.load(tmp_path / "found.npz")["a"], study.results()["i", "a"]
-    for result in again:
-        assert [each.tolist() for each in result.change_points] == points
-    assert "changes found" in found.rows()[0]
 
 
 # Environments.

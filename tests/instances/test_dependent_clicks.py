@@ -164,6 +164,7 @@ def test_a_campaign_is_told_clicks(tmp_path):
     assert again.state.counts.tolist() == campaign.state.counts.tolist()
 
 
+ONE = DependentClickLists(3, [0.5])
 test_what_are_no_clicks_is_refused = refused(
     (lambda: DependentClickLists(0, [0.5]), "n_arms must"),
     (lambda: DependentClickLists(1, [0.5, 0.5]), "number of positions in termination must"),
@@ -172,29 +173,14 @@ test_what_are_no_clicks_is_refused = refused(
     (lambda: DependentClickLists(3, [0.0, 0.0]), "termination must be positive for at least one position"),
     (lambda: DependentClickLists(3, [0.5]).solve_within([0.1] * 3, [False] * 3, RNG(0)), "must contain"),
     (lambda: DependentClickLists(3, [0.5]).expected_reward([0], [1.5, 0.0, 0.0]), "means must"),
-    (lambda: DependentClickLists(3, [0.5]).feedback_of([1]), "must have the keyword clicked"),
-    (
-        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], bought=1),
-        "must have the keyword clicked",
-    ),
-    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=1), "clicked must be a list"),
-    (lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[0]), "clicked must be one of"),
-    (
-        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[None]),
-        "clicked must have distinct",
-    ),
-    (
-        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1, 1]),
-        "clicked must have distinct",
-    ),
-    (
-        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[], satisfied=True),
-        "satisfied must be",
-    ),
-    (
-        lambda: DependentClickLists(3, [0.5]).feedback_of([1], clicked=[1], satisfied=1),
-        "satisfied must be",
-    ),
+    (lambda: ONE.feedback_of([1]), "must have the keyword clicked"),
+    (lambda: ONE.feedback_of([1], clicked=[], bought=1), "must have the keyword clicked"),
+    (lambda: ONE.feedback_of([1], clicked=1), "clicked must be a list"),
+    (lambda: ONE.feedback_of([1], clicked=[0]), "clicked must be one of"),
+    (lambda: ONE.feedback_of([1], clicked=[None]), "clicked must have distinct"),
+    (lambda: ONE.feedback_of([1], clicked=[1, 1]), "clicked must have distinct"),
+    (lambda: ONE.feedback_of([1], clicked=[], satisfied=True), "satisfied must be"),
+    (lambda: ONE.feedback_of([1], clicked=[1], satisfied=1), "satisfied must be"),
     (lambda: DependentClickModel([0.1], RankedTopK(1, 1)), "oracle must be a DependentClickLists"),
     (lambda: DependentClickModel([0.1], DependentClickLists(2, [0.5])), "means must"),
     (

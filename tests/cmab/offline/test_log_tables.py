@@ -196,39 +196,6 @@ def test_open_bandit_rows(tmp_path):
         read_open_bandit({"item_id": [1], "click": [0]})
 
 
-@pytest.mark.parametrize("cell", ["-", ".", "e5", "-.", "nan", "True", "1,5", "007", " 1", "9" * 5000])
-def test_only_the_cell_of_a_file_that_is_no_number_is_to_blame(tmp_path, cell):
-    path = tmp_path / "log.csv"
-    path.write_text(f'item,x\n"{cell}",1\n5,"{cell}"\n.5,-2e3\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"'x' must contain finite numbers, got .* in row 2$"):
-        read_log(path, "item", outcome="x")
-    assert [row.names for row in read_log(path, "item")] == [(cell,), ("5",), (".5",)]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("log.csv", "item,x\ncafé,1\n".encode("cp1252")),
-        ("log.csv", "item,x\na,1\n".encode("utf-16")),
-        ("log.csv.gz", b"item,x\na,1\n"),
-        ("log.parquet", b"item,x\na,1\n"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_bytes(content)
-    if name.endswith("parquet"):
-        pytest.importorskip("polars")
-    with pytest.raises(ValueError, match=rf"source must be .*{name}"):
-        read_log(path, "item", outcome="x")
-
-
-def test_lists_do_not_become_more_probable_as_they_get_longer():
-    table = {"t": [1, 1], "item": ["a", "b"], "p": [0.25, 0.5]}
-    with pytest.raises(ValueError, match=r"by_prefix must not increase.*rows 1, 2"):
-        read_log(table, "item", round="t", by_prefix="p")
-
-
 def test_affinities_are_of_the_items_whose_numbers_they_have():
     table = {"item_id": [2, 0], "position": [3, 1], "click": [0, 1], "propensity_score": [0.5, 0.5]}
     affinities = {"user-item_affinity_2": [3.0, 4.0], "user-item_affinity_0": [1.0, 2.0]}

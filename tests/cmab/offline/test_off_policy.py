@@ -368,14 +368,6 @@ test_a_log_that_is_not_uniform_is_not_replayed = refused(
 )
 
 
-def test_who_never_agrees_is_not_replayed():
-    log = Log([replace(row, propensity=1 / 6) for row in LOGS[alone][:40]])
-    with pytest.raises(ValueError, match=r"agree with at least two rounds .* got 0"):
-        replay_value(log, {("d", "e"): 1.0})
-    with pytest.raises(TypeError, match="got the class itself"):
-        replay_value(log, CUCB)
-
-
 def two_arms(sold, propensity=0.5):
     table = {"item": ["a", "b"] * (len(sold) // 2), "sold": sold, "p": [propensity] * len(sold)}
     return read_log(table, "item", outcome="sold", propensity="p")
@@ -427,9 +419,3 @@ def test_random_slates_need_the_probabilities_of_positions_only(n_items, k):
         values.append(off_policy_value(log, {tuple(best.tolist()): 1.0}, "iips").value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     assert abs(np.mean(values) - chances[best].sum()) < 5 * error
-
-
-def test_a_name_that_the_log_would_have_shown_by_now_is_refused_by_position():
-    log, _ = random_slates(0, 20, 3)
-    with pytest.raises(ValueError, match="in no round at its position"):
-        off_policy_value(log, {(20, 1, 2): 1.0}, "iips")

@@ -8,7 +8,6 @@ import json
 import tarfile
 import zipfile
 
-import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
@@ -359,65 +358,6 @@ test_what_cannot_be_fitted_is_refused = refused(
     ([[[0.0], [1.0]]] * 3, [1, 0], "features must have the shape"),
     by=lambda features, chosen: datasets.fit_logit(features, np.array(chosen)),
 )
-
-
-@pytest.mark.slow
-def test_the_ratings_are_those_of_movielens():
-    films = real(datasets.movielens)
-    assert (len(films.ratings), len(films.titles), len(films.occupations)) == (100_000, 1682, 943)
-    assert films.titles[films.most_rated(1)[0]] == "Star Wars"
-    assert np.bincount(films.films).max() == 583
-
-
-@pytest.mark.slow
-def test_the_baskets_are_those_of_ta_feng():
-    bought = real(datasets.baskets)
-    assert (len(bought.customers), len(bought.names), len(bought.products)) == (119_578, 23_812, 817_741)
-    assert bought.names[np.bincount(bought.products).argmax()] == "4714981010038"
-    shop = datasets.display(bought)
-    assert shop.optimum_is_exact
-    alone = datasets.display(bought, k=1)
-    assert alone.optimum < shop.optimum < 3 * alone.optimum
-
-
-@pytest.mark.slow
-def test_the_flights_are_those_of_new_york():
-    """Cancelled ones are left out; delays have a tail of many standard deviations."""
-    seen = real(datasets.flights)
-    assert (len(seen.delays), len(seen.names)) == (327_346, 16)
-    assert seen.delays.max() == 1272.0
-    assert seen.delays.mean() == pytest.approx(6.895, abs=1e-3)
-    arms = datasets.punctuality(seen)
-    assert len(arms.means) == 14
-    assert seen.names[seen.busy(500)[int(np.argmax(arms.means))]] == "AS"
-
-
-def test_the_survey_is_that_of_montreal_and_toronto():
-    """Every traveller is there; a shop of four fares earns more than any alone."""
-    survey = real(datasets.travel_survey)
-    assert (len(survey.chosen), int(survey.available.all(axis=1).sum())) == (4324, 2779)
-    shop = datasets.travel_offers(survey)
-    alone = shop.attraction * shop.oracle.revenues / (1.0 + shop.attraction)
-    assert shop.optimum > alone.max()
-
-
-def test_the_networks_are_connected():
-    for name in datasets.NETWORKS:
-        connected(real(functools.partial(datasets.network, name)))
-
-
-def connected(graph):
-    assert nx.is_connected(graph)
-    first, *_, last = graph
-    optimum = nx.shortest_path_length(graph, first, last, weight="length")
-    longest = max(length for *_, length in graph.edges(data="length"))
-    assert datasets.delays(graph, first, last).optimum == pytest.approx(0.8 * optimum / longest)
-
-
-def test_the_streaming_chances_are_deezers():
-    chances = real(datasets.streaming_chances)
-    assert chances.shape == (9, 862)
-    assert chances.mean(axis=0).max() == pytest.approx(0.119, abs=5e-4)
 
 
 def by_position(log):

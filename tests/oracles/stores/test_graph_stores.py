@@ -228,21 +228,6 @@ def test_an_interrupted_conversion_continues_at_every_step(tmp_path, monkeypatch
             assert calls.count("read") + again.count("read") == [step for step, _ in steps].count("read")
 
 
-def test_other_options_or_another_source_start_again(tmp_path):
-    file = write(tmp_path / "g", arcs()[0])
-
-    def stop(step, share):
-        if step == "hash":
-            raise Stop
-
-    for options in ({}, {"directed": False, "duplicates": "keep"}):
-        with pytest.raises(Stop):
-            convert_graph(file, tmp_path / "s", progress=stop, **options)
-    other = arcs(seed=5)[0]
-    write(file, other)
-    assert_same(open_graph(convert_graph(file, tmp_path / "s")), DirectedGraph.from_edges(*other.T))
-
-
 def test_damaged_stores_are_rejected(tmp_path):
     good = convert_graph(write(tmp_path / "g", arcs()[0]), tmp_path / "good")
 
