@@ -1,4 +1,4 @@
-from .arms import ShrunkCoins as ShrunkCoins
+from .linear import ShrunkCoins as ShrunkCoins
 from .entries import ENTRIES as ENTRIES
 from .problems import PROBLEMS as PROBLEMS
 from .problems import RECORDED as RECORDED
