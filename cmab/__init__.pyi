@@ -42,7 +42,6 @@ from .exploration import LUCBPlusPlus as LUCBPlusPlus
 from .exploration import LUCBRule as LUCBRule
 from .exploration import OptMAI as OptMAI
 from .exploration import PhasedExplorer as PhasedExplorer
-from .exploration import RadiusRule as RadiusRule
 from .exploration import RuledExplorer as RuledExplorer
 from .exploration import StudentLUCB as StudentLUCB
 from .exploration import SuccessiveRejects as SuccessiveRejects

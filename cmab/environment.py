@@ -108,7 +108,7 @@ class Environment(ABC):
         are allowed; their comparisons have more noise.
         """
 
-    def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
+    def in_round(self, t: int, rng: np.random.Generator) -> Environment:
         """Return the environment of round `t`. The default returns this environment.
 
         Override it for means that drift, sets of arms that change, or contexts. The returned environment is
@@ -156,7 +156,7 @@ class Environment(ABC):
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the true expected reward of `super_arm`."""
 
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
         """Return the probability that `super_arm` triggers each base arm, or None (default) if unknown.
 
         `check_environment` compares it with observed frequencies.

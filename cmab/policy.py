@@ -87,6 +87,17 @@ class Policy(Declared, ABC, Generic[State]):
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
     _in_kernel: ClassVar[tuple[str, ...]] = ("indices", "select", "update", "initial_state")
 
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
+        known, own = getattr(cls, "__dataclass_fields__", {}), vars(cls)
+        is_plain = "__annotations__" in own and "__dataclass_fields__" not in own and "__init__" not in own
+        if is_plain and (len(args) + len(named) > len(known) or not known.keys() >= named.keys()):
+            raise TypeError(
+                f"{cls.__name__} has no arguments of its own, because it is not a dataclass: write"
+                " @dataclass(frozen=True, eq=False) above the class"
+            )
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         """Check the type of the oracle and the declared parameters."""
         if "oracle" in vars(self):
@@ -162,7 +173,7 @@ class Policy(Declared, ABC, Generic[State]):
             The random stream of the policy.
         """
 
-    def is_done(self, state: State) -> bool:  # noqa: ARG002
+    def is_done(self, state: State) -> bool:
         """Return whether the policy will play no further round. The default is False.
 
         `Session.is_done` returns it. `simulate` goes on until its horizon. The policy must then return a
@@ -170,7 +181,7 @@ class Policy(Declared, ABC, Generic[State]):
         """
         return False
 
-    def reserve(self, state: State, ticket: Ticket) -> None:  # noqa: ARG002
+    def reserve(self, state: State, ticket: Ticket) -> None:
         """Record in `state` that a ticket was issued; its feedback may be late.
 
         `Session` calls this method with each ticket, and `simulate` calls it if feedback is delayed. The
@@ -182,9 +193,9 @@ class Policy(Declared, ABC, Generic[State]):
 
     def propensity(
         self,
-        state: State,  # noqa: ARG002
-        super_arm: IntArray,  # noqa: ARG002
-        context: Context | None,  # noqa: ARG002
+        state: State,
+        super_arm: IntArray,
+        context: Context | None,
     ) -> float | None:
         """Return the probability that `select` chooses this super arm, or None (default) if it is unknown.
 
@@ -274,16 +285,6 @@ class IndexPolicy(Policy[ArmStatistics]):
     #: Parts of a context that the policy can use; the last two only if rewards are sums.
     understood: ClassVar[tuple[str, ...]] = ("available", "values", "costs")
 
-    def __new__(cls, *args: Any, **named: Any) -> Self:  # noqa: ARG004
-        """Raise ``TypeError`` with a remedy if a subclass declares a field without being a dataclass."""
-        for name in named:
-            if name not in cls.__dataclass_fields__ and name in cls.__annotations__:
-                raise TypeError(
-                    f"{cls.__name__} has no argument {name!r}, because it is not a dataclass: write"
-                    " @dataclass(frozen=True, eq=False) above the class"
-                )
-        return object.__new__(cls)
-
     @abstractmethod
     def indices(self, stats: ArmStatistics, rng: np.random.Generator) -> FloatArray:
         """Return one index for each base arm, shape (n_arms,). `stats` is not changed."""
@@ -318,8 +319,8 @@ class IndexPolicy(Policy[ArmStatistics]):
         """
         indices = self.indices(state, rng)
         is_plain = type(indices) is np.ndarray and indices.dtype == np.float64
-        # The square of the norm is finite if all indices are, unless it overflows.
-        if not (is_plain and indices.shape == state.means.shape and isfinite(indices.dot(indices))):
+        is_plain = is_plain and indices.shape == state.means.shape
+        if not (is_plain and isfinite(indices.max()) and isfinite(indices.min())):
             indices = self._checked(indices)
         if context is None:
             return self.oracle.solve(indices, rng)
@@ -415,8 +416,8 @@ class CompiledIndexPolicy(IndexPolicy):
     def beta_prior(self) -> BetaPrior | None:
         """Return the prior of the means if the policy draws them from Beta posteriors; None (default) if not.
 
-        A session then learns from reports with hidden outcomes: it draws the outcomes from their posterior,
-        and the policy chooses with the state of `completed`.
+        The means are shares of the support. If this is [0, 1], a campaign also learns from reports with
+        hidden outcomes: it draws the outcomes from their posterior.
         """
         return None
 
@@ -457,8 +458,8 @@ class CompiledIndexPolicy(IndexPolicy):
         self,
         state: ArmStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update the statistics and, if there is a learning rule, the memory.
 

@@ -161,7 +161,7 @@ class LinearMultinomialLogit(MultinomialLogit):
     def __repr__(self) -> str:
         return described(self, oracle=self.oracle, coefficients=self.coefficients)
 
-    def in_round(self, t: int, rng: np.random.Generator) -> MultinomialLogit:  # noqa: ARG002
+    def in_round(self, t: int, rng: np.random.Generator) -> MultinomialLogit:
         features = rng.standard_normal((self.n_arms, len(self.coefficients)))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         attraction = np.minimum(np.exp(features @ self.coefficients), self.oracle.max_attraction)

@@ -53,7 +53,7 @@ class LinearSemiBandit(SemiBandit):
         means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
         super().__init__(BernoulliArms(means), oracle)
 
-    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
+    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:
         features = _directions(self.n_arms, len(self.coefficients), rng)
         today = SemiBandit(BernoulliArms(np.minimum(features @ self.coefficients, 1.0)), self.oracle)
         today.context = Context(features=features)
@@ -102,7 +102,7 @@ class SleepingSemiBandit(SemiBandit):
         super().__init__(arms, oracle)
         self.availability = per_arm("availability", availability, self.n_arms, 0.0, 1.0)
 
-    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:  # noqa: ARG002
+    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:
         today = SemiBandit(self.arms, self.oracle)
         today.context = Context(available=rng.random(self.n_arms) < self.availability)
         return today

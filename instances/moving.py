@@ -77,5 +77,5 @@ class MovingMeans(SemiBandit):
         mean: FloatArray = (1.0 - share) * self.path[before] + share * self.path[after]
         return mean
 
-    def in_round(self, t: int, rng: np.random.Generator) -> Environment:  # noqa: ARG002
+    def in_round(self, t: int, rng: np.random.Generator) -> Environment:
         return SemiBandit(BernoulliArms(self._means(t)), self.oracle)

@@ -609,14 +609,14 @@ class DeadlineCascade(IndependentCascade):
         )
         return Feedback.unchecked(observed[:seen].copy(), outcomes[:seen].copy(), float(size))
 
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
         """Return None, because the probabilities depend on delays, which are not enumerated."""
         return None
 
     def _reverse(self) -> ReverseGraph:
         return TimedSets.within(self.delays, self.graph, self.means)
 
-    def _exact(self, seeds: IntArray) -> float | None:  # noqa: ARG002
+    def _exact(self, seeds: IntArray) -> float | None:
         return None
 
     def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:

@@ -18,7 +18,8 @@ class KeptGraph:
     """A reference to the graph of an oracle, which copies for worker processes do not carry."""
 
     def __init__(self, graph: Any = None) -> None:
-        self.graph = graph
+        # Arrays and matrices have no names of edges.
+        self.graph = graph if hasattr(graph, "is_directed") else None
 
     def __reduce__(self) -> tuple[type[KeptGraph], tuple[()]]:
         return KeptGraph, ()

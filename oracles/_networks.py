@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import eq, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import IntArray
+from cmab.arrays import AnyArray, IntArray
+from cmab.compiled import lean_kernel
 from cmab.validation import shown
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
-    from oracles.influence.graph import DirectedGraph
+#: A networkx graph, a `DirectedGraph`, an array with both ends of each edge, or a sparse matrix.
+GraphInput = Any
 
 
 class Network(NamedTuple):
@@ -25,9 +28,13 @@ class Network(NamedTuple):
     heads: IntArray
 
 
-def network_of(graph: nx.Graph[Any] | DirectedGraph, *, undirected: bool = False) -> Network:
+def network_of(graph: GraphInput, *, undirected: bool = False) -> Network:
     """Return the arrays of a graph; with `undirected`, reject directed graphs and empty ones."""
-    kind = "networkx.Graph or networkx.MultiGraph" if undirected else "networkx graph or a DirectedGraph"
+    kind = "networkx graph or a DirectedGraph"
+    if undirected:
+        kind = "networkx.Graph or networkx.MultiGraph, an array of edges or a sparse matrix"
+        if (ends := _edge_array(graph)) is not None:
+            return _numbered(*ends)
     if not (hasattr(graph, "is_directed") and (hasattr(graph, "edges") or hasattr(graph, "arc_labels"))):
         raise ValueError(f"graph must be a {kind}, got {shown(graph)}")
     if undirected and graph.is_directed():
@@ -39,11 +46,94 @@ def network_of(graph: nx.Graph[Any] | DirectedGraph, *, undirected: bool = False
     edges: list[tuple[Hashable, ...]] = list(given.edges)
     if undirected and not edges:
         raise ValueError(f"graph must have an edge, got {graph}")
-    number = {node: i for i, node in enumerate(given)}
+    number: dict[Hashable, int] = {node: i for i, node in enumerate(given)}
+    # On a large graph, the search for the numbers takes most of the time, so it is omitted for nodes 0..n-1.
+    is_known = all(map(eq, number, range(len(number))))
+    columns = (map(itemgetter(end), edges) for end in (0, 1))
     tails, heads = (
-        np.fromiter((number[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1)
+        np.fromiter(column if is_known else map(number.__getitem__, column), np.int64, len(edges))
+        for column in columns
     )
     return Network(number, edges, tails, heads)
+
+
+def _edge_array(graph: Any) -> tuple[int, IntArray, IntArray] | None:
+    """Return the number of nodes and both ends of the edges of an array or a sparse matrix."""
+    if isinstance(graph, np.ndarray):
+        if (
+            graph.ndim != 2
+            or graph.shape[1] != 2
+            or not np.issubdtype(graph.dtype, np.integer)
+            or not len(graph)
+        ):
+            raise ValueError(f"graph must have a row of two node numbers for each edge, got {shown(graph)}")
+        if graph.min() < 0:
+            raise ValueError(f"graph must have node numbers of at least 0, got {graph.min()}")
+        ends = np.ascontiguousarray(graph.T, np.int64)
+        return int(ends.max()) + 1, ends[0], ends[1]
+    if not (hasattr(graph, "tocsr") and hasattr(graph, "nnz")):
+        return None
+    n_rows, n_columns = graph.shape
+    entries = graph.tocsr().tocoo()
+    is_edge = entries.row <= entries.col
+    if n_rows != n_columns or not is_edge.any() or (graph != graph.T).nnz:
+        raise ValueError(f"graph must be a symmetric matrix with an entry for each edge, got {shown(graph)}")
+    return n_rows, entries.row[is_edge].astype(np.int64), entries.col[is_edge].astype(np.int64)
+
+
+def _numbered(n_nodes: int, tails: IntArray, heads: IntArray) -> Network:
+    number: dict[Hashable, int] = {node: node for node in range(n_nodes)}
+    return Network(number, list(zip(tails.tolist(), heads.tolist(), strict=True)), tails, heads)
+
+
+# More numbers than this have 64 bits.
+_LONG = 2**31
+
+
+def numbers_below(n: int) -> type[np.integer[Any]]:
+    """Return the type of numbers below `n`: 32 bits if they fit, otherwise 64."""
+    return np.int32 if n <= _LONG else np.int64
+
+
+@lean_kernel
+def _group(ends, entries, offsets, sets):
+    """Fill the arrays that `grouped_sets` returns; `offsets` has one more entry, all 0 at first."""
+    n_sets = ends.shape[0] - 1
+    # While the sets are written, ``offsets[v + 1]`` is the place of the next set that contains v.
+    for at in range(ends[n_sets]):
+        offsets[entries[at] + 2] += 1
+    for v in range(2, offsets.shape[0]):
+        offsets[v] += offsets[v - 1]
+    for i in range(n_sets):
+        for at in range(ends[i], ends[i + 1]):
+            v = entries[at]
+            sets[offsets[v + 1]] = i
+            offsets[v + 1] += 1
+
+
+def grouped_sets(ends: IntArray, entries: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
+    """Return the sets that contain each of the numbers below `n`, as (offsets, sets), in increasing order.
+
+    Set i is ``entries[ends[i]:ends[i + 1]]``. This counting sort is stable, and linear in entries and sets.
+    """
+    offsets, sets = np.zeros(n + 2, np.int64), np.empty(ends[-1], numbers_below(len(ends) - 1))
+    _group(ends, entries, offsets, sets)
+    return offsets[:-1], sets
+
+
+def order_by(keys: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
+    """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
+    return grouped_sets(np.arange(len(keys) + 1), keys, n)
+
+
+def edge_ends(tails: IntArray, heads: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
+    """Return the ends of edges by node: offsets and, for each end, the edge plus m at its head.
+
+    With m edges, the numbers at node v are ``ends[offsets[v]:offsets[v + 1]]``. Number i < m is the tail of
+    edge i, and number m + i is its head.
+    """
+    offsets, ends = order_by(np.concatenate([tails, heads]), n_nodes)
+    return offsets, ends.astype(np.int64)
 
 
 def topological_order(tails: IntArray, heads: IntArray, n_nodes: int) -> IntArray:
@@ -52,9 +142,8 @@ def topological_order(tails: IntArray, heads: IntArray, n_nodes: int) -> IntArra
     The order is that of networkx: by generations, and in each generation by the arcs that lead to a node.
     """
     waiting = np.bincount(heads, minlength=n_nodes).tolist()
-    by_tail = np.argsort(tails, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=n_nodes))]).tolist()
-    ends = heads[by_tail].tolist()
+    offsets, by_tail = order_by(tails, n_nodes)
+    starts, ends = offsets.tolist(), heads[by_tail].tolist()
     order = [node for node in range(n_nodes) if waiting[node] == 0]
     for node in order:
         for head in ends[starts[node] : starts[node + 1]]:

@@ -33,7 +33,7 @@ class Sufficing(LinearOracle, GraphOracle):
         super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return a super arm of at most `alpha` times the least cost, in increasing order."""
         none = np.empty(0, np.int64)
         best = self._best(self._check_means(means, self.least_mean), none, none)
@@ -45,7 +45,7 @@ class Sufficing(LinearOracle, GraphOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         costs = self._check_means(means, self.least_mean)
         return self._best(costs, *self._check_constraints(include, exclude))

@@ -105,7 +105,7 @@ class AnytimeOracle(LinearOracle):
         report_ratio(self, answer.ratio)
         return answer.super_arm
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:  # noqa: ARG002
+    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
         """Return the best super arm found, with a bound on the optimum, whatever `on_limit` is.
 
         Parameters

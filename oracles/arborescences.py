@@ -297,7 +297,7 @@ class Arborescence(LinearOracle, GraphOracle):
         super_arm = self._check_entries(super_arm)
         return [self.edges[arm] for arm in super_arm]
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best arborescence, its arcs in increasing order."""
         best = self._best(self._check_means(means), np.zeros(len(self._to), bool))
         assert best is not None, "the constructor checked that one exists"
@@ -308,7 +308,7 @@ class Arborescence(LinearOracle, GraphOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)

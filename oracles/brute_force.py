@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
-from cmab.validation import arm_indices, integer, listed, one_of, real, shown
+from cmab.validation import arm_indices, integer, listed, one_of, real, shown, vector
 
 
 class BruteForce(LinearOracle):
@@ -133,10 +133,10 @@ class BruteForce(LinearOracle):
         """Return the smoothness of a sum; None for any other reward, because its smoothness is unknown."""
         return Smoothness.linear(max(1, self.max_size)) if self.reward is None else None
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         return self._best(self._check_means(means), np.ones(len(self.super_arms), bool))
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         return self._best(self._check_means(means), self._left(available))
 
@@ -162,6 +162,7 @@ class BruteForce(LinearOracle):
         if self.reward is not None:
             return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
         real("tolerance", tolerance, 0.0)
+        means, squares = self._check_means(means), vector("squares", squares, self.n_arms, 0.0)
         values = self._sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
         if available is not None:
             values = np.where(self._left(self._check_available(available)), values, -np.inf)

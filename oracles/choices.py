@@ -87,7 +87,7 @@ class Assortment(Oracle):
 
     A super arm lists at least one item, in increasing order. Its reward is the expected revenue per customer,
     ``sum r v / (1 + sum v)``. An additional item may reduce the reward. Larger attractions increase the
-    revenue of the best assortment, but not of every assortment (`is_monotone` is false).
+    revenue of the best assortment (`has_monotone_optimum`), but not of every assortment (`is_monotone`).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Assortment(Oracle):
 
     triggers_surely = False
     has_membership = True
-    is_monotone = False
+    is_monotone, has_monotone_optimum = False, True
 
     def __init__(self, revenues: ArrayLike, k: int, *, max_attraction: float = 1.0) -> None:
         given = real_array("revenues", revenues)
@@ -139,11 +139,11 @@ class Assortment(Oracle):
     def max_size(self) -> int:
         return self.k
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best assortment, with its items in increasing order."""
         return self._best(self._check_means(means), self.revenues)
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) == 0:

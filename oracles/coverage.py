@@ -215,7 +215,7 @@ class MaxCoverage(GraphOracle):
     def max_size(self) -> int:
         return int(np.sort(np.diff(self._offsets))[-self.k :].sum())
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the greedy choice of k left nodes, in increasing order."""
         return self._cover(self._sides(), self._check_means(means, 0.0, 1.0))
 
@@ -249,7 +249,7 @@ class MaxCoverage(GraphOracle):
                 missing *= misses[rest.pop()]
         return best
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         free = np.flatnonzero(available)
         if len(free) < self.k:

@@ -24,7 +24,7 @@ from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
-from oracles._networks import Network, end_numbers, network_of, node_number, topological_order
+from oracles._networks import Network, edge_ends, end_numbers, network_of, node_number, topological_order
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -57,10 +57,8 @@ class Search(NamedTuple):
 
 def pipes_of(tails: IntArray, heads: IntArray, n_nodes: int) -> Pipes:
     """Return the arcs with the entries at each node."""
-    at = np.concatenate([tails, heads])
-    by_node = np.argsort(at, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=n_nodes))]).astype(np.int64)
-    return Pipes(tails, heads, offsets, 2 * (by_node % len(tails)) + by_node // len(tails))
+    offsets, ends = edge_ends(tails, heads, n_nodes)
+    return Pipes(tails, heads, offsets, 2 * (ends % len(tails)) + ends // len(tails))
 
 
 @kernel
@@ -410,7 +408,7 @@ class Flows(LinearOracle, GraphOracle):
         carried = self._flow(np.where(_among(super_arm, self.n_arms), 0.0, np.inf))
         return carried is not None and len(carried) == len(super_arm)
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the best flow, in increasing order."""
         best = self._flow(self._costs(means))
         assert best is not None, "the constructor checked that a flow exists"
@@ -421,7 +419,7 @@ class Flows(LinearOracle, GraphOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         """Return the best flow with all of `include` and none of `exclude`; None if no such flow exists.
 
@@ -901,7 +899,7 @@ class CapacitatedFlow(GraphOracle):
         np.add.at(balance, self._heads, units)
         return bool((units >= self.lower).all() and (balance == 0).all())
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best flow, its entries in increasing order."""
         units = self._flow(-self._sign * self._check_means(means))
         assert units is not None, "the constructor checked that a flow exists"

@@ -238,11 +238,11 @@ class DependentClickLists(Oracle):
     def max_size(self) -> int:
         return self.k
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the k best arms, with better arms at positions of larger termination probability."""
         return self._placed(np.argsort(-self._check_means(means), kind="stable"))
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
@@ -411,11 +411,11 @@ class RankedTopK(Oracle):
     def max_size(self) -> int:
         return self.k
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the k best arms, best first."""
         return self._ranked(self._check_means(means))
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return the k best available arms, best first; raise ``ValueError`` if fewer are available."""
         available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
@@ -671,7 +671,7 @@ class Slate(LinearOracle):
             raise ValueError(f"examination must have {k} numbers, one for each position, got {len(places)}")
         return np.hstack([np.repeat(rows, k, axis=0), np.tile(places, (n, 1))])
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best slate, from the first position to the last."""
         if self._budget is not None:
             best = best_affordable(
@@ -687,7 +687,7 @@ class Slate(LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         required, banned = self._check_constraints(include, exclude)
         worth = self._worth(means)

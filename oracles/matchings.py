@@ -24,12 +24,12 @@ from cmab.oracle import Sense
 from cmab.parameters import described
 from cmab.validation import check_flag, integer, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
-from oracles._networks import network_of
+from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, check_solver, scaled, value_of
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
 
 @kernel
@@ -211,6 +211,8 @@ def _pair(one: Any, other: Any) -> tuple[int, int]:
 # Measured: on large matrices with few edges the sparse method is 2 to 3 times faster; otherwise the dense
 # method is faster.
 _LARGE, _SPARSE = 100_000, 20
+# Larger means, and means that are all closer to 0, are scaled.
+_USUAL = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,28 +229,48 @@ class TwoSides:
         """Return the rows, the nodes of side 0, and the columns of the edges of a bipartite graph."""
         is_row = side == 0
         place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
-        rows = np.where(is_row[tails], place[tails], place[heads])
-        columns = np.where(is_row[tails], place[heads], place[tails])
-        n_columns = int((~is_row).sum())
-        has_parallels = may_repeat and len(np.unique(rows * n_columns + columns)) < len(rows)
-        return cls(rows, columns, (int(is_row.sum()), n_columns), has_parallels)
+        is_forward = is_row[tails]
+        rows, columns = place[np.where(is_forward, tails, heads)], place[np.where(is_forward, heads, tails)]
+        shape = int(is_row.sum()), int((~is_row).sum())
+        has_parallels = may_repeat and len(np.unique(rows * shape[1] + columns)) < len(rows)
+        return cls(rows, columns, shape, has_parallels)
 
-    def best(self, worth: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
-        """Return the edges of the best matching, in increasing order; None if there is no matching.
+    @cached_property
+    def _cells(self) -> IntArray:
+        """The position of each edge in a dense matrix."""
+        return self.rows * self.shape[1] + self.columns
+
+    @cached_property
+    def _is_full(self) -> bool:
+        """Whether the edges are all entries of a dense matrix, row by row."""
+        return bool(np.array_equal(self._cells, np.arange(self.shape[0] * self.shape[1])))
+
+    @cached_property
+    def _edge_of(self) -> IntArray:
+        """The edge of each position in a dense matrix, -1 for no edge."""
+        return self._edges_at(np.arange(len(self.rows)))
+
+    def _edges_at(self, edges: IntArray) -> IntArray:
+        found = np.full(self.shape[0] * self.shape[1], -1, np.int64)
+        found[self._cells[edges]] = edges
+        return found
+
+    def best(self, costs: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
+        """Return the edges of the cheapest matching, in increasing order; None if there is no matching.
 
         `allowed` are the edges that may be chosen; by default all edges.
         """
-        edges = np.arange(len(worth)) if allowed is None else allowed
-        values = np.zeros(len(worth))
-        values[edges] = scaled(worth[edges])[0]
+        if not 1.0 / _USUAL < max(costs.max(), -costs.min()) < _USUAL:
+            costs = scaled(costs)[0]
+        edges = np.arange(len(costs)) if allowed is None else allowed
         if not perfect:
-            edges = edges[values[edges] > 0.0]
+            edges = edges[costs[edges] < 0.0]
         if self.has_parallels:
-            edges = self._without_parallels(edges, values)
+            edges = self._without_parallels(edges, costs)
         cells = self.shape[0] * self.shape[1]
         is_sparse = cells >= _LARGE and cells > _SPARSE * (len(edges) + self.shape[0])
         try:
-            return np.sort((self._sparse if is_sparse else self._dense)(edges, values, perfect))
+            return np.sort((self._sparse if is_sparse else self._dense)(edges, costs, perfect))
         except ValueError:
             # Both methods of scipy raise this error if a row cannot be matched; other causes were excluded
             # before.
@@ -256,24 +278,27 @@ class TwoSides:
                 return None
             raise
 
-    def _without_parallels(self, edges: IntArray, values: FloatArray) -> IntArray:
+    def _without_parallels(self, edges: IntArray, costs: FloatArray) -> IntArray:
         """Return the best edge of each cell; ties go to the first edge."""
-        edges = edges[np.lexsort((edges, -values[edges]))]
-        cells = self.rows[edges] * self.shape[1] + self.columns[edges]
-        return edges[np.unique(cells, return_index=True)[1]]
+        edges = edges[np.lexsort((edges, costs[edges]))]
+        return edges[np.unique(self._cells[edges], return_index=True)[1]]
 
-    def _dense(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
+    def _dense(self, edges: IntArray, costs: FloatArray, perfect: bool) -> IntArray:
         from scipy.optimize import linear_sum_assignment
 
-        matrix = np.full(self.shape, -np.inf if perfect else 0.0)
-        arms = np.full(self.shape, -1, np.int64)
-        matrix[self.rows[edges], self.columns[edges]] = values[edges]
-        arms[self.rows[edges], self.columns[edges]] = edges
-        chosen: IntArray = arms[linear_sum_assignment(matrix, maximize=True)]
-        return chosen[chosen >= 0]
+        if len(edges) == len(costs) and self._is_full:
+            matrix = costs
+        else:
+            matrix = np.full(self.shape[0] * self.shape[1], np.inf if perfect else 0.0)
+            matrix[self._cells[edges]] = costs[edges]
+        rows, columns = linear_sum_assignment(matrix.reshape(self.shape))
+        places = rows * self.shape[1] + columns
+        if not perfect:
+            places = places[matrix[places] < 0.0]
+        return (self._edges_at(edges) if self.has_parallels else self._edge_of)[places]
 
-    def _sparse(self, edges: IntArray, values: FloatArray, perfect: bool) -> IntArray:
-        """Match every row. If rows may stay unmatched, add a column of value 0 for each row."""
+    def _sparse(self, edges: IntArray, costs: FloatArray, perfect: bool) -> IntArray:
+        """Match every row. If rows may stay unmatched, add a column of cost 0 for each row."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -281,11 +306,11 @@ class TwoSides:
         alone = np.arange(0 if perfect else n_rows)
         rows, columns = np.append(self.rows[edges], alone), np.append(self.columns[edges], n_columns + alone)
         # Entries of 0 would be missing edges. All rows are matched, so adding a constant to all entries
-        # changes nothing. The constant is of the order of the largest value, so rounding affects only the
-        # last digit of that value.
-        shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(values).max(initial=1.0))[1]))
-        costs = np.append(shift - values[edges], np.full(len(alone), shift))
-        graph = csr_array((costs, (rows, columns)), shape=(n_rows, n_columns + len(alone)))
+        # changes nothing. The constant is of the order of the largest cost, so rounding affects only the
+        # last digit of that cost.
+        shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(costs[edges]).max(initial=0.0))[1]))
+        entries = np.append(shift + costs[edges], np.full(len(alone), shift))
+        graph = csr_array((entries, (rows, columns)), shape=(n_rows, n_columns + len(alone)))
         matched = np.full(n_rows, -1, np.int64)
         left, right = min_weight_full_bipartite_matching(graph)
         matched[left] = right
@@ -304,8 +329,10 @@ class Matching(PuLPOracle, GraphOracle):
 
     Parameters
     ----------
-    graph : networkx.Graph or networkx.MultiGraph
+    graph : networkx.Graph, networkx.MultiGraph, array_like or sparse matrix
         An undirected graph without self-loops and with at least one edge. Parallel edges are separate arms.
+        An integer array of shape (n_arms, 2) has the numbers of both ends of each edge. The edges of a
+        symmetric sparse matrix are its entries on and above the diagonal, row by row.
     perfect : bool
         Whether the number of chosen edges at each node must equal the capacity of the node.
     capacity : int, mapping or str
@@ -348,7 +375,7 @@ class Matching(PuLPOracle, GraphOracle):
 
     def __init__(
         self,
-        graph: nx.Graph[Any],
+        graph: GraphInput,
         perfect: bool = False,
         *,
         capacity: int | Mapping[Hashable, int] | str = 1,
@@ -372,7 +399,7 @@ class Matching(PuLPOracle, GraphOracle):
         self.perfect = bool(perfect)
         self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
         self.sense = one_of("sense", sense, ("max", "min"))
-        self._room = _capacities(graph, capacity)
+        self._room = _capacities(graph, self._nodes, capacity)
         is_plain = bool((self._room == 1).all())
         self._way = method if method != "auto" else "blossom" if is_plain and solver is None else "pulp"
         if self._way != "pulp" and not is_plain:
@@ -380,7 +407,8 @@ class Matching(PuLPOracle, GraphOracle):
         side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
         if side is not None:
             self._way = "assignment"
-            self._sides = TwoSides.of(side, self._tails, self._heads, graph.is_multigraph())
+            may_repeat = not hasattr(graph, "is_multigraph") or graph.is_multigraph()
+            self._sides = TwoSides.of(side, self._tails, self._heads, may_repeat)
         elif self._way == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
         no_matching = f"graph must have a perfect matching, got {graph} without one"
@@ -414,16 +442,14 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _degrees(self) -> FeasibleSet:
         """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
-        n_arms, ends = len(self.edges), np.concatenate([self._tails, self._heads])
-        by_node = np.argsort(ends, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
-        room = self._room.astype(np.float64)
+        n_arms, room = len(self.edges), self._room.astype(np.float64)
+        starts, by_node = edge_ends(self._tails, self._heads, len(room))
         return FeasibleSet(
             np.arange(n_arms),
             np.zeros(n_arms),
             np.ones(n_arms),
             np.ones(n_arms, bool),
-            starts.astype(np.int64),
+            starts,
             by_node % n_arms,
             np.ones(2 * n_arms),
             room if self.perfect else np.full(len(room), -np.inf),
@@ -433,9 +459,8 @@ class Matching(PuLPOracle, GraphOracle):
     @cached_property
     def _neighbours(self) -> tuple[IntArray, IntArray]:
         """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
-        starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(self._room)))])
-        return offsets.astype(np.int64), ends[np.argsort(starts, kind="stable")]
+        offsets, ends = edge_ends(self._tails, self._heads, len(self._room))
+        return offsets, np.concatenate([self._heads, self._tails])[ends]
 
     def _two_sides(self) -> IntArray | None:
         """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
@@ -537,22 +562,23 @@ class Matching(PuLPOracle, GraphOracle):
 
     def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
         """Return the best matching among the `allowed` edges (by default all); None if no matching exists."""
-        worth = values if self.sense == "max" else -values
         if self._way == "assignment":
-            return self._sides.best(worth, self.perfect, allowed)
-        return best_matching(self._tails, self._heads, worth, self.perfect, allowed)
+            return self._sides.best(-values if self.sense == "max" else values, self.perfect, allowed)
+        return best_matching(self._tails, self._heads, self._sign * values, self.perfect, allowed)
 
 
-def _capacities(graph: nx.Graph[Any], capacity: int | Mapping[Hashable, int] | str) -> IntArray:
+def _capacities(
+    graph: Any, nodes: Collection[Hashable], capacity: int | Mapping[Hashable, int] | str
+) -> IntArray:
     """Return the capacity of each node."""
-    if isinstance(capacity, str):
+    if isinstance(capacity, str) and hasattr(graph, "nodes"):
         capacity = dict(graph.nodes(data=capacity))
     if not isinstance(capacity, Mapping):
-        return np.full(len(graph), integer("capacity", capacity, 1))
-    unknown = [node for node in capacity if node not in graph]
+        return np.full(len(nodes), integer("capacity", capacity, 1))
+    unknown = [node for node in capacity if node not in nodes]
     if unknown:
         raise ValueError(f"capacity must have only nodes of graph, got {shown(unknown)}")
-    missing = [node for node in graph if capacity.get(node) is None]
+    missing = [node for node in nodes if capacity.get(node) is None]
     if missing:
         raise ValueError(f"capacity must have a value for every node, got no value for {shown(missing)}")
-    return np.array([integer(f"capacity of {node!r}", capacity[node], 0) for node in graph], np.int64)
+    return np.array([integer(f"capacity of {node!r}", capacity[node], 0) for node in nodes], np.int64)

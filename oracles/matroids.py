@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,11 +28,11 @@ from cmab.parameters import described
 from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
 from oracles._graph_means import GraphOracle, KeptGraph
-from oracles._networks import network_of
+from oracles._networks import GraphInput, network_of
 from oracles.top_k import TopK
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
 
 @lean_kernel
@@ -70,14 +70,29 @@ def _find(root, node):
 
 
 @lean_kernel
-def kruskal(order, tails, heads, root, size, taken):
-    """Write 1 to `taken` for each edge that joins two components when added in this order, otherwise 0.
-
-    `root` and `size` are scratch arrays with one entry per node.
-    """
+def single_nodes(root, size, taken):
+    """Write the components of a graph without edges."""
     taken[:] = 0
     for node in range(root.shape[0]):
         root[node], size[node] = node, 1
+
+
+@kernel
+def crossing(edges, tails, heads, root):
+    """Return the edges between different components."""
+    found, count = np.empty(edges.shape[0], np.int64), 0
+    for edge in edges:
+        found[count] = edge
+        count += _find(root, tails[edge]) != _find(root, heads[edge])
+    return found[:count]
+
+
+@lean_kernel
+def kruskal(order, tails, heads, root, size, taken):
+    """Write 1 to `taken` for each edge that joins two components when added in this order.
+
+    `root` and `size` have the components before and after, one entry per node: see `single_nodes`.
+    """
     for edge in order:
         u, v = _find(root, tails[edge]), _find(root, heads[edge])
         if u == v:
@@ -261,6 +276,7 @@ def solve_graphic(means, integers, reals, out):
     order, taken, rest = integers[2 : 2 + m], integers[2 + m : 2 + 2 * m], integers[2 + 2 * m :]
     _best_first(means, sign, reals, order, taken)
     nodes = rest[2 * m :]
+    single_nodes(nodes[:n], nodes[n:], taken)
     kruskal(order, rest[:m], rest[m : 2 * m], nodes[:n], nodes[n:], taken)
     return _write(taken, out)
 
@@ -371,7 +387,7 @@ class Matroid(LinearOracle):
         super_arm = self._check_entries(super_arm)
         return len(super_arm) == self.rank and self.is_independent(super_arm)
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best basis in increasing order of index."""
         return self._greedy(self._order(self._check_means(means)))
 
@@ -406,7 +422,7 @@ class Matroid(LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         required, banned = self._check_constraints(include, exclude)
         order = self._order(self._check_means(means))
@@ -548,6 +564,10 @@ class _Minor(Matroid):
         return within
 
 
+#: Graphs with fewer edges are sorted at once.
+_FEW_EDGES = 10_000
+
+
 class GraphicMatroid(Matroid, GraphOracle):
     """The spanning forests of an undirected graph, or its spanning trees if it is connected. Exact.
 
@@ -556,8 +576,10 @@ class GraphicMatroid(Matroid, GraphOracle):
 
     Parameters
     ----------
-    graph : networkx.Graph or networkx.MultiGraph
-        A graph with at least one edge. Its weights are not used.
+    graph : networkx.Graph, networkx.MultiGraph, array_like or sparse matrix
+        A graph with at least one edge. Its weights are not used. An integer array of shape (n_arms, 2) has
+        the numbers of both ends of each edge. The edges of a symmetric sparse matrix are its entries on and
+        above the diagonal, row by row.
     sense : {"max", "min"}
         Whether to return the maximum or the minimum spanning forest.
 
@@ -584,7 +606,7 @@ class GraphicMatroid(Matroid, GraphOracle):
 
     is_undirected = True
 
-    def __init__(self, graph: nx.Graph[Any], sense: Sense = "max") -> None:
+    def __init__(self, graph: GraphInput, sense: Sense = "max") -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
         self._source = KeptGraph(graph)
         self._n_nodes = len(number)
@@ -601,9 +623,34 @@ class GraphicMatroid(Matroid, GraphOracle):
         )
         return Kernel(solve_graphic, integers, np.empty(self.n_arms))
 
-    def _greedy(self, order: IntArray) -> IntArray:
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the best forest in increasing order of index.
 
-        taken, (root, size) = np.empty(self.n_arms, np.int64), np.empty((2, self._n_nodes), np.int64)
+        On large graphs, most edges are within a component of the best edges, and are never sorted
+        (filter-Kruskal; Osipov, Sanders, Singler 2009).
+        """
+        values, (root, size, taken) = self._sign * self._check_means(means), self._scratch()
+        rest, most = np.arange(self.n_arms), max(_FEW_EDGES, 2 * self._n_nodes)
+        while len(rest):
+            best, rest = rest, rest[:0]
+            if len(best) > 2 * most:
+                # Edges as good as the last of the best ones are among them, so ties go to the lower index.
+                own = values[best]
+                is_good = own >= np.partition(own, len(own) - most)[len(own) - most]
+                best, rest = best[is_good], best[~is_good]
+            order = best[np.argsort(-values[best], kind="stable")]
+            kruskal(order, self._tails, self._heads, root, size, taken)
+            rest = crossing(rest, self._tails, self._heads, root)
+        return np.flatnonzero(taken)
+
+    def _scratch(self) -> tuple[IntArray, IntArray, IntArray]:
+        root, size = np.empty((2, self._n_nodes), np.int64)
+        taken = np.empty(self.n_arms, np.int64)
+        single_nodes(root, size, taken)
+        return root, size, taken
+
+    def _greedy(self, order: IntArray) -> IntArray:
+        root, size, taken = self._scratch()
         kruskal(order, self._tails, self._heads, root, size, taken)
         return np.flatnonzero(taken)
 
@@ -645,7 +692,7 @@ class UniformMatroid(TopK, Matroid):
         return np.sort(order[: self.k])
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        return lambda arm: independent  # noqa: ARG005
+        return lambda arm: independent
 
 
 class LaminarMatroid(Matroid):

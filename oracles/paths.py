@@ -324,7 +324,7 @@ class ShortestPath(_Paths, LinearOracle):
         """0, or minus infinity if the graph is directed and acyclic, because costs may then have any sign."""
         return -np.inf if self._is_acyclic else 0.0
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the best path, in the order of the path."""
         costs = self._check_costs(means)
         path = _best_path(self._map, costs)
@@ -336,7 +336,7 @@ class ShortestPath(_Paths, LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         """Return the best path with all of `include` and none of `exclude`; None if there is no such path.
 
@@ -414,13 +414,13 @@ class MostReliablePath(_Paths):
         self.n_arms = len(self._map.labels)
         self.source, self.target = source, target
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the most reliable path, in the order of the path."""
         path = _best_path(self._map, self._lengths(means))
         assert path is not None, "the constructor checked that a path exists"
         return path
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         path = _best_path(self._map, np.where(available, self._lengths(means), np.inf))
         if path is None:

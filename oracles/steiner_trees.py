@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel, lean_kernel
+from cmab.compiled import eager_kernel, kernel, lean_kernel
 from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import listed, one_of, shown
 from oracles._graph_means import KeptGraph
-from oracles._networks import network_of, node_number
+from oracles._networks import edge_ends, network_of, node_number
 from oracles._sufficing import Sufficing
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
 from oracles.programs import import_highs, scaled, silent_highs, value_of
@@ -65,7 +65,7 @@ def _settle(roads, weights, distance, into, heap, keys):
                 size += 1
 
 
-@kernel
+@eager_kernel
 def nearly_cheapest(roads, weights, terminals, chosen):
     """Write the edges of a tree of at most 2 - 2 / t times the least cost; return whether one exists.
 
@@ -105,7 +105,7 @@ def nearly_cheapest(roads, weights, terminals, chosen):
     return bool(joined == t)
 
 
-@kernel
+@eager_kernel
 def cheapest(roads, weights, terminals, chosen):
     """Write the edges of a cheapest tree; return whether one exists: Dreyfus and Wagner 1971.
 
@@ -159,7 +159,7 @@ def arc_from(roads, node, i):
     return int(2 * edge + (roads.tails[edge] != node))
 
 
-@kernel
+@eager_kernel
 def dual_ascent(roads, slack, is_terminal, root, starts, cuts):
     """Return a lower bound on the cost of a tree, infinite if no tree exists: Wong 1984.
 
@@ -618,7 +618,7 @@ def grown_tree(roads, guide, weights, is_terminal, start, is_node, chosen, table
     return _span(roads, weights, is_terminal, int(np.argmax(is_terminal)), is_node, chosen, tables)
 
 
-@kernel
+@eager_kernel
 def improved(roads, weights, is_terminal, is_node, chosen, cost, cursor, budget, tables):
     """Improve a tree in place by local search; return its cost.
 
@@ -1224,11 +1224,9 @@ class SteinerTree(AnytimeOracle, Sufficing):
     def _roads(self) -> Roads:
         from oracles.paths import Roads
 
-        starts, ends = np.concatenate([self._tails, self._heads]), np.concatenate([self._heads, self._tails])
-        by_start = np.argsort(starts, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=self._n_nodes))])
-        edges = by_start % self.n_arms
-        return Roads(offsets.astype(np.int64), ends[by_start], edges, self._tails, self._heads)
+        offsets, ends = edge_ends(self._tails, self._heads, self._n_nodes)
+        others = np.concatenate([self._heads, self._tails])[ends]
+        return Roads(offsets, others, ends % self.n_arms, self._tails, self._heads)
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)

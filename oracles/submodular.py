@@ -101,7 +101,7 @@ class SetsOfSize:
         self.largest, self.prices = k, np.ones(n)
         self.alpha = 1.0 if k == n else 1.0 - (1.0 - 1.0 / k) ** k
 
-    def fits(self, chosen: list[int], entry: int) -> bool:  # noqa: ARG002
+    def fits(self, chosen: list[int], entry: int) -> bool:
         return len(chosen) < self.largest
 
     def has(self, super_arm: IntArray) -> bool:

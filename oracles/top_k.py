@@ -25,9 +25,7 @@ class TopK(LinearOracle):
 
     Examples
     --------
-    >>> import math
-
-    import numpy as np
+    >>> import numpy as np
     >>> from oracles import TopK
     >>> TopK(n_arms=4, k=2).solve(np.array([0.2, 0.9, 0.5, 0.5]), np.random.default_rng(0))
     array([1, 2])
@@ -50,7 +48,7 @@ class TopK(LinearOracle):
     def _uniform_size(self) -> int:
         return self.k
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the k best arms in increasing order of index."""
         is_plain = type(means) is np.ndarray and means.dtype == np.float64 and means.shape == (self.n_arms,)
         if not (is_plain and are_finite(means)):
@@ -59,7 +57,7 @@ class TopK(LinearOracle):
         top_k(means if self.sense == "max" else -means, self.k, chosen)
         return chosen
 
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         values, free = self._check_means(means), np.flatnonzero(available)
         if len(free) < self.k:
@@ -71,7 +69,7 @@ class TopK(LinearOracle):
         means: FloatArray,
         include: ArrayLike,
         exclude: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> IntArray | None:
         """Return `include` and the best other arms, in increasing order; None if they cannot be k arms."""
         values = self._check_means(means)

@@ -446,6 +446,8 @@ class _Bounds:
         self.oracle, self.stats, self.played = oracle, stats, played
         self.arms, self.family, self.delta, self.independent = arms, family, delta, independent
         self.size = max(1, min(oracle.max_size, oracle.n_arms))
+        self.is_monotone = getattr(oracle, "is_monotone", True)
+        self.is_optimistic = getattr(oracle, "has_monotone_optimum", self.is_monotone)
         self.means: FloatArray = arms.means_at(arms.shares, oracle._sign)
 
     def linear(self, choice: IntArray) -> tuple[str, tuple[float, float, float, float]]:
@@ -488,14 +490,16 @@ class _Bounds:
         self.family.calls += 1
         low, high = self._range(reward_range)
         worst, top = (low, high) if sign > 0.0 else (-high, -low)
-        # An approximate oracle may bound the optimum by more than any super arm can bring.
-        best = min(sign * optimum_bound(oracle, self._means(self.arms.upper), self.family.rng), top)
+        best = top
+        if self.is_optimistic:
+            # An approximate oracle may bound the optimum by more than any super arm can bring.
+            best = min(sign * optimum_bound(oracle, self._means(self.arms.upper), self.family.rng), top)
         earned = least_expected(self.played, (low, high), self.delta, sign)
         # Rounds without a known reward count with the worst one.
         unknown = rounds - self.played.told
         earned += unknown * worst if unknown else 0.0
         least = math.nan
-        if getattr(oracle, "is_monotone", True):
+        if self.is_monotone:
             least = max(sign * self._least_value(choice), worst)
         method = "rewards" if self.played.told else "no rewards"
         # Without a ratio, the bounds are against the optimum itself.
@@ -528,8 +532,9 @@ class _Bounds:
             low, high = given
         elif self.oracle.sense == "max":
             self.family.calls += 1
-            most = self._means(np.ones(self.oracle.n_arms))
-            low, high = 0.0, optimum_bound(self.oracle, most, self.family.rng)
+            most, low, high = self._means(np.ones(self.oracle.n_arms)), 0.0, math.nan
+            if self.is_optimistic:
+                high = optimum_bound(self.oracle, most, self.family.rng)
             if not (0.0 < high < math.inf):
                 raise ValueError(
                     "reward_range must be given, because the oracle does not bound the largest reward, got"

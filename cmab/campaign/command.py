@@ -228,7 +228,7 @@ def _undo(options: argparse.Namespace) -> Lines:
     from cmab.campaign.tables import WORDS
 
     event = _folder(options).undo()
-    yield f"Round {event['ticket'] + 1}: no longer {WORDS[event['event']]}"
+    yield f"Round {event['round']}: no longer {WORDS[event['event']]}"
 
 
 def _show(options: argparse.Namespace) -> Lines:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from cmab import CTS, Policy
 from cmab.oracle import Oracle
 from cmab.validation import integer, meant, real, shown
@@ -280,6 +282,9 @@ _ABOUT = {
     "prior_mean": "The mean result that you expect, and how many results this expectation is worth.",
     "never": "The names that are never chosen.",
     "largest": "The largest result that can be reported. The smallest is 0.",
+    "notes": "Notes for people; the campaign does not use them.",
+    "ties": "Ties that the file of the network does not have.",
+    "new_only": "Whether only people count who have not joined before.",
     "events": "The file or the database of the events.",
     "seed": "The seed of the random numbers.",
 }
@@ -309,6 +314,12 @@ class Options:
         The names that are never chosen.
     largest : float
         The largest result of an item of a list.
+    notes : str
+        Notes for people.
+    ties : tuple of tuple of str
+        Ties that the file of the network does not have, each with two names.
+    new_only : bool
+        Whether only people count who have not joined before.
     events : str
         The file or the database of the events.
     seed : int, optional
@@ -337,6 +348,9 @@ class Options:
     prior_weight: float | None = None
     never: tuple[str, ...] = ()
     largest: float = 1.0
+    notes: str = ""
+    ties: tuple[tuple[str, str], ...] = ()
+    new_only: bool = False
     events: str = "events.sqlite"
     seed: int | None = None
 
@@ -399,8 +413,9 @@ def read_options(folder: Path) -> Options:
     for name in table:
         if name not in known:
             raise ValueError(f"{file}: {name} is not an option{meant(name, known)}")
-    if isinstance(table.get("never"), list):
-        table["never"] = tuple(table["never"])
+    for name in ("never", "ties"):
+        if isinstance(table.get(name), list):
+            table[name] = tuple(tuple(each) if isinstance(each, list) else each for each in table[name])
     try:
         return Options(**{"title": folder.name, **table})
     except ValueError as error:
@@ -454,6 +469,18 @@ class Problem:
     told: tuple[str, ...] = ()
     costs: dict[Hashable, float] | None = None
 
+    def weighted(self, weights: list[float]) -> Oracle:
+        """Return the oracle of the network in which each person counts by a weight."""
+        from oracles import InfluenceMaximization
+        from oracles.influence.variants import BudgetedInfluence
+
+        assert self.graph is not None
+        if self.options.k is not None:
+            return InfluenceMaximization(self.graph, k=self.options.k, node_weights=weights)
+        assert self.options.budget is not None and self.costs is not None
+        costs = [self.costs[label] for label in self.names.labels]
+        return BudgetedInfluence(self.graph, costs, budget=self.options.budget, node_weights=weights)
+
     def learner(self) -> Policy[Any] | Oracle:
         """Return the learner: the default one, or Thompson sampling with the prior of the options."""
         mean, weight = self.options.prior_mean, self.options.prior_weight
@@ -503,7 +530,7 @@ def _of_network(folder: Path, options: Options) -> Problem:
         network = read_network(folder / options.network, directed=options.directed)
     except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
         raise ValueError(str(error).replace(str(folder / options.network), options.network)) from None
-    graph = network.graph
+    graph = _with_ties(network.graph, options.ties, network.directed)
     if not graph.n_arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
     names = Names([graph.label(node) for node in range(graph.n_nodes)])
@@ -518,6 +545,41 @@ def _of_network(folder: Path, options: Options) -> Problem:
         oracle = BudgetedInfluence(graph, [costs[label] for label in names.labels], budget=options.budget)
     _check_never(names, options)
     return Problem(options, names, oracle, graph, network.told, costs)
+
+
+def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:
+    """Return a graph with further ties; a new tie has the mean probability of the others."""
+    if not ties:
+        return graph
+    from oracles import DirectedGraph
+
+    labels = [graph.label(node) for node in range(graph.n_nodes)]
+    names = Names(labels)
+    pairs = set(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    new: list[tuple[int, int]] = []
+    for tie in ties:
+        ends = [clean(name) for name in tie]
+        for name in ends:
+            if name not in names:
+                labels.append(name)
+                names = Names(labels)
+        u, v = (labels.index(names.find(name)) for name in ends)
+        ways = [(u, v)] if is_directed else [(u, v), (v, u)]
+        new += [way for way in ways if u != v and way not in pairs]
+        pairs.update(ways)
+    chances = graph.probabilities
+    if chances is not None:
+        chances = np.concatenate([chances, np.full(len(new), chances.mean())])
+    tails, heads = (
+        np.append(old, [way[at] for way in new]) for at, old in ((0, graph.tails), (1, graph.heads))
+    )
+    return DirectedGraph.from_edges(
+        tails.astype(np.int64),
+        heads.astype(np.int64),
+        n_nodes=len(labels),
+        labels=labels,
+        probabilities=chances,
+    )
 
 
 def _costs(folder: Path, options: Options, names: Names) -> dict[Hashable, float] | None:

@@ -8,8 +8,11 @@ import tempfile
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cmab import Campaign
 from cmab.campaign.files import (
@@ -23,8 +26,17 @@ from cmab.campaign.files import (
     short,
     written,
 )
-from cmab.campaign.reasons import Beliefs, beliefs_of
-from cmab.campaign.reports import Refused, Report, Round, check_paths, reports_in, round_of, rounds_of
+from cmab.campaign.posterior import Beliefs
+from cmab.campaign.reports import (
+    Refused,
+    Report,
+    Round,
+    joined_ever,
+    reports_in,
+    round_of,
+    rounds_of,
+    without_path,
+)
 from cmab.errors import NewerEventsError
 from cmab.oracle import feedback_of
 from cmab.validation import shown
@@ -132,9 +144,7 @@ class CampaignFolder:
 
     def beliefs(self) -> Beliefs:
         """Return the estimates of the learner."""
-        mean, weight = self.options.prior_mean, self.options.prior_weight
-        prior = None if mean is None or weight is None else (mean, weight)
-        return beliefs_of(self.campaign, prior, self.options.largest)
+        return self.campaign.beliefs()
 
     def ask(
         self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
@@ -146,6 +156,51 @@ class CampaignFolder:
         ValueError
             If a name is unknown, or too few names remain.
         """
+        available = self._available(without)
+        ticket = None if instead_of is None else round_of(self.rounds(), instead_of).ticket
+        asked = self._of(author).ask(available=available, instead_of=ticket).number
+        return next(of for of in self.rounds() if of.ticket == asked)
+
+    def ask_best(
+        self,
+        without: Iterable[str] = (),
+        *,
+        is_learning: bool = False,
+        is_new_only: bool = False,
+        author: str | None = None,
+    ) -> Round:
+        """Choose the best names by the present estimates for a new round.
+
+        Parameters
+        ----------
+        without : iterable of str
+            The names that are left out.
+        is_learning : bool
+            Whether a draw from the posterior takes the place of the estimates, so that the page also learns.
+        is_new_only : bool
+            Whether only people count who have not joined before; in a network only.
+        author : str, optional
+            The author of the event.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or too few names remain.
+        """
+        labels, oracle, beliefs = self.problem.names.labels, self.problem.oracle, self.beliefs()
+        rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
+        before = joined_ever(self.rounds()) if is_new_only else set()
+        if before:
+            oracle = self.problem.weighted([float(label not in before) for label in labels])
+        listed = self._available([*without, *map(str, before)])
+        flags = np.array([listed is None or label in listed for label in labels])
+        means = beliefs.draw(rng) if is_learning else beliefs.means
+        chosen = oracle.solve_within(means, flags, rng)
+        asked = self._of(author).ask(names=[labels[at] for at in chosen.tolist()]).number
+        return next(of for of in self.rounds() if of.ticket == asked)
+
+    def _available(self, without: Iterable[str]) -> list[Hashable] | None:
+        """Return the names that can be chosen, or None for all."""
         names = self.problem.names
         left_out = {*names.find_all(self.options.never), *names.find_all(without)}
         needed = self.options.k or 1
@@ -154,10 +209,26 @@ class CampaignFolder:
                 f"{needed} of {len(names.labels)} names must remain to choose from, got"
                 f" {len(left_out)} that are left out"
             )
-        available = [label for label in names.labels if label not in left_out] if left_out else None
-        ticket = None if instead_of is None else instead_of - 1
-        number = self._of(author).ask(available=available, instead_of=ticket).number + 1
-        return self.rounds()[number - 1]
+        return [label for label in names.labels if label not in left_out] if left_out else None
+
+    def change(self, **options: Any) -> CampaignFolder:
+        """Write changed options, and return the campaign with them.
+
+        Raises
+        ------
+        ValueError
+            If an option is not valid; the options then remain as they were.
+        """
+        new = replace(self.options, **options)
+        problem = self.problem if new.ties == self.options.ties else problem_of(self.path, new)
+        text = (self.path / FILE).read_text(encoding="utf-8")
+        (self.path / FILE).write_text(written(new), encoding="utf-8")
+        try:
+            self.close()
+            return CampaignFolder(self.path, accept_changes=new.ties != self.options.ties, problem=problem)
+        except ValueError:
+            (self.path / FILE).write_text(text, encoding="utf-8")
+            raise
 
     def tell(self, report: Report, *, author: str | None = None) -> Round:
         """Store a report; if the round was reported before, the report replaces the former one.
@@ -170,11 +241,15 @@ class CampaignFolder:
         of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
-        campaign = self._of(author)
-        call = campaign.correct if of.state == "reported" else campaign.tell
-        given = self._arguments(of, report)
+        asked, given = self._asked(of, report), self._arguments(of, report)
+        ticket = of.ticket
         try:
-            call(ticket=report.number - 1, **given)
+            if asked != of.names:
+                self.check(report, self.rounds())
+                ticket = self._of(author).ask(names=asked, instead_of=ticket).number
+            campaign = self._of(author)
+            call = campaign.correct if of.state == "reported" else campaign.tell
+            call(ticket=ticket, **given)
         except NewerEventsError:
             raise
         except ValueError as error:
@@ -195,7 +270,10 @@ class CampaignFolder:
         first: list[dict[str, Any]] = []
         again: list[dict[str, Any]] = []
         for each in reports:
-            given = {"ticket": each.number - 1, **self._arguments(rounds[each.number - 1], each)}
+            of = rounds[each.number - 1]
+            if (asked := self._asked(of, each)) != of.names:
+                of = replace(of, ticket=self._of(author).ask(names=asked, instead_of=of.ticket).number)
+            given = {"ticket": of.ticket, **self._arguments(of, each)}
             (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
         self._of(author).tell_many(first, corrections=again)
         now = self.rounds()
@@ -207,11 +285,12 @@ class CampaignFolder:
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         given = self._arguments(of, report)
+        given.pop("reward", None)
         if "joined" not in given:
             return
-        entries = [self.problem.names.labels.index(name) for name in of.names]
+        entries = [self.problem.names.labels.index(name) for name in self._asked(of, report)]
         try:
-            feedback_of(self.problem.oracle, _array(entries), **given)
+            feedback_of(self.problem.oracle, np.array(entries, np.int64), **given)
         except ValueError as error:
             raise ValueError(_in_rounds(str(error), report.number)) from None
 
@@ -226,10 +305,12 @@ class CampaignFolder:
         of = round_of(self.rounds(), number)
         if of.state != "waiting":
             raise ValueError(f"round {number} must wait for a report to be cancelled, but was {of.state}")
-        self._of(author).cancel(number - 1)
+        self._of(author).cancel(of.ticket)
 
     def undo(self, *, author: str | None = None) -> dict[str, Any]:
-        """Take back the last report, correction or cancellation, and return its event.
+        """Take back the last report, correction or cancellation, and return its event with the ``round``.
+
+        If the round was replaced by another choice, that choice is cancelled.
 
         Raises
         ------
@@ -238,13 +319,16 @@ class CampaignFolder:
         """
         if self._history is None:
             self.campaign.history()  # reads the events of other processes, so that the last event is known
-        campaign = self._of(author)
+        numbers = {ticket: of.number for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
-            return campaign.undo()
+            event = self._of(author).undo()
         except ValueError as error:
             if "none left" in str(error):
                 raise ValueError("there is no report, correction or cancellation to undo") from None
             raise
+        if event.get("replaced_by") in self.campaign.pending:
+            self._of(author).cancel(event["replaced_by"])
+        return event | {"round": numbers[event["ticket"]]}
 
     def _of(self, author: str | None) -> Campaign:
         """Return the campaign for an action of an author, after which the events are read again.
@@ -255,28 +339,44 @@ class CampaignFolder:
         campaign = self.campaign if author is None else self.campaign.signed(signature(author))
         return campaign if found is None else campaign.expecting(len(found))
 
+    def _asked(self, of: Round, report: Report) -> tuple[Hashable, ...]:
+        """Return the people who were really asked and came."""
+        if not (report.absent or report.instead):
+            return of.names
+        if of.state == "reported":
+            raise ValueError(
+                f"who was asked in round {of.number} can change with its first report only; undo the report"
+            )
+        there = (*(name for name in of.names if name not in report.absent), *report.instead)
+        if not there:
+            raise ValueError(
+                f"somebody must have been asked in round {of.number}; otherwise cancel the round"
+            )
+        return tuple(dict.fromkeys(there))
+
     def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
         if not self.is_network:
             return {"outcomes": report.results}
+        asked = self._asked(of, report)
         if report.count is not None:
-            least, most = len(of.names), len(self.problem.names.labels)
+            least, most = len(asked), len(self.problem.names.labels)
             if not (least <= report.count <= most and report.count.is_integer()):
                 raise ValueError(
                     f"the number of people that joined must include the {least} that were asked, so it is"
                     f" between {least} and {most}, got {report.count:g}"
                 )
             return {"reward": float(report.count)}
-        if self.problem.graph is not None:
-            check_paths(self.problem.graph, of.names, report.joined, report.unknown)
-        given = {"unseen": report.unknown} if report.unknown else {}
-        return {"joined": report.joined, **given}
-
-
-def _array(numbers: list[int]) -> Any:
-    import numpy as np
-
-    return np.array(numbers, np.int64)
+        assert self.problem.graph is not None
+        lost = without_path(self.problem.graph, asked, report.joined, report.unknown)
+        if lost is None:
+            return {"joined": report.joined} | ({"unseen": report.unknown} if report.unknown else {})
+        if not report.alone:
+            raise lost
+        # People whom nobody can have told: they are counted, and their ties are not observed.
+        joined = {name: step for name, step in report.joined.items() if name not in lost.people}
+        count = {} if report.unknown else {"reward": float(len({*asked, *report.joined}))}
+        return {"joined": joined, "unseen": [*report.unknown, *lost.people], **count}
 
 
 def _in_rounds(text: str, number: int) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from cmab.campaign.files import Line, Names, lines_of, number_in, short
+from cmab.campaign.files import Line, Names, clean, lines_of, number_in, short
 from cmab.validation import shown
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ class Round:
         Whether the report was corrected.
     mark : int
         The line of the last event of the round, which changes with each of them.
+    ticket : int
+        The number of the ticket of the campaign.
+    former : tuple of int
+        The tickets that this one replaced, because names were left out or others were asked.
+    planned : tuple
+        The names that the first of these tickets had.
+    alone : tuple
+        The joined people whom nobody who joined can have told. They are counted, and nothing is learned from
+        them.
     """
 
     number: int
@@ -64,6 +74,10 @@ class Round:
     results: dict[Any, float] = field(default_factory=dict)
     corrected: bool = False
     mark: int = 0
+    ticket: int = -1
+    former: tuple[int, ...] = ()
+    planned: tuple[Hashable, ...] = ()
+    alone: tuple[Hashable, ...] = ()
 
     @property
     def others(self) -> float:
@@ -83,15 +97,27 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
     """
     rounds: list[Round] = []
     tickets: dict[int, int] = {}
+    found: dict[int, Round] = {}
+    withdrawn: set[int] = set()
     for event in history:
         kind, by = event["event"], event.get("author") or ""
         if "ticket" in event or kind == "undo":
             ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
             tickets[event["line"]] = ticket
         if kind == "ask":
-            rounds.append(Round(event["ticket"] + 1, event["at"], event["names"], author=by))
+            of = Round(len(rounds) + 1, event["at"], event["names"], author=by, ticket=ticket)
+            of.planned = of.names
+            rounds.append(of)
+            found[ticket] = of
+        elif kind == "cancel" and "replaced_by" in event and not event["undone"]:
+            new, old = (
+                rounds.pop(),
+                found[ticket],
+            )  # the ask before this event takes the place of the old round
+            new.number, new.planned, new.former = old.number, old.planned, (*old.former, old.ticket)
+            rounds[old.number - 1] = found[ticket] = new
         elif kind in ("tell", "correct", "cancel") and not event["undone"]:
-            of = rounds[event["ticket"]]
+            of = found[ticket]
             of.told, of.author, of.corrected = event["at"], by, kind == "correct"
             if kind == "cancel":
                 of.state = "cancelled"
@@ -99,8 +125,19 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
                 of.state = "reported"
                 _take(of, event, is_network)
         if event["line"] in tickets:
-            rounds[tickets[event["line"]]].mark = event["line"]
+            found[tickets[event["line"]]].mark = event["line"]
+        if kind == "cancel" and "replaced_by" in event and event["undone"]:
+            withdrawn.add(event["replaced_by"])
+    rounds = [of for of in rounds if of.state != "cancelled" or of.ticket not in withdrawn]
+    for number, of in enumerate(rounds, 1):
+        of.number = number
     return rounds
+
+
+def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
+    """Return the people that are known to have joined or to have been asked in a reported round."""
+    told = [of for of in rounds if of.state == "reported"]
+    return {name for of in told for name in (*of.names, *(of.joined or {}))}
 
 
 def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
@@ -111,7 +148,10 @@ def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
         of.count = float(reward)
     else:
         of.count = math.nan if is_network or not of.results else float(sum(of.results.values()))
-    of.joined, of.unknown = _joined(of, event), event.get("unseen", ())
+    of.joined, of.unknown, of.alone = _joined(of, event), event.get("unseen", ()), ()
+    if of.unknown and not math.isnan(of.count):  # a known number with people without a path: they joined
+        of.unknown, of.alone = (), of.unknown
+        of.joined = {**(of.joined or {}), **dict.fromkeys(of.alone)}
 
 
 def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:
@@ -134,28 +174,34 @@ class UnreachableError(ValueError):
     ----------
     sentence : str
         The sentence with the name of the person.
+    people : list
+        The people without a path.
 
     Attributes
     ----------
     sentence : str
         The same sentence, without a remedy.
+    people : list
+        The people without a path.
     """
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, people: list[Hashable]) -> None:
         super().__init__(
             f"{sentence} Did you forget somebody in between? Add them to the report, or give them as"
             " unknown if they may have joined without your knowledge."
         )
-        self.sentence = sentence
+        self.sentence, self.people = sentence, people
 
 
-def check_paths(
+def without_path(
     graph: DirectedGraph,
     asked: Iterable[Hashable],
     joined: Iterable[Hashable],
     unknown: Iterable[Hashable],
-) -> None:
-    """Raise `UnreachableError` unless the people asked reach all joined people, perhaps through unknown ones.
+) -> UnreachableError | None:
+    """Return an error with the joined people whom the people asked do not reach, or None.
+
+    Paths lead through people who joined and through unknown ones.
 
     Parameters
     ----------
@@ -175,19 +221,23 @@ def check_paths(
     reached = _reached(first, ties)
     lost = [node for node in told if node not in reached]
     if not lost:
-        return
+        return None
+    people = [graph.label(node) for node in lost]
     tailed = {head for _, head in ties}
     alone = next((node for node in lost if node not in tailed), None)
     if alone is None:
-        some = ", ".join(short(str(graph.label(node))) for node in lost[:5])
-        raise UnreachableError(f"No chain of people who joined leads from the people asked to {some}.")
+        some = ", ".join(short(str(name)) for name in people[:5])
+        return UnreachableError(
+            f"No chain of people who joined leads from the people asked to {some}.", people
+        )
     name = short(str(graph.label(alone)))
     if any(tail == alone for tail, _ in ties):
-        raise UnreachableError(
+        return UnreachableError(
             f"{name} can tell people who were asked or who joined, but in the network none of them can"
-            f" tell {name}."
+            f" tell {name}.",
+            people,
         )
-    raise UnreachableError(f"{name} knows nobody who was asked or who joined.")
+    return UnreachableError(f"{name} knows nobody who was asked or who joined.", people)
 
 
 def _reached(first: set[int], ties: list[tuple[int, int]]) -> set[int]:
@@ -214,8 +264,13 @@ _HEADERS = {
     "name": {"name", "names", "person", "who", "item", "joined name", "people"},
     "round": {"round", "round number", "ticket"},
     "result": {"result", "joined", "outcome", "answer"},
-    "step": {"step", "day", "wave"},
+    "step": {"step", "wave"},
+    "date": {"date", "day", "joined on", "when", "time", "timestamp"},
 }
+#: A date as spreadsheets write it. Dates do not tell who told whom, so nothing is learned from them.
+_DATE = re.compile(
+    r"\d{1,4}[-./ ]\d{1,2}[-./ ]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?)?", re.IGNORECASE
+)
 
 
 @dataclass
@@ -234,6 +289,12 @@ class Report:
         In a list: the result of each item.
     count : float, optional
         Only the number of joined people, including the people asked.
+    absent : list
+        The people who were chosen, but not asked, or who did not come.
+    instead : list
+        The people who were asked, but not chosen.
+    alone : bool
+        Whether people whom nobody who joined can have told are accepted.
     lines : list of int
         The lines of a table from which this report was read.
     """
@@ -243,6 +304,9 @@ class Report:
     unknown: list[Hashable] = field(default_factory=list)
     results: dict[Hashable, float] = field(default_factory=dict)
     count: float | None = None
+    absent: list[Hashable] = field(default_factory=list)
+    instead: list[Hashable] = field(default_factory=list)
+    alone: bool = False
     lines: list[int] = field(default_factory=list)
 
 
@@ -254,6 +318,39 @@ class Refused(NamedTuple):
     reason: str
 
 
+def entries_in(text: str, names: Names) -> list[str]:
+    """Return the entries of a text with names in lines, or between commas, semicolons or tabs.
+
+    Dates are left out. A name that contains a comma is found as a whole.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import Names
+    >>> from cmab.campaign.reports import entries_in
+    >>> entries_in("Ann; Meyer, Zoé, Bob = 2", Names(["Ann", "Bob", "Meyer, Zoé"]))
+    ['Ann', 'Meyer, Zoé', 'Bob = 2']
+    """
+    found: list[str] = []
+    for line in text.splitlines():
+        for part in line.split("\t") if clean(line) not in names else [line]:
+            pieces = part.split(";") if clean(part) not in names else [part]
+            for piece in pieces:
+                tokens, at = piece.split(","), 0
+                while at < len(tokens):
+                    ends = (end for end in range(len(tokens), at, -1) if _is_entry(tokens[at:end], names))
+                    end = next(ends, at + 1)
+                    found.append(clean(",".join(tokens[at:end])))
+                    at = end
+    dated = [re.sub(r"\s*=\s*$", "", _DATE.sub("", each)) if each not in names else each for each in found]
+    return [each for each in dict.fromkeys(map(str.strip, dated)) if each]
+
+
+def _is_entry(tokens: Sequence[str], names: Names) -> bool:
+    whole = clean(",".join(tokens))
+    name, _, value = whole.rpartition("=")
+    return whole in names or ("," not in value and name.strip() in names)
+
+
 def report_of(
     rounds: Sequence[Round],
     names: Names,
@@ -262,6 +359,8 @@ def report_of(
     *,
     is_network: bool,
     unknown: Iterable[str] = (),
+    absent: Iterable[str] = (),
+    instead: Iterable[str] = (),
     largest: float = 1.0,
 ) -> Report:
     """Return a report from entries such as ``Bob`` or ``Bob=2``.
@@ -276,21 +375,34 @@ def report_of(
     """
     report = Report(round_of(rounds, number).number)
     chosen = round_of(rounds, report.number).names
-    for entry in entries:
-        name, value = _split(entry, names)
-        if is_network:
-            _add_person(report, chosen, name, "" if value is None else value)
-        else:
-            _add_result(report, chosen, name, "yes" if value is None else value, largest)
-    report.unknown = names.find_all(unknown)
-    if is_network:
-        for name in report.unknown:
-            if name in chosen:
-                raise ValueError(
-                    f"unknown must be people who were not asked, got {shown(str(name))}, who was asked in"
-                    f" round {report.number}"
-                )
-    else:
+    wrong: list[str] = []
+
+    def found_in(texts: Iterable[str]) -> Iterator[tuple[str, Hashable, str | None]]:
+        for text in texts:
+            try:
+                yield text, *_split(text, names)
+            except ValueError as error:
+                wrong.append(str(error))
+
+    report.instead = [name for _, name, _ in found_in(instead) if name not in chosen]
+    report.absent = [name for _, name, _ in found_in(absent)]
+    asked = (*(name for name in chosen if name not in report.absent), *report.instead)
+    for _, name, value in found_in(entries):
+        try:
+            if is_network:
+                _add_person(report, asked, name, value or "")
+            else:
+                _add_result(report, chosen, name, "yes" if value is None else value, largest)
+        except ValueError as error:
+            wrong.append(str(error))
+    report.unknown = list(dict.fromkeys(name for _, name, _ in found_in(unknown)))
+    both = [name for name in report.unknown if name in asked or name in report.joined]
+    wrong += [
+        f"{shown(str(name))} cannot be both asked or joined, and unknown" for name in both if is_network
+    ]
+    if wrong:
+        raise ValueError("\n".join(dict.fromkeys(wrong)))
+    if not is_network:
         for name in chosen:
             if name not in report.results and name not in report.unknown:
                 report.results[name] = 0.0
@@ -328,8 +440,6 @@ def _split(entry: str, names: Names) -> tuple[Hashable, str | None]:
 
 
 def _add_person(report: Report, chosen: Sequence[Hashable], name: Hashable, step: str) -> None:
-    if name in report.joined:
-        raise ValueError(f"{shown(str(name))} must be reported once in a round")
     found = None
     if step:
         if not step.isdecimal() or len(step) > 9:
@@ -345,7 +455,10 @@ def _add_person(report: Report, chosen: Sequence[Hashable], name: Hashable, step
         raise ValueError(
             f"{shown(str(name))} was not asked in this round, so the step must be 1 or more, got 0"
         )
-    report.joined[name] = found
+    former = report.joined.get(name)
+    if former is not None and found is not None and former != found:
+        raise ValueError(f"{shown(str(name))} must have one step in a round, got {former} and {found}")
+    report.joined[name] = former if found is None else found
 
 
 def _add_result(
@@ -424,19 +537,25 @@ def reports_in(
         if found:
             joined.setdefault(of, found[0])
     for each in rows.values():
-        others = (each[0].line.number, each[1].line.number) if len(each) > 1 else ()
-        for row in each:
+        told = {(_meaning(row.word), row.cells["step"]) for row in each}
+        others = (each[0].line.number, each[1].line.number) if len(told) > 1 else ()
+        for at, row in enumerate(each):
             try:
                 other = next((line for line in others if line != row.line.number), None)
                 _check_alone(row, other, joined.get(row.of.number), rows)
                 report = reports.get(row.of.number) or Report(row.of.number)
-                if row.name is not None:
+                if row.name is not None and at == 0:
                     _take_row(report, row, row.name, is_network=is_network, largest=largest)
                 report.lines.append(row.line.number)
                 reports[row.of.number] = report
             except ValueError as error:
                 refused.append(_refused(row.line, str(error)))
     return [reports[key] for key in sorted(reports)], sorted(refused)
+
+
+def _meaning(word: str) -> str:
+    """Return a word that is the same for all words with the same meaning."""
+    return "yes" if word in _YES or word in ("", "1") else "no" if word in _NOT_JOINED else word
 
 
 def _refused(line: Line, why: str) -> Refused:
@@ -446,7 +565,7 @@ def _refused(line: Line, why: str) -> Refused:
 def _columns(lines: list[Line], names: Names, *, is_network: bool) -> tuple[dict[str, int], list[Line]]:
     """Return the position of each column of a table, and the lines below its header."""
     known = {what: words for what, words in _HEADERS.items() if is_network or what != "step"}
-    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else [])])
+    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else []), "date"])
     told = [line for line in lines if not _is_comment(line, names)]
     header = (told or lines)[0].cells
     found = [next((what for what, words in known.items() if cell.casefold() in words), "") for cell in header]
@@ -513,6 +632,8 @@ def _read_line(
                 " needs quotes"
             )
     cells = {what: _cell(line, places, what) for what in _HEADERS}
+    if _DATE.fullmatch(cells["step"]):
+        cells["step"] = ""
     text = cells["name"]
     if line.cells[0].startswith("#") and text not in names:
         raise ValueError("the line begins with #, and is not the report of a name; delete it")
@@ -545,14 +666,14 @@ def _read_line(
 def _check_alone(
     row: _Row, other: int | None, joined: _Row | None, rows: dict[tuple[int, Hashable | None], list[_Row]]
 ) -> None:
-    """Raise ``ValueError`` if another line tells something else, or the same, about a name of a round.
+    """Raise ``ValueError`` if another line tells something else about a name of a round.
 
-    `other` is the number of another line with this name, and `joined` is a line of the round with a joined
+    `other` is the number of such a line with this name, and `joined` is a line of the round with a joined
     person.
     """
     if other is not None:
         what = "that nobody joined" if row.name is None else shown(str(row.name))
-        raise ValueError(f"{what} must be reported once in a round, but line {other} has it, too")
+        raise ValueError(f"{what} must have one result in a round, but line {other} has another one")
     if row.name is None and joined is not None:
         raise ValueError(
             f"a round must not have a line without a name, which means that nobody joined, and"
@@ -575,8 +696,12 @@ def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, la
             raise ValueError(
                 f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
             )
+        if word in _UNKNOWN and name in row.of.names:
+            raise ValueError(
+                f"{text} was asked in round {row.of.number}: write joined, or no if they did not come"
+            )
         if not is_joined and name in row.of.names:
-            raise ValueError(f"{text} was asked in round {row.of.number}, so the result must be joined")
+            report.absent.append(name)
         if not is_joined and row.cells["step"]:
             raise ValueError(
                 f"the step of {text} must be empty unless the result is joined, got"

@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cmab.campaign.folder import CampaignFolder, labels_of
+from cmab.campaign.reasons import LEVEL, values_alone
 from cmab.campaign.reports import Round
 
 
 @dataclass
 class ByName:
-    """How often a name was chosen, and the results of these rounds.
+    """How often a name was chosen, and the estimate of the model for it.
 
     Attributes
     ----------
@@ -26,19 +27,14 @@ class ByName:
         The name.
     rounds : list of int
         The numbers of the reported rounds in which the name was chosen.
-    others : float
-        In a network: how many others joined in these rounds. In a list: the sum of the results of the item.
-    share : float
-        `others`, with those of each round divided by the number of people asked in it.
-    known : int
-        The number of these rounds with a known number.
+    brings : float
+        In a network: how many people join, with the person, if only this person is asked. In a list: the mean
+        result.
     """
 
     name: Hashable
     rounds: list[int] = field(default_factory=list)
-    others: float = 0.0
-    share: float = 0.0
-    known: int = 0
+    brings: float = math.nan
 
     @property
     def asked(self) -> int:
@@ -79,21 +75,18 @@ class ByWeek:
         return different_people(self.told)
 
 
-def by_name(rounds: Sequence[Round], *, is_network: bool) -> list[ByName]:
-    """Return a row for each name that was chosen in a reported round, with the most successful first."""
+def by_name(folder: CampaignFolder, most: int = 100) -> list[ByName]:
+    """Return a row for each name that was chosen in a reported round, with the best estimate first."""
     rows: dict[Hashable, ByName] = {}
-    for of in rounds:
-        if of.state != "reported":
-            continue
-        for name in of.names:
-            row = rows.setdefault(name, ByName(name))
-            row.rounds.append(of.number)
-            value = of.others if is_network else of.results.get(name, math.nan)
-            if not math.isnan(value):
-                row.known += 1
-                row.others += value
-                row.share += value / len(of.names) if is_network else value
-    return sorted(rows.values(), key=lambda row: (-row.share, -row.asked, str(row.name)))
+    for of in folder.rounds():
+        for name in of.names if of.state == "reported" else ():
+            rows.setdefault(name, ByName(name)).rounds.append(of.number)
+    numbers = {label: at for at, label in enumerate(folder.problem.names.labels)}
+    found = sorted((row for row in rows.values() if row.name in numbers), key=lambda row: -row.asked)[:most]
+    chosen = [numbers[row.name] for row in found]
+    for row, value in zip(found, values_alone(folder.problem.oracle, folder.beliefs(), chosen), strict=True):
+        row.brings = value
+    return sorted(found, key=lambda row: -row.brings)
 
 
 def by_week(rounds: Sequence[Round]) -> list[ByWeek]:
@@ -137,13 +130,13 @@ def different_people(rounds: Sequence[Round]) -> str:
 
 
 def listed_rounds(numbers: Sequence[int]) -> str:
-    """Return the numbers of rounds with runs joined: ``1-3, 7``.
+    """Return the numbers of rounds with runs joined: ``1 to 3, 7``. Spreadsheets take ``1-3`` for a date.
 
     Examples
     --------
     >>> from cmab.campaign.tables import listed_rounds
     >>> listed_rounds([1, 2, 3, 7])
-    '1-3, 7'
+    '1 to 3, 7'
     """
     runs: list[list[int]] = []
     for number in sorted(numbers):
@@ -151,7 +144,7 @@ def listed_rounds(numbers: Sequence[int]) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
 
 
 Row = dict[str, Any]
@@ -207,15 +200,16 @@ def _details(folder: CampaignFolder, of: Any) -> str:
 
 
 def _people(folder: CampaignFolder) -> list[Row]:
-    what = ("others_joined", "others_joined_per_person_asked") if folder.is_network else ("total", "mean")
-    rows = []
-    for row in by_name(folder.rounds(), is_network=folder.is_network):
-        second = row.share if folder.is_network else row.others / row.known if row.known else math.nan
-        values = {what[0]: row.others, what[1]: _or_none(second)}
-        rows.append(
-            {"name": str(row.name), "asked": row.asked, "rounds": listed_rounds(row.rounds), **values}
-        )
-    return rows
+    what = "brings_about" if folder.is_network else "mean_result"
+    return [
+        {
+            "name": str(row.name),
+            "asked": row.asked,
+            "rounds": listed_rounds(row.rounds),
+            what: round(row.brings, 3),
+        }
+        for row in by_name(folder)
+    ]
 
 
 def _weeks(folder: CampaignFolder) -> list[Row]:
@@ -226,6 +220,7 @@ def _weeks(folder: CampaignFolder) -> list[Row]:
             "waiting": row.waiting,
             "asked": row.asked,
             "joined" if folder.is_network else "total": row.joined,
+            **({"different_people": row.different} if folder.is_network else {}),
         }
         for row in by_week(folder.rounds())
     ]
@@ -233,7 +228,7 @@ def _weeks(folder: CampaignFolder) -> list[Row]:
 
 def _estimates(folder: CampaignFolder) -> list[Row]:
     beliefs = folder.beliefs()
-    low, high = beliefs.intervals()
+    low, high = beliefs.intervals(LEVEL)
     numbers = zip(beliefs.means.tolist(), low.tolist(), high.tolist(), beliefs.counts.tolist(), strict=True)
     return [
         {
@@ -254,13 +249,14 @@ def _named(label: Hashable, is_network: bool) -> Row:
 
 
 def _history(folder: CampaignFolder) -> list[Row]:
+    numbers = {ticket: of.number for of in folder.rounds() for ticket in (of.ticket, *of.former)}
     return [
         {
             "line": event["line"],
             "at": event["at"],
             "author": event.get("author") or "",
             "event": WORDS.get(event["event"], event["event"]),
-            "round": event["ticket"] + 1 if "ticket" in event else None,
+            "round": numbers.get(event.get("ticket", -1)),
             "names": Joined(event.get("names") or ()),
             "undone": event["undone"],
         }
@@ -432,7 +428,7 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
         )
     for of in waiting[:_MOST]:
         yield f"Round {of.number} waits for its report since {of.asked[:10]}: {labels_of(of.names)}"
-    yield from _progress(folder, rounds)
+    yield from _progress(folder)
     certificate = folder.campaign.summary().certificate if reported else None
     if certificate is not None and math.isfinite(certificate.exact_gap):
         best = "the best choice" if not folder.is_network else "the best people"
@@ -460,62 +456,22 @@ def is_telling(folder: CampaignFolder, gap: float) -> bool:
     return gap < 0.9 * widest
 
 
-def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:
-    rows = by_name(rounds, is_network=folder.is_network)
-    yield ""
+def _progress(folder: CampaignFolder) -> Iterator[str]:
+    about = "By item (the mean result is an estimate)"
     if folder.is_network:
-        yield "By person (others who joined, in all and for each person asked in the same round)"
-        table = [["person", "asked", "in rounds", "others joined", "per person asked"]]
-        table += [
-            [
-                str(row.name),
-                f"{row.asked:,}",
-                listed_rounds(row.rounds),
-                _text(row.others, row.known),
-                _text(row.share, row.known),
-            ]
-            for row in rows[:_MOST]
-        ]
-    else:
-        yield "By item"
-        table = [["item", "chosen", "in rounds", "mean result"]]
-        table += [
-            [
-                str(row.name),
-                f"{row.asked:,}",
-                listed_rounds(row.rounds),
-                _text(row.others / max(row.known, 1), row.known),
-            ]
-            for row in rows[:_MOST]
-        ]
-    yield from aligned(table)
-    if len(rows) > _MOST:
-        yield f"  and {len(rows) - _MOST:,} more"
-    yield ""
-    yield "By week"
-    joined = ["joined, by round", "different people"] if folder.is_network else ["sum of results"]
-    weeks = [["week of", "rounds", "asked" if folder.is_network else "chosen", *joined, "waiting"]]
-    weeks += [
-        [
-            row.monday,
-            listed_rounds(row.rounds),
-            f"{row.asked:,}",
-            f"{row.joined:g}",
-            *([row.different] if folder.is_network else []),
-            f"{row.waiting:,}",
-        ]
-        for row in by_week(rounds)[-_MOST:]
-    ]
-    yield from aligned(weeks)
+        about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
+    people = _people(folder)
+    yield from ["", about, *aligned(people[:_MOST])]
+    if len(people) > _MOST:
+        yield f"  and {len(people) - _MOST:,} more"
+    yield from ["", "By week", *aligned(_weeks(folder)[-_MOST:])]
 
 
-def _text(value: float, known: int) -> str:
-    return f"{value:.3g}" if known else "not known"
-
-
-def aligned(table: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield the rows of a table with aligned columns."""
-    wide = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
-    for row in table:
-        cells = (cell.ljust(width) for cell, width in zip(row, wide, strict=True))
-        yield f"  {'  '.join(cells)}".rstrip()
+def aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield rows with aligned columns below their header."""
+    table = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows)]
+    cells = [[f"{cell:,.7g}" if isinstance(cell, float) else str(cell) for cell in row] for row in table]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        texts = (text.replace("_", " ") if row is cells[0] else text for text in row)
+        yield f"  {'  '.join(map(str.ljust, texts, wide))}".rstrip()

@@ -1,7 +1,4 @@
 from .base import RuledExplorer as RuledExplorer
-from .budget import UCBE as UCBE
-from .budget import ContinuousRejects as ContinuousRejects
-from .budget import GapE as GapE
 from .clucb import CLUCB as CLUCB
 from .clucb import LilCLUCB as LilCLUCB
 from .likelihood_ratio import TTUCB as TTUCB
@@ -13,7 +10,6 @@ from .lucb import LilRandLUCB as LilRandLUCB
 from .lucb import LilUCB as LilUCB
 from .lucb import LUCBPlusPlus as LUCBPlusPlus
 from .lucb import LUCBRule as LUCBRule
-from .lucb import RadiusRule as RadiusRule
 from .pfws import PFWS as PFWS
 from .phases import AdaptiveTopK as AdaptiveTopK
 from .phases import Halving as Halving
@@ -23,10 +19,13 @@ from .phases import PhasedExplorer as PhasedExplorer
 from .phases import UniformAllocation as UniformAllocation
 from .rejects import CSAR as CSAR
 from .rejects import SAR as SAR
+from .rejects import UCBE as UCBE
 from .rejects import BernsteinRace as BernsteinRace
+from .rejects import ContinuousRejects as ContinuousRejects
 from .rejects import HoeffdingRace as HoeffdingRace
 from .rejects import SuccessiveRejects as SuccessiveRejects
 from .track_and_stop import TrackAndStop as TrackAndStop
+from .ugape import GapE as GapE
 from .ugape import UGapEb as UGapEb
 from .ugape import UGapEc as UGapEc
 from .ugape import UGapEcV as UGapEcV

@@ -77,6 +77,10 @@ def budget(least: Callable[[Any], int], *, optional: bool = False) -> Declaratio
     return checked(_budget, optional=optional, least=least)
 
 
+#: A number of samples that is greater than the number of arms.
+MORE_THAN_ARMS = budget(lambda explorer: explorer.n_arms + 1)
+
+
 def length(support: tuple[float, float]) -> float:
     """Return the length of the support of the outcomes, called b in many papers."""
     return support[1] - support[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -308,17 +308,6 @@ def explore_clucb_trees(rule, draw, arms, seen, streams):
     return False
 
 
-class Rivals(NamedTuple):
-    """The disputed arm with the largest radius (-1 if no arm is disputed), and the advantage of the rival.
-
-    An arm is disputed if exactly one of the best super arm and its rival contains it. The advantage is the
-    difference of their revised values.
-    """
-
-    arm: int
-    gap: float
-
-
 @dataclass(frozen=True, eq=False)
 class _CLUCBRule(SuperArmExplorer):
     """Base class of rules that revise the means: lower for arms in the best super arm, higher for others."""
@@ -329,7 +318,7 @@ class _CLUCBRule(SuperArmExplorer):
     sigma: float = field(default=0.5, metadata=POSITIVE)
     growth: float = field(default=0.0, metadata=GROWTH)
 
-    _in_kernel = (*SuperArmExplorer._in_kernel, "radii", "rivals", "has_won")
+    _in_kernel = (*SuperArmExplorer._in_kernel, "radii", "rivals")
 
     @abstractmethod
     def _radius(self) -> tuple[bool, float, float]:
@@ -341,17 +330,23 @@ class _CLUCBRule(SuperArmExplorer):
         integers = np.array([is_lil, oracle._uniform_size is not None], np.int64)
         return Arguments(integers, np.array([oracle._sign, oracle.least_mean, self.sigma, *radius]))
 
-    def rivals(self, state: ArmStatistics) -> Rivals:
-        """Compare the best super arm with its rival, the best super arm for the revised means."""
+    def rivals(self, state: ArmStatistics) -> tuple[int, float]:
+        """Compare the best super arm with its rival, the best super arm for the revised means.
+
+        Return the arm with the largest radius of those that exactly one of the two contains (-1 if there is
+        none), and the advantage of the rival, the difference of their revised values.
+        """
         best, rival = np.zeros(self.n_arms, np.bool_), np.zeros(self.n_arms, np.bool_)
         radii, revised = self.radii(state), np.empty(self.n_arms)
         best[self._solve(state.means)] = True
         revise(state.means, radii, best, self.oracle._sign, self.oracle.least_mean, revised)
         rival[self._solve(revised)] = True
-        return Rivals(*dispute(revised, radii, best, rival, self.oracle._sign))
+        found: tuple[int, float] = dispute(revised, radii, best, rival, self.oracle._sign)
+        return found
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius of each arm."""
+        state.check_sizes(self.n_arms, 0)
         radii = np.empty(self.n_arms)
         write_radii(state.counts, int(state.counts.sum()), *self._rule, radii)
         return radii
@@ -361,27 +356,23 @@ class _CLUCBRule(SuperArmExplorer):
         lower, upper = around(state.means, self.radii(state))
         return np.maximum(lower, self.oracle.least_mean), upper
 
-    def has_won(self, rivals: Rivals) -> bool:
-        """Return whether the stopping rule holds for the best super arm."""
-        return bool(has_won(*rivals, *self._rule))
-
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the stopping rule holds for the best super arm."""
-        return self.has_won(self.rivals(state))
+        return bool(has_won(*self.rivals(state), *self._rule))
 
-    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the disputed arm with the largest radius; ties go to the lower index."""
-        arm = self.rivals(state).arm
+        arm, _ = self.rivals(state)
         # If a caller continues after the stop and no arm is disputed, take the arm with the largest radius.
         return np.array([arm if arm >= 0 else np.argmax(self.radii(state))], np.int64)
 
-    def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def step(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return the arm to sample next after two calls of the oracle; the array is empty after the stop."""
         unseen = self.unseen(state)
         if len(unseen):
             return unseen
-        rivals = self.rivals(state)
-        return np.array([] if self.has_won(rivals) else [rivals.arm], np.int64)
+        arm, gap = self.rivals(state)
+        return np.array([] if has_won(arm, gap, *self._rule) else [arm], np.int64)
 
     def kernel(self) -> ExplorerKernel | None:
         """Return the compiled loop, or None if the oracle has no compiled form or `growth` is positive."""
@@ -488,12 +479,6 @@ class CLUCB(_CLUCBRule):
         As for `LilCLUCB`.
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the rule is CLUCB.
-
-    Raises
-    ------
-    ValueError
-        If the oracle is not exact and linear, if it does not accept means of any size above its `least_mean`,
-        or if a parameter is out of its range.
 
     Examples
     --------

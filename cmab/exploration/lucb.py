@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -49,14 +49,6 @@ from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome
 
 
-class Pair(NamedTuple):
-    """The critical arms, and the gap: the upper bound of `low` minus the lower bound of `high`."""
-
-    high: int
-    low: int
-    gap: float
-
-
 def best_mask(means: FloatArray, k: int) -> BoolArray:
     """Return a mask of the `k` largest means; ties go to the lower index."""
     is_high = np.empty(len(means), np.bool_)
@@ -81,15 +73,6 @@ def critical_pair(lower, upper, is_high):
 
 
 @lean_kernel
-def takes_high(coin, n_high, n_low):
-    """Return whether to sample the high arm, which has probability ``n_low / (n_high + n_low)``.
-
-    This is the choice of lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017).
-    """
-    return bool(coin * (n_high + n_low) < n_low)
-
-
-@lean_kernel
 def choose_critical(high, low, one_arm, counts, coin, chosen):
     """Write the arms of the pair that are sampled, in increasing order; return their number.
 
@@ -99,7 +82,8 @@ def choose_critical(high, low, one_arm, counts, coin, chosen):
         chosen[0] = high if counts[high] < counts[low] else low
         return 1
     if one_arm == 1:
-        chosen[0] = high if takes_high(coin, counts[high], counts[low]) else low
+        # lil'RandLUCB, Algorithm 1 of Jiang, Li and Qiao (2017): the odds of the high arm are T_low : T_high.
+        chosen[0] = high if coin * (counts[high] + counts[low]) < counts[low] else low
         return 1
     chosen[0], chosen[1] = min(high, low), max(high, low)
     return 2
@@ -108,8 +92,8 @@ def choose_critical(high, low, one_arm, counts, coin, chosen):
 class LUCBRule(BestK):
     """Base class for your own LUCB rules.
 
-    A subclass defines `bounds`. It may set `one_arm` to True, so that each round samples one critical arm at
-    random instead of both.
+    A subclass defines `bounds`, and declares `sigma` or `support`. It may set `one_arm` to True, so that each
+    round samples one critical arm at random instead of both.
 
     Examples
     --------
@@ -131,52 +115,26 @@ class LUCBRule(BestK):
     def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bound of each arm; `is_high` marks the k largest means."""
 
-    def pair(self, state: ArmStatistics) -> Pair:
-        """Return the two critical arms and their gap; ties go to the lower index."""
-        is_high = best_mask(state.means, self.k)
-        return Pair(*critical_pair(*self.bounds(state, is_high), is_high))
-
     def critical(self, state: ArmStatistics, rng: np.random.Generator) -> IntArray:
         """Return both critical arms, or one of them at random if `one_arm` is True.
 
         The odds of the high arm against the low arm are ``T_low : T_high``.
         """
-        pair, chosen = self.pair(state), np.empty(2, np.int64)
+        (high, low, _), chosen = self._pair(state), np.empty(2, np.int64)
         coin = rng.random() if self.one_arm else 0.0
-        return chosen[: choose_critical(pair.high, pair.low, int(self.one_arm), state.counts, coin, chosen)]
+        return chosen[: choose_critical(high, low, int(self.one_arm), state.counts, coin, chosen)]
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         return self.bounds(state, best_mask(state.means, self.k))
 
     def can_stop(self, state: ArmStatistics) -> bool:
         """Return whether the intervals of the two sides do not overlap."""
-        return self.pair(state).gap <= 0.0
+        return bool(self._pair(state)[2] <= 0.0)
 
-
-class RadiusRule(LUCBRule):
-    """Base class for your own LUCB rules with symmetric intervals; a subclass defines `radii`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab import RadiusRule, identify
-    >>> from instances import BernoulliArms
-    >>> class Simple(RadiusRule):
-    ...     sigma = 0.5
-    ...     def radii(self, state, is_high):
-    ...         return np.sqrt(np.log(4 * self.n_arms * state.counts**2 / self.delta) / (2 * state.counts))
-    >>> identify(Simple(3, k=1, delta=0.1), BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
-    [array([0])]
-    """
-
-    @abstractmethod
-    def radii(self, state: ArmStatistics, is_high: BoolArray) -> FloatArray:
-        """Return the radius of each arm; `is_high` marks the k largest means."""
-
-    def bounds(self, state: ArmStatistics, is_high: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the means minus and plus their radii."""
-        radii = self.radii(state, is_high)
-        return state.means - radii, state.means + radii
+    def _pair(self, state: ArmStatistics) -> tuple[int, int, float]:
+        is_high = best_mask(state.means, self.k)
+        found: tuple[int, int, float] = critical_pair(*self.bounds(state, is_high), is_high)
+        return found
 
 
 @decide_kernel
@@ -322,9 +280,6 @@ class KLLUCB(RuledExplorer, BestK):
         else:
             rate = heuristic_rate(int(state.counts.sum()), self.delta)
         return kl_bounds(state.means, state.counts, rate=rate)
-
-
-LilUCBMode = Literal["proven", "faithful", "heuristic"]
 
 
 @decide_kernel
@@ -639,7 +594,9 @@ class LilUCB(RuledExplorer, BestK):
 
     k: int = field(default=1, init=False)
     sigma: float = field(default=0.5, metadata=POSITIVE)
-    mode: LilUCBMode = field(default="proven", metadata=one_of("proven", "faithful", "heuristic"))
+    mode: Literal["proven", "faithful", "heuristic"] = field(
+        default="proven", metadata=one_of("proven", "faithful", "heuristic")
+    )
 
     _in_kernel = (*RuledExplorer._in_kernel, "rule")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -56,51 +55,42 @@ class Contest(NamedTuple):
         return np.asarray(gaps**2 / ((involved @ self.spreads) * (self.base + involved @ self.prices)))
 
 
-class Rivals(ABC):
-    """The rivals of one super arm.
+@dataclass(frozen=True)
+class ListedRivals:
+    """All rivals of one super arm.
 
     Attributes
     ----------
+    signs : FloatArray, shape (number of rivals, n_arms)
+        In each row, 1 for arms that only the super arm contains, -1 for arms that only the rival contains.
     log_errors : float
         The logarithm of the number of possible errors, part of the threshold.
     arm_price : float
         The part of the threshold that is due to each arm in addition.
     """
 
+    signs: FloatArray
     log_errors: float
     arm_price: float = 0.0
 
-    @abstractmethod
     def near(self, contest: Contest) -> FloatArray:
         """Return the signs of rivals with small ratios, among them the least if it can be found."""
-
-    @abstractmethod
-    def are_beaten(self, contest: Contest) -> bool:
-        """Return whether the ratio of every rival is proved to exceed 1."""
-
-
-@dataclass(frozen=True)
-class ListedRivals(Rivals):
-    """All rivals as rows of signs."""
-
-    signs: FloatArray
-    log_errors: float
-
-    def near(self, contest: Contest) -> FloatArray:  # noqa: ARG002
         return self.signs
 
     def are_beaten(self, contest: Contest) -> bool:
+        """Return whether the ratio of every rival is proved to exceed 1."""
         return bool((contest.ratios(self.signs) > 1.0).all())
 
 
 @dataclass(frozen=True)
-class OracleRivals(Rivals):
+class OracleRivals:
     """The rivals of the super arm `best`, found by linear problems over the other super arms.
 
     The ratio is not linear. For every tilt a > 0, however, ``sqrt(S (base + Q)) <= (a S + (base + Q) / a) /
     2``, with equality for one a. So the square root of the ratio exceeds r if ``gap + margin - r (a S + (base
     + Q) / a) / 2`` is positive. For a given a, this number is linear in the super arm, and the oracle finds
-    its minimum. The search moves a towards the tilt of the rival that the oracle returns.
+    its minimum. The search moves a towards the tilt of the rival that the oracle returns. The other parts are
+    those of `ListedRivals`.
     """
 
     oracle: LinearOracle
@@ -189,6 +179,7 @@ class OracleRivals(Rivals):
         return self.oracle.solve_constrained(self.oracle._sign * values, include, exclude, rng)
 
 
+Rivals = ListedRivals | OracleRivals
 _KEPT = 64
 #: The numbers c of prior outcomes in the mixture of the stopping rule.
 _SCALES = (1e1, 1e2, 1e3, 1e4, 1e5)
@@ -197,38 +188,23 @@ _SCALES = (1e1, 1e2, 1e3, 1e4, 1e5)
 def copied_family(oracle: LinearOracle, super_arms: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return a copy of a list of super arms, each checked: a later change of the list would spoil a proof."""
     family = listed("super_arms", super_arms, "super arms")
-    each = (arm_indices("super_arms", arms, oracle.n_arms).tolist() for arms in family)
-    copied = tuple(tuple(arms) for arms in each)
+    copied = tuple(tuple(arm_indices("super_arms", arms, oracle.n_arms).tolist()) for arms in family)
     for arms in copied:
         check_super_arm(oracle, arms, "super_arms")
     return copied
 
 
-def rivals_of(
-    oracle: Any, best: IntArray, super_arms: Sequence[Sequence[int]] | None
-) -> tuple[FloatArray, int]:
-    """Return the rivals of the super arm `best` as a matrix of signs, and the number of possible errors.
-
-    A row of the matrix describes a rival: 1 for arms that only `best` contains, -1 for arms that only the
-    rival contains, and 0 for all others. The rivals are all other `super_arms`. If `super_arms` is None, they
-    are the exchanges of a matroid.
-    """
-    if super_arms is not None:
-        inside = np.zeros((len(super_arms), oracle.n_arms))
-        for row, arms in zip(inside, super_arms, strict=True):
-            row[arm_indices("super_arms", arms, oracle.n_arms)] = 1.0
-        own = np.zeros(oracle.n_arms)
-        own[best] = 1.0
-        if not (inside == own).all(axis=1).any():
-            raise ValueError(f"super_arms must hold all super arms, but {best.tolist()} is missing")
-        signs = np.unique(own - inside, axis=0)
-        signs = signs[np.abs(signs).any(axis=1)]
-        return signs, len(signs)
-    pairs = _exchanges(oracle, best)
-    signs = np.zeros((len(pairs), oracle.n_arms))
-    rows = np.arange(len(pairs))
-    signs[rows, pairs[:, 0]], signs[rows, pairs[:, 1]] = 1.0, -1.0
-    return signs, len(best) * (oracle.n_arms - len(best))
+def listed_rivals(super_arms: Sequence[Sequence[int]], n_arms: int, best: IntArray) -> FloatArray:
+    """Return the signs of all `super_arms` except `best`."""
+    inside = np.zeros((len(super_arms), n_arms))
+    for row, arms in zip(inside, super_arms, strict=True):
+        row[list(arms)] = 1.0
+    own = np.zeros(n_arms)
+    own[best] = 1.0
+    if not (inside == own).all(axis=1).any():
+        raise ValueError(f"super_arms must hold all super arms, but {best.tolist()} is missing")
+    signs = np.unique(own - inside, axis=0)
+    return np.asarray(signs[np.abs(signs).any(axis=1)])
 
 
 def has_exchanges(oracle: LinearOracle) -> bool:
@@ -236,16 +212,16 @@ def has_exchanges(oracle: LinearOracle) -> bool:
     return hasattr(oracle, "exchange_pairs") or oracle._uniform_size is not None
 
 
-def _exchanges(oracle: Any, best: IntArray) -> IntArray:
-    """Return the pairs of an arm of the basis `best` and an outside arm that can replace it."""
-    if not has_exchanges(oracle):
-        raise ValueError(
-            f"oracle must be a matroid with exchange_pairs, got {oracle!r}; for others pass super_arms"
-        )
+def exchange_rivals(oracle: Any, best: IntArray) -> FloatArray:
+    """Return the signs of the bases of a matroid that differ from the basis `best` in one exchange."""
     if hasattr(oracle, "exchange_pairs"):
-        return np.asarray(oracle.exchange_pairs(best))
-    outside = np.setdiff1d(np.arange(oracle.n_arms), best)
-    return np.stack((np.repeat(best, len(outside)), np.tile(outside, len(best))), axis=1)
+        pairs = np.asarray(oracle.exchange_pairs(best))
+    else:
+        outside = np.setdiff1d(np.arange(oracle.n_arms), best)
+        pairs = np.stack((np.repeat(best, len(outside)), np.tile(outside, len(best))), axis=1)
+    signs, rows = np.zeros((len(pairs), oracle.n_arms)), np.arange(len(pairs))
+    signs[rows, pairs[:, 0]], signs[rows, pairs[:, 1]] = 1.0, -1.0
+    return signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,9 +478,12 @@ class PFWS(SuperArmExplorer):
         return self._known[key]
 
     def _rivals_of(self, best: IntArray) -> Rivals:
+        if self.super_arms is not None:
+            signs = listed_rivals(self.super_arms, self.n_arms, best)
+            return ListedRivals(signs, math.log(max(1, len(signs))))
         if self._is_listed:
-            signs, n_wrong = rivals_of(self.oracle, best, self.super_arms)
-            return ListedRivals(signs, math.log(max(1, n_wrong)))
+            n_errors = len(best) * (self.n_arms - len(best))
+            return ListedRivals(exchange_rivals(self.oracle, best), math.log(max(1, n_errors)))
         if self.n_super_arms is not None:
             return OracleRivals(self.oracle, best, math.log(max(1, self.n_super_arms - 1)))
         n = self.n_arms

@@ -21,8 +21,7 @@ from cmab.exploration.lucb import LUCB1
 from cmab.explorer import AggregateTopK, AnyExplorer, ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.parameters import integer, real
-from cmab.statistics import ArmStatistics, count
-from cmab.validation import shown
+from cmab.statistics import ArmStatistics
 
 
 @dataclass(eq=False)
@@ -49,21 +48,6 @@ class Phases:
     target: int = 0
     phase: int = 0
     samples: int = 0
-
-    def check(self, fresh: Phases) -> None:
-        """Raise `ValueError` if no feedback can lead to this state; `ArmStatistics.check` checks `stats`."""
-        for name in ("undecided", "accepted"):
-            mask: BoolArray = getattr(self, name)
-            if mask.shape != fresh.undecided.shape or mask.dtype != np.bool_:
-                raise ValueError(f"{name} must be a boolean array with one entry per arm, got {shown(mask)}")
-        if (self.undecided & self.accepted).any():
-            raise ValueError("an arm must not be both undecided and accepted")
-        for name in ("target", "phase", "samples"):
-            count(name, getattr(self, name))
-        if self.undecided.any() and self.stats.counts[self.undecided].min() >= self.target:
-            raise ValueError(
-                f"an undecided arm must have fewer than target = {self.target} outcomes, got as many of each"
-            )
 
 
 class PhasedExplorer(Explorer[Phases]):
@@ -119,7 +103,7 @@ class PhasedExplorer(Explorer[Phases]):
         self._begin(state)
         return state
 
-    def select(self, state: Phases, rng: np.random.Generator, context: Context | None = None) -> IntArray:  # noqa: ARG002
+    def select(self, state: Phases, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the undecided arms that have fewer than ``state.target`` outcomes."""
         return np.flatnonzero(state.undecided & (state.stats.counts < state.target))
 
@@ -300,7 +284,7 @@ class UniformAllocation(BudgetExplorer):
     _: KW_ONLY
     budget: int = field(metadata=budget(lambda explorer: explorer.n_arms))
 
-    def pulls_per_arm(self, state: Phases) -> int:  # noqa: ARG002
+    def pulls_per_arm(self, state: Phases) -> int:
         """Return the number of samples of each arm."""
         return self.budget // self.n_arms
 
@@ -564,14 +548,17 @@ class LUCB1Halving(Explorer[Restart]):
     def most_rounds(self) -> int:
         """The maximum number of rounds of LUCB1, the first of which samples all arms."""
         # LUCB1 stops when it has taken as many samples as Halving needs for half of delta.
-        samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
-        return 1 + (samples - self.n_arms) // 2
+        return 1 + (self._restart - self.n_arms) // 2
+
+    @cached_property
+    def _restart(self) -> int:
+        """The number of samples of Halving."""
+        return halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
 
     @property
     def most_samples(self) -> int:
         """The maximum number of samples on any instance."""
-        restart = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
-        return self.n_arms + 2 * (self.most_rounds - 1) + restart
+        return self.n_arms + 2 * (self.most_rounds - 1) + self._restart
 
     @property
     def goal(self) -> Goal:
@@ -596,10 +583,6 @@ class LUCB1Halving(Explorer[Restart]):
     def select(self, state: Restart, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         rule, own = self._present(state)
         return rule.select(own, rng)
-
-    def step(self, state: Restart, rng: np.random.Generator) -> IntArray:
-        rule, own = self._present(state)
-        return rule.step(own, rng)
 
     def pulls(self, state: Restart) -> int:
         rule, own = self._present(state)

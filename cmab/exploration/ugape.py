@@ -1,4 +1,4 @@
-"""UGapE: unified gap-based exploration with fixed confidence or budget, for one bandit or several."""
+"""Gap-based exploration of one bandit or of several: GapE, and UGapE with fixed confidence or budget."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from cmab.bounds.radii import (
     hoeffding_radii,
     write_bernstein_radii,
 )
-from cmab.bounds.samples import sum_of_inverse_squares
+from cmab.bounds.samples import gaps_of_best, sum_of_inverse_squares
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.exploration.base import (
+    DELTA,
     EPSILON,
+    MORE_THAN_ARMS,
     N_ARMS,
     POSITIVE,
     POSITIVE_OR_NONE,
     SUPPORT,
-    BestK,
     K,
     RuledExplorer,
     length,
 )
-from cmab.exploration.budget import BUDGET, FixedBudgetRule, gaps_of_bandits
-from cmab.explorer import ExploreEach, Explorer, Goal, bandit_sizes, best_of_each
+from cmab.explorer import ExploreEach, ExploreM, Goal, bandit_sizes, best_of_each
 from cmab.selection import mark_best
 from cmab.statistics import ArmStatistics
 
@@ -104,13 +104,19 @@ def least_certain_bandit(means, radii, sizes, k, is_chosen, bounds):
     return pull
 
 
-class SeveralBandits(Explorer[ArmStatistics]):
-    """Base class of explorers with an argument `n_arms` that may be a sequence, the sizes of several bandits.
+@dataclass(frozen=True, eq=False)
+class SeveralBandits(RuledExplorer):
+    """Base class of rules for the k best arms of one bandit or of each of several.
 
-    The constructor stores the sequence as `bandits` and its sum as `n_arms`.
+    If `n_arms` is a sequence, the sizes of the bandits, the constructor stores it as `bandits` and its sum as
+    `n_arms`. The arms are numbered one bandit after the other.
     """
 
-    bandits: Sequence[int] | None
+    n_arms: int | Sequence[int] = field(metadata=N_ARMS)  # type: ignore[assignment]
+    k: int = field(metadata=K)
+    _: KW_ONLY
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    bandits: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         given: Any = self.n_arms
@@ -118,9 +124,8 @@ class SeveralBandits(Explorer[ArmStatistics]):
         if sizes is None and isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
             sizes = given
         if sizes is not None:
-            object.__setattr__(
-                self, "bandits", tuple(bandit_sizes(sizes, "n_arms" if sizes is given else "bandits"))
-            )
+            name = "n_arms" if sizes is given else "bandits"
+            object.__setattr__(self, "bandits", tuple(bandit_sizes(sizes, name)))
             object.__setattr__(self, "n_arms", sum(self.arms_per_bandit))
             if sizes is not given and given != self.n_arms:
                 raise ValueError(f"n_arms must be {self.n_arms}, the sum of bandits, got {given!r}")
@@ -129,7 +134,90 @@ class SeveralBandits(Explorer[ArmStatistics]):
     @property
     def arms_per_bandit(self) -> Sequence[int]:
         """The number of arms of each bandit."""
-        return (self.n_arms,) if self.bandits is None else self.bandits
+        sizes: Any = (self.n_arms,) if self.bandits is None else self.bandits
+        return sizes  # type: ignore[no-any-return]
+
+    @property
+    def goal(self) -> Goal:
+        """The goal that every returned arm is within `epsilon` of the k-th best of its bandit."""
+        if self.bandits is None:
+            return ExploreM(self.k, self.epsilon)
+        return ExploreEach(self.bandits, self.k, epsilon=self.epsilon)
+
+    def recommend(self, state: ArmStatistics) -> IntArray:
+        """Return the arms with the k largest means of each bandit."""
+        return best_of_each(state.means, self.arms_per_bandit, k=self.k)
+
+
+@kernel
+def gaps_of_bandits(means, sizes, k, out):
+    """Write the gap of each arm for the `k` best arms of its own bandit."""
+    first = 0
+    for size in sizes:
+        gaps_of_best(means[first : first + size], k, out[first : first + size])
+        first += size
+
+
+@decide_kernel
+def decide_gape(seen, coin, integers, reals, chosen):
+    """Sample the arm with the largest ``-gap + b sqrt(a / T)``.
+
+    Gabillon et al. (NIPS 2011), Figure 1 (from memory).
+    """
+    # `integers` holds the budget and the number of arms of each bandit.
+    index, a, length = np.empty(seen.means.shape[0]), reals[0], reals[1]
+    gaps_of_bandits(seen.means, integers[1:], 1, index)
+    for i in range(index.shape[0]):
+        index[i] = length * math.sqrt(a / seen.counts[i]) - index[i]
+    chosen[0] = np.argmax(index)
+    return -1 if seen.clock[SAMPLES] >= integers[0] else 1
+
+
+@dataclass(frozen=True, eq=False)
+class GapE(SeveralBandits):
+    """GapE (Gabillon et al. 2011): the best arm of each of several bandits, with a fixed budget.
+
+    Use this explorer to compare with its paper.
+
+    The explorer samples the arm with the largest ``-gap + b sqrt(a / T)``, where T is the number of its
+    samples. Its gap is the distance of its mean from the best mean of its bandit, or for the best arm from
+    the second best mean. No answer is certified.
+
+    Parameters
+    ----------
+    n_arms, bandits
+        As for `UGapEc`.
+    support : tuple of float
+        Interval that contains the outcomes. Its length is b.
+    budget : int
+        Maximum number of samples, greater than the number of arms.
+        Samples of open tickets are not counted.
+    a : float
+        Exploration parameter, positive.
+
+    Examples
+    --------
+    >>> from cmab.exploration.ugape import GapE
+    >>> GapE((3, 4), budget=100, a=2.0).n_arms
+    7
+
+    References
+    ----------
+    V. Gabillon, M. Ghavamzadeh, A. Lazaric, S. Bubeck: Multi-Bandit Best Arm Identification, NIPS 2011.
+    """
+
+    k: int = field(default=1, init=False)
+    epsilon: float = field(default=0.0, init=False)
+    _: KW_ONLY
+    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
+    budget: int = field(metadata=MORE_THAN_ARMS)
+    a: float = field(metadata=POSITIVE)
+
+    is_proven = False
+    is_bounded = True
+
+    def rule(self) -> Rule:
+        return Rule(decide_gape, [self.budget, *self.arms_per_bandit], [self.a, length(self.support)])
 
 
 @kernel
@@ -159,20 +247,11 @@ def decide_ugape(seen, coin, integers, reals, chosen):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class UGapERule(SeveralBandits, RuledExplorer, BestK):
+class UGapERule(SeveralBandits):
     """Base class of the rules with fixed confidence, which return the arms with the least gap indices."""
 
-    n_arms: int | Sequence[int] = field(metadata=N_ARMS, kw_only=False)  # type: ignore[assignment]
-    epsilon: float = field(default=0.0, metadata=EPSILON)
-    bandits: Sequence[int] | None = None
+    delta: float = field(metadata=DELTA)
     _by_variance = False
-
-    @property
-    def goal(self) -> Goal:
-        """The goal that every returned arm is within `epsilon` of the k-th best of its bandit."""
-        if self.bandits is None:
-            return super().goal
-        return ExploreEach(self.bandits, self.k, epsilon=self.epsilon)
 
     @property
     def _length(self) -> float:
@@ -198,7 +277,7 @@ class UGapERule(SeveralBandits, RuledExplorer, BestK):
         """Return the arms with the least gap indices, or the best means if an arm has too few outcomes."""
         # The index needs a finite radius for every arm.
         if len(self.unseen(state)):
-            return best_of_each(state.means, self.arms_per_bandit, k=self.k)
+            return super().recommend(state)
         is_chosen = np.empty(self.n_arms, np.bool_)
         present_answer(self.seen(state), *self.parameters, is_chosen)
         return np.flatnonzero(is_chosen)
@@ -324,14 +403,8 @@ def decide_ugapeb(seen, coin, integers, reals, chosen):
     # The memory holds the least bound of each bandit, then for each arm 1 if it was in the answer with this
     # bound.
     n, budget, k, sizes = seen.means.shape[0], integers[0], integers[1], integers[2:]
-    a, epsilon, b, c, bounds, answer = (
-        reals[0],
-        reals[1],
-        reals[2],
-        reals[3],
-        reals[4:],
-        reals[4 + sizes.shape[0] :],
-    )
+    a, epsilon, b, c = reals[0], reals[1], reals[2], reals[3]
+    bounds, answer = reals[4:], reals[4 + sizes.shape[0] :]
     if a == 0.0:
         a = estimated_exploration(seen, budget, k, sizes, epsilon, b, c)
     radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
@@ -355,7 +428,7 @@ def decide_ugapeb(seen, coin, integers, reals, chosen):
 
 
 @dataclass(frozen=True, eq=False)
-class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
+class UGapEb(SeveralBandits):
     """UGapEb (Gabillon et al. 2012): the k best arms of one bandit or of several, with a fixed budget.
 
     Use this explorer for several bandits that share a number of samples, or if the hardness is known.
@@ -396,18 +469,15 @@ class UGapEb(SeveralBandits, FixedBudgetRule):  # type: ignore[override]
     and Fixed Confidence, NIPS 2012, Figures 1 and 2.
     """
 
-    n_arms: int | Sequence[int] = field(metadata=N_ARMS)  # type: ignore[assignment]
-    k: int = field(metadata=K)
     _: KW_ONLY
-    epsilon: float = field(default=0.0, metadata=EPSILON)
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
-    budget: int = field(metadata=BUDGET)
+    budget: int = field(metadata=MORE_THAN_ARMS)
     a: float | None = field(default=None, metadata=POSITIVE_OR_NONE)
     c: float = field(default=1.0, metadata=POSITIVE)
-    bandits: Sequence[int] | None = None
+    is_proven = False
+    is_bounded = True
 
     def rule(self) -> Rule:
-        """Return the compiled rule, which scans all arms."""
         integers = [self.budget, self.k, *self.arms_per_bandit]
         reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
         memory = np.concatenate((np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)))

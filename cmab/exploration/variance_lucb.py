@@ -79,7 +79,7 @@ class VarianceLUCB(RuledExplorer, BestK):
         """The probabilities of failure on one side of an arm of the k largest means and of another arm."""
         return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
 
-    def rule_of(self, logs: tuple[float, float], ends: tuple[float, float], bets: FloatArray) -> Rule:
+    def _rule_of(self, logs: tuple[float, float], ends: tuple[float, float], bets: FloatArray) -> Rule:
         """Return the compiled rule for the `log` of the radius on each side.
 
         Without bets, the radius is Student's. The rule scans all arms and recomputes the radii of the sampled
@@ -149,7 +149,7 @@ class BernsteinLUCB(VarianceLUCB):
 
     def rule(self) -> Rule:
         high, low = (-math.log(level) for level in self.levels)
-        return self.rule_of((high, low), self.support, bet_table())
+        return self._rule_of((high, low), self.support, bet_table())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -201,4 +201,4 @@ class StudentLUCB(VarianceLUCB):
 
     def rule(self) -> Rule:
         high, low = (one_sided_evidence(level) for level in self.levels)
-        return self.rule_of((high, low), (-np.inf, np.inf), np.empty(0))
+        return self._rule_of((high, low), (-np.inf, np.inf), np.empty(0))

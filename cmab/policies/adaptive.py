@@ -19,17 +19,14 @@ from cmab.policies.hierarchical import (
     HIGH,
     LOW,
     POINTS,
-    completed_memory,
-    grid_prior,
+    GridPolicy,
     group_labels,
     pack_grid,
     read_ahead,
     share_of,
     usual_means,
 )
-from cmab.policy import CompiledIndexPolicy, break_ties
-from cmab.priors import BetaPrior
-from cmab.statistics import ArmStatistics
+from cmab.policy import break_ties
 
 #: The weights of the priors, in numbers of outcomes. Uniform means have the prior of mean 1/2 and weight 2.
 PRIOR_WEIGHTS = (2.0, 8.0, 32.0, 128.0)
@@ -132,11 +129,8 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     for i in range(counts.shape[0]):
         coins[i] = 0.0
         if counts[i] > 1 and length > _SHORTEST:
-            n, share, squares = (
-                float(counts[i]),
-                share_at(means[i], low, length),
-                deviations[i] / length / length,
-            )
+            n, share = float(counts[i]), share_at(means[i], low, length)
+            squares = deviations[i] / length / length
             # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
             # for any outcomes, and for coins it is the same number.
             expected = (n - 1.0) * share * (1.0 - share) + squares / n
@@ -256,7 +250,7 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveCTS(CompiledIndexPolicy):
+class AdaptiveCTS(GridPolicy):
     """Thompson sampling that learns its prior and its scale, and explores as much as the rounds are worth.
 
     Use this policy first. Use another one only if the means change often, or features of the arms are known.
@@ -325,38 +319,22 @@ class AdaptiveCTS(CompiledIndexPolicy):
     groups: ArrayLike | None = None
     _: KW_ONLY
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "support")
 
     def rule(self) -> Any:
         return adaptive_indices
 
     def learning_rule(self) -> Any:
-        """Return the compiled update rule of the priors."""
         return learn_weights
 
     def memory(self) -> FloatArray:
         """Return equal weights for all points of the grid of each group, and no outcomes."""
-        n_groups, n_points = int(self._reals[GROUPS]), int(self._reals[POINTS])
-        return np.concatenate([np.ones(n_groups * n_points), np.zeros(3 * self.oracle.n_arms + 1)])
+        return np.concatenate([np.ones(math.prod(self._sizes())), np.zeros(3 * self.oracle.n_arms + 1)])
 
-    def beta_prior(self) -> BetaPrior | None:
-        return grid_prior(self.support, self._reals, self.oracle.n_arms)
-
-    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
-        completed = state.with_coins(won, lost, state.memory)
-        memory = completed_memory(self.beta_prior(), completed)
-        n_groups, n_points = int(self._reals[GROUPS]), int(self._reals[POINTS])
-        logs = memory[: n_groups * n_points].reshape(n_groups, n_points)
+    def _stored(self, log_weights: FloatArray) -> FloatArray:
         # The rule reads weights, whose scale does not matter, and multiplies them, so none may be 0.
-        logs[:] = np.maximum(np.exp(logs - logs.max(axis=1, keepdims=True)), _LEAST)
-        completed.memory[: len(memory)] = memory
-        return completed
-
-    def grid(self) -> tuple[FloatArray, FloatArray]:
-        """Return the parameters of the Beta priors of the grid."""
-        first, n_points = GRID, int(self._reals[POINTS])
-        return self._reals[first : first + n_points], self._reals[first + n_points : first + 2 * n_points]
+        shares = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+        return np.asarray(np.maximum(shares, _LEAST))
 
     def parameters(self) -> FloatArray:
         labels = group_labels(self.oracle, self.groups)

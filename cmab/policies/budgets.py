@@ -125,6 +125,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     may_rest: ClassVar[bool] = True
     #: The largest amount of a resource that one round can use.
     _worst: int = field(init=False, repr=False)
+    _totals: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,13 +136,15 @@ class PrimalDualCUCB(Policy[BudgetState]):
         if oracle.is_exact and oracle.sense == "max":  # its answer to ones is the largest super arm
             worst = min(worst, len(oracle.solve(np.ones(oracle.n_arms), np.random.default_rng(0))))
         object.__setattr__(self, "_worst", worst)
-        object.__setattr__(self, "budgets", vector("budgets", self.budgets, None, 0.0))
+        totals = vector("budgets", self.budgets, None, 0.0)
+        object.__setattr__(self, "budgets", totals)
+        object.__setattr__(self, "_totals", totals)
         if not len(self._totals) or (self._totals < max(worst, 1)).any():
             raise ValueError(
                 f"budgets must suffice for one round, {max(worst, 1)} of each resource, got {self._totals}"
             )
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> BudgetState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> BudgetState:
         m, resources = self.oracle.n_arms, len(self._totals)
         arrays = np.zeros(m, np.int64), np.zeros((resources, m)), np.zeros(resources), np.zeros(resources)
         return BudgetState(ArmStatistics.empty(m), *arrays)
@@ -161,13 +164,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     def select(
         self, state: BudgetState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the available super arm with the largest value minus price, or an empty super arm.
-
-        Raises
-        ------
-        ValueError
-            If the context has parts other than `available`, or if no super arm is available.
-        """
+        """Return the available super arm with the largest value minus price, or an empty super arm."""
         refuse_parts(self, context, ("available",))
         if self.is_done(state):
             return np.empty(0, np.int64)
@@ -181,17 +178,11 @@ class PrimalDualCUCB(Policy[BudgetState]):
         state: BudgetState,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with the rewards and the resource use of a ticket.
 
         Without a ticket, the observed arms are assumed to be the whole super arm.
-
-        Raises
-        ------
-        ValueError
-            If a cost is outside [0, 1], the number of resources differs from the number of budgets, or the
-            round used more than 1 for each base arm.
         """
         size = len(feedback.arms) if ticket is None else len(ticket) + ticket.gone
         used, is_done = self._used(feedback, size, ticket is not None), self.is_done(state)
@@ -250,11 +241,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
                 f" {shown(used.tolist())}"
             )
         return used
-
-    @property
-    def _totals(self) -> FloatArray:
-        budgets: FloatArray = self.budgets  # type: ignore[assignment]
-        return budgets
 
 
 # Minimum shares -----------------------------------------------------------------------------------------

@@ -186,13 +186,7 @@ class WindowStatistics:
         return self.history[0][:, self.first : self.last] if self.history else np.empty((3, 0))
 
     def update(self, feedback: Feedback) -> None:
-        """Add one round of feedback, and remove the round that leaves the window.
-
-        Raises
-        ------
-        ValueError
-            As in `ArmStatistics.update`, or if the feedback has sums of several outcomes of an arm.
-        """
+        """Add one round of feedback, and remove the round that leaves the window."""
         if feedback.pulls is not None:
             raise ValueError("feedback.pulls must be None for a window, which removes outcomes one by one")
         self.recent.update(feedback)
@@ -307,8 +301,8 @@ class SlidingWindow(WrappedPolicy[WindowStatistics]):
         self,
         state: WindowStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         state.update(feedback)
 
@@ -466,13 +460,7 @@ class GLRRestart(WrappedPolicy[RestartState]):
     def select(
         self, state: RestartState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the choice of the wrapped policy, or an exploring super arm.
-
-        Raises
-        ------
-        ValueError
-            If the wrapped policy cannot use a part of the context.
-        """
+        """Return the choice of the wrapped policy, or an exploring super arm."""
         explores = rng.random() < self.exploration
         chosen = super().select(state, rng, context)
         if not explores:

@@ -43,17 +43,6 @@ class EpochStatistics(InPlayStatistics):
         The assortment that is offered in this epoch.
     epochs : int
         Number of completed epochs, that is, of rounds without a purchase.
-
-    Examples
-    --------
-    >>> from cmab import MNLUCB, Feedback
-    >>> from oracles import Assortment
-    >>> policy = MNLUCB(Assortment([1.0, 2.0, 3.0], k=2))
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([2], [1.0]))
-    >>> policy.update(state, Feedback([1, 2], [0.0, 0.0]))
-    >>> state.epochs
-    1
     """
 
     epochs: int = 0
@@ -133,24 +122,17 @@ class MNLUCB(InPlay[EpochStatistics]):
             without[state.counts == 0] = 0.0
         return np.clip(np.where(over > 0.0, bound, without), 0.0, self.max_attraction)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> EpochStatistics:
         return EpochStatistics.empty(self.oracle.n_arms)
 
     def update(
         self,
         state: EpochStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
-        """Update `state` with one customer. If the customer bought nothing, begin an epoch.
-
-        Raises
-        ------
-        ValueError
-            If the feedback has sums of several outcomes of an arm, or has several purchases although the
-            customers of the oracle buy at most one item.
-        """
+        """Update `state` with one customer. If the customer bought nothing, begin an epoch."""
         refuse_baskets(self.oracle, feedback.outcomes)
         if feedback.pulls is not None:
             raise ValueError(
@@ -163,7 +145,7 @@ class MNLUCB(InPlay[EpochStatistics]):
             state.epochs += 1
             state.super_arm = self._solve(state)
 
-    def _means(self, state: EpochStatistics, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+    def _means(self, state: EpochStatistics, rng: np.random.Generator) -> FloatArray:
         v = self.attractions(state)
         return v / (1.0 + v)
 
@@ -194,13 +176,6 @@ class ContextualMNL(LinearPolicy):
         Its base arms are comparisons of an item with no purchase, with means ``v / (1 + v)``.
     features, dimension, ridge, norm
         As in `LinearPolicy`. `ridge` is the precision of the prior, which has mean 0.
-
-    Examples
-    --------
-    >>> from cmab import ContextualMNLUCB
-    >>> from cmab.policies.choice_models import ContextualMNL
-    >>> issubclass(ContextualMNLUCB, ContextualMNL)
-    True
     """
 
     groups: None = field(init=False, default=None, repr=False)
@@ -232,11 +207,6 @@ class ContextualMNL(LinearPolicy):
         """Update `state` with the choice of the customer of a ticket.
 
         Without a ticket, the offered items are unknown. A purchase is then compared only with no purchase.
-
-        Raises
-        ------
-        ValueError
-            If the feedback has several purchases although customers of the oracle buy at most one item.
         """
         refuse_baskets(self.oracle, feedback.outcomes)
         # Sums over several customers are not completed, because `LinearPolicy.update` rejects them.
@@ -252,7 +222,7 @@ class ContextualMNL(LinearPolicy):
         state: LinearStatistics,
         rows: FloatArray,
         outcomes: FloatArray,
-        group: IntArray | None,  # noqa: ARG002
+        group: IntArray | None,
     ) -> None:
         state.update_choice(rows, np.clip(outcomes, 0.0, 1.0))
 
@@ -309,7 +279,7 @@ class ContextualMNLUCB(ContextualMNL):
         self,
         state: LinearStatistics,
         features: FloatArray,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> FloatArray:
         """Return the bound on the utility of each item, shape (n_arms,)."""
         t, d, posterior = state.rounds + 1, self._shape[1], state.posterior()

@@ -187,7 +187,7 @@ class RandomPolicy(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         return np.array(self.support, dtype=float)
 
-    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:  # noqa: ARG002
+    def propensity(self, state: ArmStatistics, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
         It is known if the context has neither values nor costs, and random means are fair for the oracle, as
@@ -272,13 +272,9 @@ class ForcedExploration(WrappedPolicy[Any]):
     the order of the greedy choice, as the oracles of influence do. The last of k seeds then contributes at
     most a k-th of the reward, so `c` can be k times as large for the same loss.
 
-    If the oracle is linear and its super arms are not all sets of k arms, ``"last"`` replaces a random entry,
-    because the order of the entries has no meaning. The oracle finds the replacement by solving one linear
-    problem. For the bases of a matroid, such as spanning trees, p0 is at least ``1 / (k (m - k))`` for m arms
-    and super arms of size k. If no single replacement is feasible, as with paths and matchings, the
-    oracle finds the super arm without the entry that keeps most of the others. Then p0 is unknown in general,
-    and some arms may never be observed; only ``"oracle"`` has a guarantee. If the empty super arm is optimal
-    for all means, as with matchings of least cost that may be empty, both forms observe nothing.
+    The entries of a linear oracle have no such order, so ``"last"`` is only for linear oracles of all sets of
+    k arms. If the empty super arm is optimal for all means, as with matchings of least cost that may be
+    empty, exploring rounds observe nothing.
 
     Parameters
     ----------
@@ -292,9 +288,8 @@ class ForcedExploration(WrappedPolicy[Any]):
 
     Notes
     -----
-    An exploring round of ``"last"`` calls a linear oracle at most once for each entry of the super arm, and
-    usually once. With other oracles, and with families of all sets of k arms, it calls `is_feasible` at most
-    once for each choice of the oracle. If no replacement is feasible, it plays the policy's super arm.
+    An exploring round of ``"last"`` calls `is_feasible` at most once for each choice of the oracle. If no
+    replacement is feasible, it plays the policy's super arm.
 
     Examples
     --------
@@ -317,17 +312,15 @@ class ForcedExploration(WrappedPolicy[Any]):
         rounds = getattr(self.policy.initial_state(), "rounds", None)
         if not isinstance(rounds, int):
             raise ValueError(f"policy must have a state that counts its `rounds`, got {self.policy!r}")
+        is_uniform = getattr(self.oracle, "_uniform_size", None) is not None
+        if self.form == "last" and self.oracle.is_linear and not is_uniform:
+            raise ValueError(
+                "form must be 'oracle' unless the super arms of a linear oracle are all sets of k arms, got"
+                f" 'last' with {self.oracle!r}"
+            )
 
     def select(self, state: Any, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the policy's super arm or an exploring super arm, among those available.
-
-        Raises
-        ------
-        TypeError
-            If the oracle cannot exclude unavailable entries.
-        ValueError
-            If the wrapped policy cannot use a part of the context.
-        """
+        """Return the policy's super arm or an exploring super arm, among those available."""
         # Theorem B: exploring rounds have probability min(1, c t^(-1/3)).
         explores = rng.random() < self.c * (state.rounds + 1.0) ** (-1 / 3)
         available = None if context is None else context.available
@@ -343,37 +336,8 @@ class ForcedExploration(WrappedPolicy[Any]):
         return self._exchanged(chosen, available, rng) if explores else chosen
 
     def _exchanged(self, chosen: IntArray, available: BoolArray | None, rng: np.random.Generator) -> IntArray:
-        """Return a super arm with another last entry or, for linear oracles, another random entry."""
-        others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
-        is_simple = not self.oracle.is_linear or getattr(self.oracle, "_uniform_size", None) is not None
-        if is_simple:
-            return self._by_trial(chosen, others, rng)
-        # The order of a linear oracle's answer has no meaning. If the same entry were dropped in each round,
-        # arms that can only replace other entries would never be explored.
-        for place in rng.permutation(len(chosen)):
-            without = others.copy()
-            without[chosen[place]] = False
-            try:
-                return self.oracle.solve_within(self._nearness(chosen, rng), without, rng)
-            except ValueError:  # every super arm contains this entry
-                continue
-            except TypeError:  # the oracle cannot exclude an arm
-                return self._by_trial(chosen, others, rng)
-        return chosen
-
-    def _nearness(self, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return means with the best super arm nearest to `chosen`, at random among equally near ones.
-
-        Another arm has more than half of the value of a kept arm, and less than three quarters. One exchange
-        is therefore better than two, and two exchanges are better than the loss of an entry.
-        """
-        is_max = self.oracle.sense == "max"
-        means = rng.uniform(0.5, 0.75, self.oracle.n_arms)
-        means[chosen] = 1.0 if is_max else 0.0
-        return means
-
-    def _by_trial(self, chosen: IntArray, others: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return `chosen` with one entry replaced, with at most one feasibility check per choice."""
+        others = np.ones(self.oracle.n_choices, bool) if available is None else available.copy()
         others[chosen] = False
         left = self.oracle.n_choices
         for place in reversed(range(len(chosen))):

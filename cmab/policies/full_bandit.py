@@ -49,16 +49,6 @@ class QueryState:
         Number of these rewards.
     rounds : int
         Number of rounds with feedback.
-
-    Examples
-    --------
-    >>> from cmab import CETC, Feedback
-    >>> from oracles import TopK
-    >>> policy = CETC(TopK(3, k=2), horizon=100)
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([], [], reward=0.5))
-    >>> state.current, state.total, state.told
-    (array([0]), 0.5, 1)
     """
 
     queries: list[IntArray] = field(default_factory=list)
@@ -82,34 +72,14 @@ class SetTrials(Policy[QueryState]):
     def trials(self) -> int:
         """Number of rewards of each query."""
 
-    def _check_sets(self) -> int:
-        """Return k. Raise ``ValueError`` unless the super arms are all sets of k entries."""
-        k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
-        if self.oracle.sense != "max" or not isinstance(k, int):
-            raise ValueError(f"oracle must have all sets of k entries, and rewards, got {self.oracle!r}")
-        for some in (np.arange(k), np.arange(n - k, n)):
-            check_super_arm(self.oracle, some, "a set of k entries")
-        return k
-
-    def initial_state(self, rng: np.random.Generator | None = None) -> QueryState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> QueryState:
         """Return the state with the first query."""
         state = QueryState()
         state.current, state.has_ended = self._next(state)
         return state
 
-    def select(
-        self,
-        state: QueryState,
-        rng: np.random.Generator,  # noqa: ARG002
-        context: Context | None = None,
-    ) -> IntArray:
-        """Return the current query, or the final set.
-
-        Raises
-        ------
-        ValueError
-            If there is a context.
-        """
+    def select(self, state: QueryState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
+        """Return the current query, or the final set."""
         refuse_parts(self, context)
         return state.current.copy()
 
@@ -118,15 +88,9 @@ class SetTrials(Policy[QueryState]):
         state: QueryState,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
-        """Update `state` with the reward of a ticket. Rewards of earlier queries are ignored.
-
-        Raises
-        ------
-        ValueError
-            If the reward is unknown or exceeds 1e100 in absolute value.
-        """
+        """Update `state` with the reward of a ticket. Rewards of earlier queries are ignored."""
         # Sums of such rewards stay finite. The condition is false for nan.
         if not abs(feedback.reward) <= LARGEST:
             raise ValueError(
@@ -145,21 +109,9 @@ class SetTrials(Policy[QueryState]):
             state.total, state.told = 0.0, 0
             state.current, state.has_ended = self._next(state)
 
+    @abstractmethod
     def _next(self, state: QueryState) -> tuple[IntArray, bool]:
-        """Return the set to play and whether it is final: by default, greedy sets of k entries.
-
-        In each of k steps, every other entry is tried with the chosen entries, and the best one is chosen.
-        """
-        n, k, asked = self.oracle.n_choices, int(getattr(self.oracle, "k", 1)), len(state.queries)
-        chosen, first = np.empty(0, np.int64), 0
-        for size in range(k):
-            end = first + n - size
-            if asked < end:
-                others = np.setdiff1d(np.arange(n), chosen)
-                return np.sort(np.append(chosen, others[asked - first])), False
-            chosen = state.queries[first + int(np.argmax(state.values[first:end]))]
-            first = end
-        return chosen, True
+        """Return the set to play and whether it is final."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +119,8 @@ class CETC(SetTrials):
     """Combinatorial explore-then-commit: an approximation algorithm on mean rewards (full-bandit feedback).
 
     Use this policy if only the reward of a super arm is observed, and an approximation algorithm is known
-    that asks for values of sets. For greedy sets of k entries, `ETCG` has the same guarantee with fewer
-    trials. If base arms are observed, `CUCB` and `CTS` need far fewer rounds.
+    that asks for values of sets. For greedy sets of k entries, use `ETCG`. If base arms are observed, `CUCB`
+    and `CTS` need far fewer rounds.
 
     An algorithm asks for the values of sets and returns a set. The policy plays each set that it asks for
     `trials` times, answers with the mean reward, and plays the result forever. It uses only rewards. Suppose
@@ -176,77 +128,66 @@ class CETC(SetTrials):
     at most ``robustness * e`` below alpha times the optimum. Then the regret against alpha times the optimum
     in T = `horizon` rounds is ``O(robustness^(2/3) N^(1/3) T^(2/3) (ln T)^(1/3))`` for rewards in [0, 1].
 
-    Without an `algorithm`, the policy plays greedy sets of k entries, with ``robustness = 2 k``, ``N = n k``
-    and alpha = 1 - 1/e if the expected reward is monotone and submodular. The environment must then accept
-    sets of fewer than k entries. Contexts raise ``ValueError``. A set is played until `trials` of its rewards
-    have arrived, so delayed feedback may lead to more trials.
+    The environment must accept the sets that the algorithm asks for. Contexts raise ``ValueError``. A set is
+    played until `trials` of its rewards have arrived, so delayed feedback may lead to more trials.
 
     Parameters
     ----------
     oracle : Oracle
-        Defines `n_choices`, and ``k`` for the greedy algorithm. It is never called to solve.
+        Defines `n_choices`. It is never called to solve.
     horizon : int
         Number T of rounds, from 1 to 1e15.
-    algorithm : callable, optional
+    algorithm : callable
         A function of `value` that returns a set of entries. It calls ``value(entries)`` for the values of
         sets and must be deterministic, because it is run again after each answer.
-    queries : int, optional
-        Upper bound N on the number of sets that `algorithm` asks for. It is required with `algorithm`.
-    robustness : float, optional
-        The factor of the errors above. It is required with `algorithm`.
+    queries : int
+        Upper bound N on the number of sets that `algorithm` asks for.
+    robustness : float
+        The factor of the errors above. For the best of single entries it is 2.
 
     Examples
     --------
-    >>> import networkx as nx
     >>> from cmab import CETC, simulate
-    >>> from instances import IndependentCascade
-    >>> from oracles import InfluenceMaximization
-    >>> stars = nx.DiGraph([(0, 1), (0, 2), (0, 3), (4, 5), (4, 6), (7, 8)])
-    >>> world = IndependentCascade(stars, 0.9, k=2, feedback="none")
-    >>> policy = CETC(InfluenceMaximization(stars, k=2), horizon=1000)
+    >>> from instances import BernoulliArms, SemiBandit
+    >>> from oracles import TopK
+    >>> def best(value):
+    ...     return [max(range(3), key=lambda entry: value([entry]))]
+    >>> oracle = TopK(3, k=1)
+    >>> policy = CETC(oracle, 1000, algorithm=best, queries=3, robustness=2.0)
     >>> policy.trials
-    35
-    >>> simulate(policy, world, 1000, rng=0).states[0].current
-    array([0, 4])
+    73
+    >>> environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1]), oracle)
+    >>> simulate(policy, environment, 1000, rng=0).states[0].current
+    array([1])
 
     References
     ----------
     G. Nie, Y. Y. Nadew, Y. Zhu, V. Aggarwal, C. J. Quinn: A Framework for Adapting Offline Algorithms to
     Solve Combinatorial Multi-Armed Bandit Problems with Bandit Feedback, ICML 2023, Algorithm 1 (abstract;
-    the number of trials and the robustness of greedy from memory).
+    the number of trials from memory).
     """
 
     _: KW_ONLY
-    algorithm: Algorithm | None = None
-    queries: int | None = field(default=None, metadata=integer(1, 2**53, optional=True))
-    robustness: float | None = field(default=None, metadata=real(0.0, inside=True, optional=True))
+    algorithm: Algorithm
+    queries: int = field(metadata=integer(1, 2**53))
+    robustness: float = field(metadata=real(0.0, inside=True))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.algorithm is None:
-            self._check_sets()
-            return
         if self.oracle.sense != "max":
             raise ValueError(f"oracle must have rewards, not costs, got {self.oracle!r}")
         if not callable(self.algorithm):
             raise ValueError(f"algorithm must be a function, got {shown(self.algorithm)}")
-        for name in ("queries", "robustness"):
-            if getattr(self, name) is None:
-                raise ValueError(f"{name} must be given if algorithm is, got None")
 
     @property
     def trials(self) -> int:
         """Number of rewards of each query."""
-        k = int(getattr(self.oracle, "k", 1))
-        most, factor = self.queries or self.oracle.n_choices * k, self.robustness or 2.0 * k
         # Nie et al. (2023), Algorithm 1: delta^(2/3) T^(2/3) ln(T)^(1/3) / (2 N^(2/3)).
-        squares = (factor * self.horizon / most) ** 2 * math.log(self.horizon)
+        squares = (self.robustness * self.horizon / self.queries) ** 2 * math.log(self.horizon)
         return max(1, math.ceil(math.pow(squares, 1.0 / 3.0) / 2.0))
 
     def _next(self, state: QueryState) -> tuple[IntArray, bool]:
         """Run the algorithm with the known values, until it asks for another set or returns its result."""
-        if self.algorithm is None:
-            return super()._next(state)
         n = self.oracle.n_choices
         sets = (tuple(query.tolist()) for query in state.queries)
         known = dict(zip(sets, state.values, strict=True))
@@ -309,14 +250,33 @@ class ETCG(SetTrials):
     Submodular Maximization Under Full-bandit Feedback, UAI 2022; from memory.
     """
 
+    _k: int = field(init=False, repr=False)
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_sets()
+        k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
+        if self.oracle.sense != "max" or not isinstance(k, int):
+            raise ValueError(f"oracle must have all sets of k entries, and rewards, got {self.oracle!r}")
+        for some in (np.arange(k), np.arange(n - k, n)):
+            check_super_arm(self.oracle, some, "a set of k entries")
+        object.__setattr__(self, "_k", k)
 
     @property
     def trials(self) -> int:
         """Number of trials of each entry in each step."""
-        n, k = self.oracle.n_choices, int(getattr(self.oracle, "k", 1))
+        n, k = self.oracle.n_choices, self._k
         # Nie et al. (2022), section 4: (T root / (n + 2 n k root))^(2/3) with root = sqrt(2 ln T).
         root = math.sqrt(2.0 * math.log(self.horizon))
         return max(1, math.ceil(math.pow(self.horizon * root / (n + 2.0 * n * k * root), 2.0 / 3.0)))
+
+    def _next(self, state: QueryState) -> tuple[IntArray, bool]:
+        n, asked = self.oracle.n_choices, len(state.queries)
+        chosen, first = np.empty(0, np.int64), 0
+        for size in range(self._k):
+            end = first + n - size
+            if asked < end:
+                others = np.setdiff1d(np.arange(n), chosen)
+                return np.sort(np.append(chosen, others[asked - first])), False
+            chosen = state.queries[first + int(np.argmax(state.values[first:end]))]
+            first = end
+        return chosen, True

@@ -173,8 +173,76 @@ def hierarchical_means(counts, means, deviations, memory, t, reals, rng, out):
         out[arm] = reals[LOW] + length * theta
 
 
+def usual_means(n_arms: int) -> tuple[float, ...]:
+    """Return the means of the grid for a number of arms, as shares of the support."""
+    return _SMALL_MEANS + MEANS if n_arms >= _MANY_ARMS else MEANS
+
+
+def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:
+    """Return the group of each arm, numbered from 0 in the order of the labels `groups`.
+
+    If `groups` is None, the labels are those of the oracle. If it has none, all arms form one group.
+    """
+    m = oracle.n_arms
+    given = getattr(oracle, "arm_groups", None) if groups is None else groups
+    if given is None:
+        return np.zeros(m, np.int64)
+    labels = as_array("groups", given)
+    if labels.shape != (m,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"groups must be {m} integers, got {shown(groups)}")
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def pack_grid(
+    support: tuple[float, float], means: FloatArray, weights: FloatArray, labels: IntArray
+) -> FloatArray:
+    """Return the ends of the support, the sizes, the grid of Beta priors, and the groups of the arms.
+
+    The priors of the grid have all pairs of `means`, as shares of the support, and `weights`.
+    """
+    wins, losses = np.outer(means, weights).ravel(), np.outer(1.0 - means, weights).ravel()
+    n_groups, order = int(labels.max(initial=-1)) + 1, np.argsort(labels, kind="stable")
+    return np.concatenate([[*support, n_groups, len(wins)], wins, losses, labels, order])
+
+
+class GridPolicy(CompiledIndexPolicy):
+    """Base class of policies whose `parameters` are those of `pack_grid`.
+
+    Their memory begins with the weights of the points of the grid, the sums of outcomes, and their numbers.
+    """
+
+    is_random: ClassVar[bool] = True
+
+    def grid(self) -> tuple[FloatArray, FloatArray]:
+        """Return the parameters of the Beta priors of the grid."""
+        n_points = self._sizes()[1]
+        return self._reals[GRID : GRID + n_points], self._reals[GRID + n_points : GRID + 2 * n_points]
+
+    def beta_prior(self) -> BetaPrior:
+        wins, losses = self.grid()
+        first = GRID + 2 * len(wins)
+        return BetaPrior(wins, losses, self._reals[first : first + self.oracle.n_arms].astype(np.int64))
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the number of groups and the number of points of the grid."""
+        return int(self._reals[GROUPS]), int(self._reals[POINTS])
+
+    def _stored(self, log_weights: FloatArray) -> FloatArray:
+        """Return the weights as the memory has them."""
+        return log_weights
+
+    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
+        completed, prior = state.with_coins(won, lost, state.memory), self.beta_prior()
+        tried = completed.counts.astype(np.float64)
+        sums = tried * completed.means
+        weights = self._stored(prior.log_weights(sums, tried - sums))
+        known = np.concatenate([weights.ravel(), sums, tried])
+        completed.memory[: len(known)] = known
+        return completed
+
+
 @dataclass(frozen=True, eq=False)
-class HierarchicalCTS(CompiledIndexPolicy):
+class HierarchicalCTS(GridPolicy):
     """Thompson sampling that learns the prior of each group of arms from the outcomes of the group.
 
     Use this policy if single runs must not stay with a worse super arm for long, or if arms form groups with
@@ -237,28 +305,17 @@ class HierarchicalCTS(CompiledIndexPolicy):
     weights: ArrayLike | None = None
     estimate: Literal["sample", "mean"] = field(default="sample", metadata=one_of("sample", "mean"))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    is_random: ClassVar[bool] = True
     memory_parameters: ClassVar[tuple[str, ...]] = ("groups", "means", "weights", "support")
 
     def rule(self) -> Any:
         return hierarchical_means if self.estimate == "mean" else hierarchical_draws
 
     def learning_rule(self) -> Any:
-        """Return the compiled update rule of the priors."""
         return learn_grid
 
     def memory(self) -> FloatArray:
         """Return log weights of 0 for all groups and points of the grid, and no outcomes."""
-        n_groups, n_points = self._sizes()
-        return np.zeros(n_groups * n_points + 2 * self.oracle.n_arms)
-
-    def beta_prior(self) -> BetaPrior | None:
-        return grid_prior(self.support, self._reals, self.oracle.n_arms)
-
-    def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
-        completed = state.with_coins(won, lost, state.memory)
-        completed.memory[:] = completed_memory(self.beta_prior(), completed)
-        return completed
+        return np.zeros(math.prod(self._sizes()) + 2 * self.oracle.n_arms)
 
     def parameters(self) -> FloatArray:
         low, high = self.support
@@ -271,15 +328,12 @@ class HierarchicalCTS(CompiledIndexPolicy):
                 f"means must lie strictly inside {self.support}, and weights must not be empty, got"
                 f" means={means}, weights={weights}"
             )
-        return pack_grid(self.support, shares, weights, self._labels())
+        return pack_grid(self.support, shares, weights, group_labels(self.oracle, self.groups))
 
     def prior_means(self, state: ArmStatistics) -> FloatArray:
         """Return the posterior expectation of the prior mean of each group, in the order of the labels."""
-        grid = self._grid(state)
-        n_points = grid.shape[1]
-        wins, losses = np.split(self._reals[4 : 4 + 2 * n_points], 2)
-        low, high = self.support
-        mixed: FloatArray = grid @ (wins / (wins + losses))
+        (wins, losses), (low, high) = self.grid(), self.support
+        mixed: FloatArray = self._grid(state) @ (wins / (wins + losses))
         return low + (high - low) * mixed
 
     def _grid(self, state: ArmStatistics) -> FloatArray:
@@ -289,58 +343,3 @@ class HierarchicalCTS(CompiledIndexPolicy):
         shares = np.exp(weights - weights.max(axis=1, keepdims=True))
         probabilities: FloatArray = shares / shares.sum(axis=1, keepdims=True)
         return probabilities
-
-    def _sizes(self) -> tuple[int, int]:
-        return int(self._reals[2]), int(self._reals[3])
-
-    def _labels(self) -> IntArray:
-        return group_labels(self.oracle, self.groups)
-
-
-def grid_prior(support: tuple[float, float], reals: FloatArray, n_arms: int) -> BetaPrior | None:
-    """Return the grid of priors in the parameters of a rule, or None if the support is not [0, 1]."""
-    n_points = int(reals[3])
-    wins, losses = np.split(reals[4 : 4 + 2 * n_points], 2)
-    groups = reals[4 + 2 * n_points : 4 + 2 * n_points + n_arms].astype(np.int64)
-    return BetaPrior(wins, losses, groups) if tuple(support) == (0.0, 1.0) else None
-
-
-def completed_memory(prior: BetaPrior | None, stats: ArmStatistics) -> FloatArray:
-    """Return the log weights of the grid of each group, the sums of outcomes, and their numbers."""
-    if prior is None:
-        raise ValueError("support must be (0, 1) for further outcomes 0 and 1")
-    tried = stats.counts.astype(np.float64)
-    won = tried * stats.means
-    return np.concatenate([prior.log_weights(won, tried - won).ravel(), won, tried])
-
-
-def usual_means(n_arms: int) -> tuple[float, ...]:
-    """Return the means of the grid for a number of arms, as shares of the support."""
-    return _SMALL_MEANS + MEANS if n_arms >= _MANY_ARMS else MEANS
-
-
-def group_labels(oracle: Oracle, groups: ArrayLike | None) -> IntArray:
-    """Return the group of each arm, numbered from 0 in the order of the labels `groups`.
-
-    If `groups` is None, the labels are those of the oracle. If it has none, all arms form one group.
-    """
-    m = oracle.n_arms
-    given = getattr(oracle, "arm_groups", None) if groups is None else groups
-    if given is None:
-        return np.zeros(m, np.int64)
-    labels = as_array("groups", given)
-    if labels.shape != (m,) or labels.dtype.kind not in "iu":
-        raise ValueError(f"groups must be {m} integers, got {shown(groups)}")
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
-
-
-def pack_grid(
-    support: tuple[float, float], means: FloatArray, weights: FloatArray, labels: IntArray
-) -> FloatArray:
-    """Return the ends of the support, the sizes, the grid of Beta priors, and the groups of the arms.
-
-    The priors of the grid have all pairs of `means`, as shares of the support, and `weights`.
-    """
-    wins, losses = np.outer(means, weights).ravel(), np.outer(1.0 - means, weights).ravel()
-    n_groups, order = int(labels.max(initial=-1)) + 1, np.argsort(labels, kind="stable")
-    return np.concatenate([[*support, n_groups, len(wins)], wins, losses, labels, order])

@@ -66,13 +66,6 @@ class LinearPolicy(Policy[LinearStatistics]):
     A round takes O(d^3 + m d^2) operations for m arms with d features each, and O(d^2) numbers of memory.
     With one feature for each arm, 1,000 arms take 0.1 s per round on one core. Policies that are not linear
     take s steps of Newton's method, usually about five, with O(s (d + k) d^2) operations for k outcomes.
-
-    Examples
-    --------
-    >>> from cmab import C2UCB
-    >>> from cmab.policies.linear import LinearPolicy
-    >>> issubclass(C2UCB, LinearPolicy)
-    True
     """
 
     oracle: Oracle
@@ -115,25 +108,13 @@ class LinearPolicy(Policy[LinearStatistics]):
             return float(self.sigma or 0.0)
         return (self.support[1] - self.support[0]) / 2
 
-    @property
-    def most_seen(self) -> int:
-        """The largest number of outcomes that a round can show."""
-        return self.oracle.max_size if self.oracle.is_linear else self.oracle.n_arms
-
-    def initial_state(self, rng: np.random.Generator | None = None) -> LinearStatistics:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> LinearStatistics:
         return LinearStatistics.empty(*self._shape[::-1], ridge=self.ridge)
 
     def select(
         self, state: LinearStatistics, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the best available super arm for the indices, with the values and costs of the context.
-
-        Raises
-        ------
-        ValueError
-            If features are missing, or do not fit the policy; if no super arm is available; or if the context
-            has values or costs but rewards are not sums.
-        """
+        """Return the best available super arm for the indices, with the values and costs of the context."""
         refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
         indices = self.indices(state, self._features_in(context), rng)
         if self.support is not None:
@@ -145,7 +126,7 @@ class LinearPolicy(Policy[LinearStatistics]):
         state: LinearStatistics,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with one round of feedback.
 
@@ -159,20 +140,11 @@ class LinearPolicy(Policy[LinearStatistics]):
         rows = self._features_in(None if ticket is None else ticket.context, arms)
         self._regress(state, rows, feedback.outcomes, None if self._groups is None else self._groups[arms])
 
-    def weights(
-        self,
-        state: LinearStatistics,  # noqa: ARG002
-        rows: FloatArray,  # noqa: ARG002
-        group: IntArray | None,  # noqa: ARG002
-    ) -> FloatArray | None:
-        """Return the weights of outcomes of arms with features `rows`, or None (default) for weights of 1."""
-        return None
-
     def _regress(
         self, state: LinearStatistics, rows: FloatArray, outcomes: FloatArray, group: IntArray | None
     ) -> None:
         """Update `state` with outcomes of arms with features `rows`. The default is least squares."""
-        state.update(rows, outcomes, group, self.weights(state, rows, group))
+        state.update(rows, outcomes, group)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -263,17 +235,13 @@ class C2UCB(LinearPolicy):
 
     def proven_radius(self, t: int) -> float:
         """Return alpha_t, the factor of the widths for which the theorem holds, in round `t` = 1, 2, ..."""
-        d, seen = self._shape[1], t * self.most_seen
+        d, oracle = self._shape[1], self.oracle
+        seen = t * (oracle.max_size if oracle.is_linear else oracle.n_arms)
         # Qin et al. (2014), Theorem 4.1: sqrt(d ln((1 + t K / lambda) / delta)) + sqrt(lambda) S.
         inner = d * math.log((1.0 + seen * self.norm**2 / self.ridge) / self.delta)
         return self.scale * math.sqrt(inner) + math.sqrt(self.ridge) * self.bound
 
-    def indices(
-        self,
-        state: LinearStatistics,
-        features: FloatArray,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> FloatArray:
+    def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return the optimistic means."""
         t, posterior = state.rounds + 1, state.posterior()
         if isinstance(self.radius, LogRadius):

@@ -41,16 +41,6 @@ class Comparisons:
         Number of rounds with feedback.
     asked : int
         Number of the next ticket, recorded by `TopRank.reserve`; 0 if feedback is never late.
-
-    Examples
-    --------
-    >>> from cmab import Feedback, TopRank
-    >>> from oracles import RankedTopK
-    >>> policy = TopRank(RankedTopK(3, k=2), delta=0.01)
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback([2, 0], [0.0, 1.0]))
-    >>> state.leads[0]
-    array([0., 1., 1.])
     """
 
     leads: FloatArray
@@ -149,7 +139,7 @@ class TopRank(Policy[Comparisons]):
         object.__setattr__(self, "_table", table)
         object.__setattr__(self, "_items", items)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> Comparisons:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> Comparisons:
         shape = (len(self._table), len(self._table))
         return Comparisons(
             np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
@@ -186,10 +176,6 @@ class TopRank(Policy[Comparisons]):
         items, k = np.arange(len(self._table)), self._table.shape[1]
         if context is None or context.available is None:
             return items
-        if len(context.available) != self.oracle.n_arms:
-            raise ValueError(
-                f"context.available must be {self.oracle.n_arms} booleans, got {len(context.available)}"
-            )
         items = items[context.available[self._table].all(axis=1)]
         if len(items) < k:
             raise ValueError(f"context.available must leave {k} items for a list, got {len(items)}")
@@ -198,13 +184,7 @@ class TopRank(Policy[Comparisons]):
     def select(
         self, state: Comparisons, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return a list of available items, each block in a uniformly random order.
-
-        Raises
-        ------
-        ValueError
-            If a context has parts other than `available`, or has too few available items.
-        """
+        """Return a list of available items, each block in a uniformly random order."""
         refuse_parts(self, context, ("available",))
         shuffled = [rng.permutation(block) for block in self._ordered(state.better, context)]
         k = self._table.shape[1]
@@ -216,16 +196,11 @@ class TopRank(Policy[Comparisons]):
         state: Comparisons,
         feedback: Feedback,
         ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state` with the clicks on a list. Arms without an outcome were not clicked.
 
         The list of a ticket was drawn from the blocks at the time at which the ticket was issued.
-
-        Raises
-        ------
-        ValueError
-            If the feedback has sums of several outcomes of an arm, or has an arm that is not in `lists`.
         """
         if feedback.pulls is not None:
             raise ValueError(f"feedback.pulls must be None (one list per round), got {shown(feedback.pulls)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from cmab.policies import estimators
 from cmab.policies.estimators import ModelError, Task
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.propensities import available_in, chance_within, uniform_chance
-from cmab.validation import arm_indices, shown
+from cmab.validation import arm_indices
 
 _KNOWN = ("available", "features", "values", "costs")
 #: Ties between predictions are broken by random numbers up to this fraction of the length of the support.
@@ -28,18 +28,9 @@ _ROUNDING = 1e-12
 # More rows than a session ever observes; a very large growth would overflow.
 _FARTHEST = 2.0**62
 
-Exploration = Literal[
-    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
-]
-EXPLORATIONS = (
-    "mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", "none"
-)  # fmt: skip
+Exploration = Literal["mixture", "history", "bootstrap", "epsilon", "none"]
 #: Explorations with several members, which leave out rows, by which the weight of ridge regression is chosen.
 ENSEMBLES = ("mixture", "history", "bootstrap")
-#: Explorations whose numbers are random although the model is given.
-DRAWN = ("deviation", "joint")
-#: Explorations whose numbers may lie outside the support.
-UNCUT = ("deviation", "joint", "optimism")
 
 
 class Fitted:
@@ -152,8 +143,7 @@ class ModelPolicy(Policy[ModelState]):
         parameter named `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
         Features of the arms, for all rounds whose context has no features.
-    exploration : {"mixture", "history", "bootstrap", "deviation", "joint", "optimism", "gap", "epsilon", \
-"none"}
+    exploration : {"mixture", "history", "bootstrap", "epsilon", "none"}
         How the policy explores; see Notes. The default was chosen by measurement.
     blend : bool
         Whether predictions are weighted means of those of the model and of a ridge regression (only for the
@@ -162,24 +152,20 @@ class ModelPolicy(Policy[ModelState]):
         The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``).
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
-    deviation_factor : float
-        For ``"deviation"`` and ``"optimism"``: the factor of the standard deviations, at least 0.
     max_rows : int
         The largest number of rows that a fit uses. Older rows are dropped.
     growth : float
         The relative growth of the number of observed rows before the next fit, above 0.
     support : tuple of float or None
-        Interval to which predictions are clipped. For ``"deviation"``, ``"joint"`` and ``"optimism"``, the
-        numbers of arms are clipped only if the oracle needs it. With None, outcomes may be any numbers.
+        Interval to which predictions are clipped. With None, outcomes may be any numbers.
 
     Raises
     ------
     TypeError
-        If the estimator has no ``fit`` or no ``predict``, or lacks a method that the exploration needs.
+        If the estimator has no ``fit`` or no ``predict``.
     ValueError
-        If a parameter is out of its range, the oracle of ``"gap"`` does not choose single arms, or features
-        have a wrong shape or are not finite. In `select`, if predictions have a wrong shape or are not
-        finite.
+        If a parameter is out of its range, or features have a wrong shape or are not finite. In `select`, if
+        predictions have a wrong shape or are not finite.
 
     Warns
     -----
@@ -199,14 +185,6 @@ class ModelPolicy(Policy[ModelState]):
       or if it is None, the extremes of the observed outcomes.
     - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
       they are, and otherwise ``"history"`` (ours).
-    - ``"deviation"``: one model. The oracle receives independent normal numbers with the means and
-      `deviation_factor` times the standard deviations of ``predict(X, return_std=True)``, for example of a
-      Gaussian process.
-    - ``"optimism"``: one model. The oracle receives the means plus `deviation_factor` times these deviations.
-    - ``"joint"``: one model. The oracle receives one joint draw ``sample_y(X, random_state=seed)``, for
-      example of a Gaussian process.
-    - ``"gap"``: one model, and for oracles of single arms. An arm whose prediction is worse by a gap g has
-      the probability ``1 / (n + gamma g)`` (SquareCB, Foster and Rakhlin 2020).
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
     - ``"none"``: one model without exploration.
 
@@ -237,8 +215,6 @@ class ModelPolicy(Policy[ModelState]):
     S. Agrawal, N. Goyal: Analysis of Thompson sampling for the multi-armed bandit problem, COLT 2012.
     L. Breiman: Stacked regressions, Machine Learning 24 (1996).
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
-    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
-    2020.
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
     N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
     """
@@ -247,11 +223,10 @@ class ModelPolicy(Policy[ModelState]):
     estimator: Any
     features: ArrayLike | None = None
     _: KW_ONLY
-    exploration: Exploration = field(default="mixture", metadata=declared.one_of(*EXPLORATIONS))
+    exploration: Exploration = field(default="mixture", metadata=declared.one_of(*get_args(Exploration)))
     blend: bool = field(default=True, metadata=declared.flag())
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
-    deviation_factor: float = field(default=1.0, metadata=declared.real(0.0))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
     growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
@@ -261,28 +236,10 @@ class ModelPolicy(Policy[ModelState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         estimators.check_estimator("estimator", self.estimator)
-        self._check_exploration()
         if self.features is not None:
             own = np.array(checked_features("features", self.features, self.oracle.n_arms, None, math.inf))
             own.setflags(write=False)
             object.__setattr__(self, "features", own)
-
-    def _check_exploration(self) -> None:
-        """Raise ``TypeError`` or ``ValueError`` if the estimator or the oracle does not allow it."""
-        method, argument = (
-            ("sample_y", "random_state") if self.exploration == "joint" else ("predict", "return_std")
-        )
-        own = getattr(self.estimator, method, None)
-        if self.exploration in UNCUT and not estimators.takes(own, argument):
-            raise TypeError(
-                f"estimator must have {method}(X, {argument}=...) for exploration={self.exploration!r}, got"
-                f" {shown(self.estimator)}; use exploration='mixture'"
-            )
-        if self.exploration == "gap" and getattr(self.oracle, "_uniform_size", None) != 1:
-            raise ValueError(
-                "oracle must choose any single arm, as TopK(n_arms, k=1), for exploration='gap', got"
-                f" {shown(self.oracle)}; use exploration='mixture'"
-            )
 
     @property
     def _n_models(self) -> int:
@@ -298,7 +255,7 @@ class ModelPolicy(Policy[ModelState]):
             return np.array([0.5, *[0.5 / self.members] * self.members])
         return np.full(self._n_models, 1.0 / self._n_models)
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:
         first, n = max(10, 2 * min(self.oracle.max_size, 50)), self._n_models
         d = 0 if self.features is None else int(np.shape(self.features)[1])
         arrays = np.zeros((0, d)), np.zeros(0), np.zeros((0, n), np.int64), np.zeros(n, np.int64)
@@ -343,8 +300,6 @@ class ModelPolicy(Policy[ModelState]):
                 data = estimators.with_artificial_rows(*data, **more, seed=seed)
             tasks.append((self.estimator, *data, seed))
         models = [estimators.fit(*task) for task in tasks]
-        if self.exploration in UNCUT:  # raise if a model has no usable deviations or draws
-            self._numbers(models[0], state.rows[kept][:2], np.random.default_rng(0))
         return estimators.blended(tasks, models) if self.blend and self.exploration in ENSEMBLES else models
 
     def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
@@ -359,79 +314,33 @@ class ModelPolicy(Policy[ModelState]):
     # Choices -------------------------------------------------------------------------------------------
 
     def select(self, state: ModelState, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the best available super arm for the predictions of one model.
-
-        Raises
-        ------
-        ValueError
-            If features are missing, or differ in number from those of earlier rounds; if predictions have a
-            wrong shape or are not finite; if no super arm is available; or if the context has values or costs
-            but rewards are not sums.
-        """
-        is_sum = self.oracle.is_linear and self.exploration != "gap"
-        refuse_parts(self, context, _KNOWN if is_sum else _KNOWN[:2])
+        """Return the best available super arm for the predictions of one model."""
+        refuse_parts(self, context, _KNOWN if self.oracle.is_linear else _KNOWN[:2])
         return best_within(self.oracle, self.indices(state, rng, context), context, rng)
 
     def indices(
         self, state: ModelState, rng: np.random.Generator, context: Context | None = None
     ) -> FloatArray:
-        """Return the numbers that the oracle receives for the base arms, shape (n_arms,).
-
-        Parameters
-        ----------
-        state : ModelState
-            The current state.
-        rng : numpy.random.Generator
-            The random stream of the policy.
-        context : Context, optional
-            The context of the round.
-        """
+        """Return the numbers that the oracle receives for the base arms, shape (n_arms,)."""
         rows, models = self._features_in(state, context), self._models(state)
         low, high = self.support or (0.0, 1.0)
         is_random = self.exploration == "epsilon" and rng.random() < self.epsilon
         if not models or is_random:
             return low + (high - low) * rng.random(len(rows))
         model = models[int(rng.choice(len(models), p=self._shares))] if len(models) > 1 else models[0]
-        values = self._drawn(model, rows, context, rng)
-        if self.exploration == "gap":
-            chances = self._gap_chances(state, values, context)
-            return np.where(np.arange(len(rows)) == rng.choice(len(rows), p=chances), self.oracle._sign, 0.0)
-        rounded = self._clipped(values)
-        return rounded + rng.random(len(values)) * self._tie(rounded)
+        rounded = self._clipped(self._predicted(model, rows, context))
+        return rounded + rng.random(len(rounded)) * self._tie(rounded)
 
-    def _numbers(self, model: Any, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return the numbers of a model for the rows in one round."""
-        if self.exploration == "joint":
-            return estimators.sample(model, rows, int(rng.integers(2**31 - 1)))
-        if self.exploration not in UNCUT:
-            return estimators.predict(model, rows)
-        means, deviations = estimators.predict_with_deviation(model, rows)
-        widths = self.deviation_factor * self.oracle._sign * deviations
-        return means + (
-            widths if self.exploration == "optimism" else widths * rng.standard_normal(len(means))
-        )
-
-    def _drawn(
-        self, model: Any, rows: FloatArray, context: Context | None, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return the numbers for the rows, only of available base arms if entries are base arms."""
+    def _predicted(self, model: Any, rows: FloatArray, context: Context | None) -> FloatArray:
+        """Return the predictions for the rows, only of available base arms if entries are base arms."""
         free: Any = slice(None)
         if context is not None and context.available is not None and self.oracle.is_linear:
             free = np.flatnonzero(context.available)
         # Entries that are not available keep this number, which no super arm uses.
         found = np.full(len(rows), 0.0 if self.support is None else float(self.support[0]))
         if len(rows[free]):
-            found[free] = self._numbers(model, rows[free], rng)
+            found[free] = estimators.predict(model, rows[free])
         return found
-
-    def _gap_chances(self, state: ModelState, values: FloatArray, context: Context | None) -> FloatArray:
-        """Return the probability of each arm; 0 if it is not available."""
-        low, high = self.support or (float(values.min()), float(values.max()))
-        free = available_in(self.oracle, context)
-        chances = np.zeros(len(values))
-        scaled = self._clipped(values) * (self.oracle._sign / max(high - low, 1e-300))
-        chances[free] = gap_chances(scaled[free], state.fitted)
-        return chances
 
     def _clipped(self, values: FloatArray) -> FloatArray:
         """Return the numbers within the support, and equal if they differ by no more than a tie."""
@@ -442,10 +351,6 @@ class ModelPolicy(Policy[ModelState]):
         values = np.rint(values / tie) * tie if tie > 0.0 else values
         if self.support is None:
             return values
-        if (
-            self.exploration in UNCUT and self.oracle.is_linear
-        ):  # clipping would make optimistic numbers equal
-            return np.maximum(values, min(low, float(getattr(self.oracle, "least_mean", low))))
         return np.clip(values, low, high - tie)
 
     def _tie(self, values: FloatArray) -> float:
@@ -458,25 +363,20 @@ class ModelPolicy(Policy[ModelState]):
     def propensity(self, state: ModelState, super_arm: IntArray, context: Context | None) -> float | None:
         """Return the probability of a super arm, or None if it is unknown.
 
-        It is known if the super arms are all sets of k base arms, the exploration is neither ``"deviation"``
-        nor ``"joint"``, and the context has neither values nor costs. It needs the predictions of all
-        members.
+        It is known if the super arms are all sets of k base arms, and the context has neither values nor
+        costs. It needs the predictions of all members.
         """
         uniform = uniform_chance(self.oracle, super_arm, context)
         models = self._models(state)
         if uniform is None or not models:
             return uniform
         # If the super arms are not all sets of k arms, ties would need all orders.
-        if getattr(self.oracle, "_uniform_size", None) is None or self.exploration in DRAWN:
+        if getattr(self.oracle, "_uniform_size", None) is None:
             return None
         rows, free = self._features_in(state, context), available_in(self.oracle, context)
-        unused = np.random.default_rng(0)
-        if self.exploration == "gap":
-            values = self._drawn(models[0], rows, context, unused)
-            return float(self._gap_chances(state, values, context)[super_arm].sum())
         chances = []
         for model in models:
-            values = self._clipped(self._drawn(model, rows, context, unused))
+            values = self._clipped(self._predicted(model, rows, context))
             chances.append(chance_within(values, len(super_arm), super_arm, free, self.oracle._sign))
         epsilon = self.epsilon if self.exploration == "epsilon" else 0.0
         return epsilon * uniform + (1.0 - epsilon) * float(self._shares @ np.array(chances))
@@ -522,31 +422,3 @@ class ModelPolicy(Policy[ModelState]):
                 f" in earlier rounds), got {rows.shape}"
             )
         return rows  # type: ignore[no-any-return]
-
-
-def gap_chances(values: FloatArray, n_rows: int) -> FloatArray:
-    """Return the probabilities of inverse-gap weighting for predictions scaled to [0, 1], best largest.
-
-    Parameters
-    ----------
-    values : FloatArray, shape (n_arms,)
-        The predictions.
-    n_rows : int
-        The number of outcomes that the model has seen.
-
-    Notes
-    -----
-    An arm of gap g has the probability ``1 / (n_arms + gamma g)``, and the best arm has the rest. ``gamma``
-    is ``sqrt(n_arms n_rows)``, which is the order of the published rate for models of bounded squared regret.
-
-    References
-    ----------
-    D. Foster, A. Rakhlin: Beyond UCB: Optimal and efficient contextual bandits with regression oracles, ICML
-    2020, algorithm 1. N. Abe, P. Long: Associative reinforcement learning using linear probabilistic
-    concepts, ICML 1999. From memory.
-    """
-    n, best = len(values), int(np.argmax(values))
-    chances: FloatArray = 1.0 / (n + math.sqrt(n * n_rows) * (values[best] - values))
-    chances[best] = 0.0
-    chances[best] = max(0.0, 1.0 - float(chances.sum()))
-    return chances

@@ -54,22 +54,10 @@ class InPlay(Policy[State]):
     def _generator(self, state: State) -> np.random.Generator:
         """Return a generator that depends only on `state`, so that saving and loading do not affect it."""
 
-    def select(
-        self,
-        state: State,
-        rng: np.random.Generator,  # noqa: ARG002
-        context: Context | None = None,
-    ) -> IntArray:
+    def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
         """Return the current super arm or, if part of it is unavailable, the best available super arm.
 
         Before the first feedback, this is the oracle's answer for the initial state.
-
-        Raises
-        ------
-        ValueError
-            If a context has parts other than `available`, or if no super arm is available.
-        TypeError
-            If the oracle cannot exclude unavailable entries.
         """
         refuse_parts(self, context, ("available",))
         chosen = self._solve(state) if state.rounds == 0 else state.super_arm.copy()
@@ -99,16 +87,6 @@ class SwitchingStatistics(InPlayStatistics):
     key : int
         A random number for the whole run, drawn by `RarelySwitchingCUCB.initial_state`; 0 without a
         generator.
-
-    Examples
-    --------
-    >>> from cmab import Feedback, RarelySwitchingCUCB
-    >>> from oracles import TopK
-    >>> policy = RarelySwitchingCUCB(TopK(3, k=1))
-    >>> state = policy.initial_state()
-    >>> policy.update(state, Feedback(arms=[0], outcomes=[1.0], reward=1.0))
-    >>> state.super_arm, state.solved_counters
-    (array([0]), array([1, 0, 0]))
     """
 
     solved_counters: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -194,8 +172,8 @@ class RarelySwitchingCUCB(InPlay[SwitchingStatistics]):
         self,
         state: SwitchingStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """Update `state`. Call the oracle again if a count or the round number has grown enough."""
         state.update(feedback)

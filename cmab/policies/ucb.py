@@ -593,7 +593,7 @@ class ESCB(Policy[ArmStatistics]):
         first = default if self.tolerance is None else self.tolerance
         return first * (self.support[1] - self.support[0]) / t
 
-    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:  # noqa: ARG002
+    def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         return ArmStatistics.empty(self.oracle.n_arms)
 
     def select(
@@ -602,11 +602,6 @@ class ESCB(Policy[ArmStatistics]):
         """Return the available super arm with the best index, by `LinearOracle.solve_root`.
 
         While there are unobserved arms, it is a super arm with as many of them as possible.
-
-        Raises
-        ------
-        ValueError
-            If a context has parts other than `available`, or if no super arm is available.
         """
         refuse_parts(self, context, ("available",))
         available = None if context is None else context.available
@@ -628,7 +623,7 @@ class ESCB(Policy[ArmStatistics]):
         self,
         state: ArmStatistics,
         feedback: Feedback,
-        ticket: Ticket | None = None,  # noqa: ARG002
-        rng: np.random.Generator | None = None,  # noqa: ARG002
+        ticket: Ticket | None = None,
+        rng: np.random.Generator | None = None,
     ) -> None:
         state.update(feedback)

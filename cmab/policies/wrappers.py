@@ -46,13 +46,7 @@ class WrappedPolicy(Policy[State]):
         return state
 
     def select(self, state: State, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        """Return the choice of the wrapped policy.
-
-        Raises
-        ------
-        ValueError
-            If the wrapped policy cannot use a part of the context.
-        """
+        """Return the choice of the wrapped policy."""
         chosen: IntArray = self.policy.select(self._learned(state), rng, context)
         return chosen
 
@@ -203,15 +197,7 @@ class Safeguarded(WrappedPolicy[SafeguardState]):
     def select(
         self, state: SafeguardState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the choice of the wrapped policy, or CUCB's choice if the budget requires it.
-
-        Raises
-        ------
-        ValueError
-            If the context has other parts than `available`, or the wrapped policy cannot use it.
-        TypeError
-            If the oracle cannot exclude unavailable entries.
-        """
+        """Return the choice of the wrapped policy, or CUCB's choice if the budget requires it."""
         refuse_parts(self, context, ("available",))
         chosen = super().select(state, rng, context)
         indices = self._indices(state.learned)
@@ -269,13 +255,6 @@ class BalanceState:
         Estimated regret of each policy after n of its rounds, divided by the root of n.
     potentials : FloatArray, shape (K,)
         Estimated regret of each policy so far. The policy with the smallest selects the next round.
-
-    Examples
-    --------
-    >>> from cmab import CUCB, CTS, RegretBalancing
-    >>> from oracles import TopK
-    >>> RegretBalancing([CUCB(TopK(4, k=1)), CTS(TopK(4, k=1))]).initial_state().counts
-    array([0, 0])
     """
 
     learned: list[Any]
@@ -394,13 +373,7 @@ class RegretBalancing(Policy[BalanceState]):
     def select(
         self, state: BalanceState, rng: np.random.Generator, context: Context | None = None
     ) -> IntArray:
-        """Return the choice of the policy with the smallest estimated regret.
-
-        Raises
-        ------
-        ValueError
-            If this policy cannot use a part of the context.
-        """
+        """Return the choice of the policy with the smallest estimated regret."""
         i = int(np.argmin(state.potentials))
         chosen: IntArray = self.policies[i].select(state.learned[i], rng, context)
         return chosen

@@ -7,11 +7,9 @@ import hashlib
 import json
 import math
 import os
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,8 +22,9 @@ from cmab.environment import Environment
 from cmab.oracle import Oracle, Sense
 from cmab.policy import AnyPolicy
 from cmab.run.simulate import simulate
+from cmab.run.study import Outcome, Piece, finished, outcome_of, store
 from cmab.run.tables import Form, text
-from cmab.run.workers import ended_by_signals, in_workers, progress_bar
+from cmab.run.workers import in_workers
 from cmab.validation import integer, one_of
 
 Row = dict[str, Any]
@@ -357,38 +356,27 @@ def _key(problem: Problem, entry: Entry, replication: int, seed: int, horizon: i
     return json.dumps([*told, __version__])
 
 
-def _stored(folder: Path) -> closing[sqlite3.Connection]:
-    """Open the file of the finished matches, to which several processes may write at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = sqlite3.connect(folder / "arena.sqlite", timeout=600.0, isolation_level=None)
-    file.execute("CREATE TABLE IF NOT EXISTS matches (key TEXT PRIMARY KEY, result TEXT)")
-    return closing(file)
+class _Replication(NamedTuple):
+    """The missing matches of a replication. They are one task, so that the instance is drawn once."""
 
+    problem: Problem
+    entries: dict[Piece, Entry]
+    seed: int
+    horizon: int
 
-def _play_missing(folder: Path, task: tuple[Problem, list[Entry], int, int, int]) -> list[str]:
-    """Play and store the missing matches of a replication, and return the faults of policies.
+    def outcomes(self) -> list[Outcome]:
+        number = next(iter(self.entries)).replication
+        instance = self.problem.draw(seed=self.seed, replication=number)
+        settings = {"seed": self.seed, "horizon": self.horizon, "instance": instance}
 
-    The entries of a replication are one task, so that the instance is built once.
-    """
-    problem, entries, replication, seed, horizon = task
-    faults, instance = [], None
-    with _stored(folder) as file:
-        known = {key for (key,) in file.execute("SELECT key FROM matches")}
-        for entry in entries:
-            key = _key(problem, entry, replication, seed, horizon)
-            if key in known:
-                continue
-            instance = instance or problem.draw(seed=seed, replication=replication)
+        def match(entry: Entry) -> tuple[float, bytes]:
             try:
-                found = play(problem, entry, replication, seed=seed, horizon=horizon, instance=instance)
+                found = play(self.problem, entry, number, **settings)
             except CannotPlay as reason:
-                found = {"refused": str(reason)}
-            except Exception as error:  # a policy of a user may raise anything
-                where = f"{entry.name} on {problem.name}, replication {replication}"
-                faults.append(f"{where}: {type(error).__name__}: {error}")
-                continue
-            file.execute("INSERT OR REPLACE INTO matches VALUES (?, ?)", (key, json.dumps(found)))
-    return faults
+                return math.nan, json.dumps({"refused": str(reason)}).encode()
+            return found["regret"][-1], json.dumps(found).encode()
+
+        return [outcome_of(piece, partial(match, entry)) for piece, entry in self.entries.items()]
 
 
 def run(
@@ -435,7 +423,7 @@ def run(
     ------
     ValueError
         If two problems or two entries have the same name, or if there is none.
-    RuntimeError
+    StudyFailed
         If a policy failed after its first rounds. All other matches are stored before.
 
     Examples
@@ -457,40 +445,36 @@ def run(
         names = [thing.name for thing in named]
         if not names or len({*names}) < len(names):
             raise ValueError(f"{what} must have different names, and there must be one, got {names}")
-    known = {} if recorded is None else recorded
-    tasks = [
-        (
-            game,
-            [e for e in players if e.plays(game.kind) and (game.name, e.name) not in known],
-            r,
-            rng,
-            length,
-        )
-        for game in games
-        for length in [horizon or factor * game.horizon]
-        for r in range(replications or factor * game.replications)
-    ]
-    # Replications are the outer loop, so that early results include all problems.
-    tasks.sort(key=lambda task: task[2])
-    with tempfile.TemporaryDirectory() as own, ended_by_signals():
-        place = Path(own if folder is None else folder)
-        call = partial(_play_missing, place)
-        played = map(call, tasks) if n_jobs == 1 else in_workers(call, tasks, n_jobs)
-        faults = []
-        with progress_bar(None, total=len(tasks)) as bar:
-            for found in played:
-                faults += found
-                if bar is not None:
-                    bar.update()
-        if faults:
-            raise RuntimeError(f"{len(faults):,} matches failed; the first is {faults[0]}")
-        with _stored(place) as file:
-            stored = {key: json.loads(row) for key, row in file.execute("SELECT key, result FROM matches")}
     pairs = {(game.name, entry.name) for game in games for entry in players}
-    matches = {pair: rows for pair, rows in known.items() if pair in pairs}
-    for game, mine, r, _, length in tasks:
-        for entry in mine:
-            matches.setdefault((game.name, entry.name), []).append(stored[_key(game, entry, r, rng, length)])
+    matches = {pair: rows for pair, rows in (recorded or {}).items() if pair in pairs}
+    plays: dict[Piece, tuple[Problem, Entry, int]] = {}
+    for game in games:
+        length = horizon or factor * game.horizon
+        mine = [
+            entry for entry in players if entry.plays(game.kind) and (game.name, entry.name) not in matches
+        ]
+        for r in range(replications or factor * game.replications):
+            for entry in mine:
+                key = _key(game, entry, r, rng, length)
+                plays[Piece(key, game.name, entry.name, r)] = game, entry, length
+    with tempfile.TemporaryDirectory() as own:
+        path = Path(own if folder is None else folder) / "arena.sqlite"
+        with finished(path) as file:
+            stored = {key for (key,) in file.execute("SELECT key FROM pieces")}
+        # Replications are the outer loop, so that early results include all problems.
+        missing = sorted((p for p in plays if p.key not in stored), key=lambda piece: piece.replication)
+        tasks: dict[tuple[str, int], _Replication] = {}
+        for piece in missing:
+            game, entry, length = plays[piece]
+            task = _Replication(game, {}, rng, length)
+            tasks.setdefault((game.name, piece.replication), task).entries[piece] = entry
+        run_one, listed = _Replication.outcomes, tasks.values()
+        played = map(run_one, listed) if n_jobs == 1 else in_workers(run_one, listed, n_jobs)
+        store(path, missing, (outcome for found in played for outcome in found))
+        with finished(path) as file:
+            rows = dict(file.execute("SELECT key, result FROM pieces"))
+    for piece in plays:
+        matches.setdefault(piece[1:3], []).append(json.loads(rows[piece.key]))
     return Standings(tuple(games), tuple(players), matches)
 
 

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -48,6 +48,10 @@ class Piece(NamedTuple):
     instance: str
     learner: str
     replication: int
+
+
+#: A piece with its seconds, its measure, and its result or the traceback of its exception.
+Outcome = tuple[Piece, float, float, bytes | str]
 
 
 class StudyFailed(RuntimeError):
@@ -194,7 +198,7 @@ class Study:
 
     def missing(self) -> list[Piece]:
         """Return the pieces that are not stored."""
-        with self._file() as file:
+        with finished(self.path) as file:
             stored = {key for (key,) in file.execute("SELECT key FROM pieces")}
         return [piece for piece in self.pieces if piece.key not in stored]
 
@@ -223,31 +227,9 @@ class Study:
         if n_jobs != 1:
             plays = {pair: Packed(play) for pair, play in plays.items()}
         tasks = [(piece, plays[piece[1:3]]) for piece in missing]
-        failures: dict[Piece, str] = {}
         run = partial(_play, self.seed)
         outcomes = (run(task) for task in tasks) if n_jobs == 1 else in_workers(run, tasks, n_jobs)
-        try:
-            with (
-                ended_by_signals(),
-                closing(outcomes),
-                self._file() as file,
-                progress_bar(progress, total=len(missing)) as bar,
-            ):
-                for piece, seconds, measure, result in outcomes:
-                    if isinstance(result, str):
-                        failures[piece] = result
-                    else:
-                        now = datetime.now(UTC).isoformat(timespec="seconds")
-                        row = (*piece, _library(), self.version, now, seconds, measure, result)
-                        # One transaction, so a piece is stored completely or not at all.
-                        with file:
-                            file.execute(_INSERT, row)
-                    if bar is not None:
-                        bar.update()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"interrupted; the finished pieces are in {self.path}") from None
-        if failures:
-            raise StudyFailed([(piece, failures[piece]) for piece in missing if piece in failures])
+        store(self.path, missing, outcomes, progress=progress, version=self.version)
 
     def results(self) -> dict[Pair, Any]:
         """Return the finished replications, as `Simulation` or `Identification`, by (instance, learner)."""
@@ -284,7 +266,7 @@ class Study:
         """
         found: dict[Pair, list[tuple[float, float]]] = {}
         keys = {piece.key: piece for piece in self.pieces}
-        with self._file() as file:
+        with finished(self.path) as file:
             for key, seconds, measure in file.execute("SELECT key, seconds, measure FROM pieces"):
                 if key in keys:
                     found.setdefault(keys[key][1:3], []).append(
@@ -352,20 +334,10 @@ class Study:
 
     def _stored(self) -> Iterator[tuple[Piece, bytes]]:
         """Yield the finished pieces with their results, in the order of the study."""
-        with self._file() as file:
+        with finished(self.path) as file:
             for piece in self.pieces:
                 for (data,) in file.execute("SELECT result FROM pieces WHERE key = ?", (piece.key,)):
                     yield piece, data
-
-    @contextmanager
-    def _file(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with closing(sqlite3.connect(self.path, timeout=60.0)) as file:
-                file.execute(_TABLE)
-                yield file
-        except sqlite3.Error as error:
-            raise OSError(f"{self.path} cannot be used as the file of a study: {error}") from error
 
 
 class _Run(NamedTuple):
@@ -399,21 +371,68 @@ class _Trial(NamedTuple):
         return np.nan, json.dumps(rows, default=np.generic.item).encode()
 
 
-def _play(
-    seed: int, task: tuple[Piece, Callable[[int, int], tuple[float, bytes]]]
-) -> tuple[Piece, float, float, bytes | str]:
+@contextmanager
+def finished(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the SQLite file of finished pieces, the table ``pieces``, which several processes may share."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with closing(sqlite3.connect(path, timeout=60.0)) as file:
+            file.execute(_TABLE)
+            yield file
+    except sqlite3.Error as error:
+        raise OSError(f"{path} cannot be used as the file of a study: {error}") from error
+
+
+def store(
+    path: Path,
+    missing: Sequence[Piece],
+    outcomes: Generator[Outcome, None, None],
+    *,
+    progress: bool | None = None,
+    version: str = "",
+) -> None:
+    """Store each of the missing pieces as it finishes. Raise `StudyFailed` if some of them failed."""
+    failures: dict[Piece, str] = {}
+    try:
+        with (
+            ended_by_signals(),
+            closing(outcomes),
+            finished(path) as file,
+            progress_bar(progress, total=len(missing)) as bar,
+        ):
+            for piece, seconds, measure, result in outcomes:
+                if isinstance(result, str):
+                    failures[piece] = result
+                else:
+                    now = datetime.now(UTC).isoformat(timespec="seconds")
+                    # One transaction, so a piece is stored completely or not at all.
+                    with file:
+                        file.execute(_INSERT, (*piece, _library(), version, now, seconds, measure, result))
+                if bar is not None:
+                    bar.update()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; the finished pieces are in {path}") from None
+    if failures:
+        raise StudyFailed([(piece, failures[piece]) for piece in missing if piece in failures])
+
+
+def outcome_of(piece: Piece, play: Callable[[], tuple[float, bytes]]) -> Outcome:
     """Return the seconds, the measure and the result of a piece, or the traceback of its exception."""
     from threadpoolctl import threadpool_limits
 
-    piece, play = task
     started = perf_counter()
     try:
         # One thread for numerical libraries, because sums depend on their number.
         with _ONE_AT_A_TIME, threadpool_limits(1):
-            measure, result = play(seed, piece.replication)
+            measure, result = play()
     except Exception:
         return piece, 0.0, 0.0, traceback.format_exc()
     return piece, perf_counter() - started, measure, result
+
+
+def _play(seed: int, task: tuple[Piece, Callable[[int, int], tuple[float, bytes]]]) -> Outcome:
+    piece, play = task
+    return outcome_of(piece, partial(play, seed, piece.replication))
 
 
 def _library() -> str:

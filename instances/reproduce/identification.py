@@ -28,10 +28,9 @@ from cmab import (
 from cmab.arrays import FloatArray
 from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
 from cmab.bounds.times import best_k_time, super_arm_time
-from cmab.exploration.budget import UCBE, ContinuousRejects
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
-from cmab.exploration.rejects import SuccessiveRejects
+from cmab.exploration.rejects import UCBE, ContinuousRejects, SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer, best_k
 from instances.arms import Arms, BernoulliArms, GaussianArms

@@ -145,7 +145,7 @@ class ShiftingMeans(SemiBandit):
         means = [np.clip(self.means + shift, 0.0, 1.0) for shift in (-0.4375, 0.4375)]
         self.rounds = [SemiBandit(BernoulliArms(each), oracle) for each in means]
 
-    def in_round(self, t: int, rng: Rng) -> SemiBandit:  # noqa: ARG002
+    def in_round(self, t: int, rng: Rng) -> SemiBandit:
         """Return the round with all means shifted down or up as far as possible."""
         return self.rounds[int(math.log(t) / math.log(1.1)) % 10 >= 5]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel, lean_kernel
+from cmab.compiled import call_kernel, eager_kernel, kernel, lean_kernel
 from cmab.selection import heap_drop, heap_sink, heap_up
 from oracles.influence.certificate import concave_bound, upper_bound
 from oracles.influence.sets import Index, ReverseGraph, SetCollection
@@ -22,7 +22,7 @@ def sizes(offsets):
     return sizes
 
 
-@lean_kernel
+@eager_kernel
 def _cover(index, given, degrees, histogram, covered_sets, chosen):
     """Choose nodes as `cover` does; return their number, covered sets, the bound and the largest gain."""
     ends, pool, offsets, sets = index
@@ -77,7 +77,7 @@ def cover(index: Index, k: int, allowed: BoolArray, given: IntArray) -> tuple[In
     return chosen[:size], *found
 
 
-@kernel
+@eager_kernel
 def cover_and_gain(index, k, nodes, certain, per_set):
     """Choose among `nodes` as `cover` does, with value ``certain[v]`` for v and `per_set` per covered set.
 
@@ -147,7 +147,7 @@ def _sum_of_largest(nodes, degrees, left, slope, best):
     return float(best.sum())
 
 
-@kernel
+@eager_kernel
 def bound_after(index, k, nodes, certain, slope, chosen, looks):
     """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
 

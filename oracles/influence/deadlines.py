@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import GOLDEN, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, eager_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import frozen, integer, per_arm, real
 from oracles.influence.graph import DirectedGraph, require_memory
@@ -95,7 +95,7 @@ def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, 
     return n_active, seen
 
 
-@kernel
+@eager_kernel
 def timed_sums(world, weights, seeds, key, first, last, origin):
     """Return `spread_sums` for the spreads of cascades up to the deadline."""
     n, m = world.offsets.shape[0] - 1, world.others.shape[0]
@@ -114,7 +114,7 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
     return total, norm
 
 
-@kernel
+@eager_kernel
 def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stamps):
     """Draw sets of the nodes that reach a root by the deadline (Tang et al. 2015, section 5)."""
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
@@ -359,7 +359,7 @@ class DeadlineInfluence(InfluenceMaximization):
             self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights
         )
 
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return None: the probabilities depend on delays, which cannot be enumerated."""
         return None
 

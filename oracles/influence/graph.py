@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import kernel, lean_kernel
+from cmab.compiled import kernel
 from cmab.validation import frozen, integer, shown, vector
-from oracles._networks import network_of
+from oracles._networks import network_of, order_by
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -22,43 +22,6 @@ if TYPE_CHECKING:
 
 # The first 31 bits of a probability are compared with 31 random bits; p = 1 (2^31) is above all of them.
 SCALE = 2.0**31
-_LONG = 2**31
-
-
-def numbers_below(n: int) -> type[np.integer[Any]]:
-    """Return the type of numbers below `n`: 32 bits if they fit, otherwise 64."""
-    return np.int32 if n <= _LONG else np.int64
-
-
-@lean_kernel
-def _group(ends, entries, offsets, sets):
-    """Fill the arrays that `grouped_sets` returns; `offsets` has one more entry, all 0 at first."""
-    n_sets = ends.shape[0] - 1
-    # While the sets are written, ``offsets[v + 1]`` is the place of the next set that contains v.
-    for at in range(ends[n_sets]):
-        offsets[entries[at] + 2] += 1
-    for v in range(2, offsets.shape[0]):
-        offsets[v] += offsets[v - 1]
-    for i in range(n_sets):
-        for at in range(ends[i], ends[i + 1]):
-            v = entries[at]
-            sets[offsets[v + 1]] = i
-            offsets[v + 1] += 1
-
-
-def grouped_sets(ends: IntArray, entries: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
-    """Return the sets that contain each of the numbers below `n`, as (offsets, sets), in increasing order.
-
-    Set i is ``entries[ends[i]:ends[i + 1]]``. This counting sort is stable, and linear in entries and sets.
-    """
-    offsets, sets = np.zeros(n + 2, np.int64), np.empty(ends[-1], numbers_below(len(ends) - 1))
-    _group(ends, entries, offsets, sets)
-    return offsets[:-1], sets
-
-
-def order_by(keys: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
-    """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
-    return grouped_sets(np.arange(len(keys) + 1), keys, n)
 
 
 @kernel

@@ -103,7 +103,7 @@ class DegreeHeuristic(InfluenceOracle):
             raise ValueError(f"rule must be one of {_RULES}, got {shown(rule)}")
         self.rule: Rule = rule
 
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of their choice."""
         probabilities = self._check_means(means, 0.0, 1.0)
         graph, single, discount = self.graph, self.rule == "single", self.rule == "discount"

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 
 _CASCADES, _EPSILON = 2000, 0.1
+# A bound on the optimum raises a simulated spread by this number of standard errors.
+_ERRORS = 5.0
 
 
 class InfluenceOracle(GraphOracle):
@@ -152,7 +154,7 @@ class InfluenceOracle(GraphOracle):
             reach = further
         return 0.0
 
-    def _hop_chances(self, probabilities: FloatArray, hops: int) -> FloatArray:  # noqa: ARG002
+    def _hop_chances(self, probabilities: FloatArray, hops: int) -> FloatArray:
         """Return the probabilities of the edges of a path with a number of hops."""
         return probabilities
 
@@ -252,6 +254,18 @@ class InfluenceOracle(GraphOracle):
             return exact, 0.0
         return by_cascades(self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights)
 
+    def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
+        """Return an upper bound on the spread of any seeds: at most the weight of all nodes."""
+        value, error = self.spread(self.solve(means, rng), means)
+        bound = (value + _ERRORS * error) / self.alpha
+        # Heuristics have no ratio (nan), so only the weight of all nodes is a bound.
+        return bound if bound < self._most else self._most
+
+    @property
+    def _most(self) -> float:
+        """The weight of all nodes."""
+        return float(self.graph.n_nodes if self.node_weights is None else self.node_weights.sum())
+
     def _probabilities(self, means: FloatArray) -> FloatArray:
         """Return `means`; raise ``ValueError`` unless they are probabilities that the model allows."""
         probabilities = self._check_means(means, 0.0, 1.0)
@@ -308,8 +322,7 @@ class InfluenceOracle(GraphOracle):
         it is None, because the probability that an edge is shown is unknown.
         """
         # Chen et al. 2016, Lemma 6, for nodes of weight 1.
-        total = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
-        found = Smoothness.influence(self.n_arms, total)
+        found = Smoothness.influence(self.n_arms, self._most)
         return replace(found, modulated=None) if self.model == "lt" else found
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
@@ -572,8 +585,7 @@ class InfluenceMaximization(InfluenceOracle):
 
         It is the bound that the search computes to certify its seeds, and at most the weight of all nodes.
         """
-        most = self.graph.n_nodes if self.node_weights is None else float(self.node_weights.sum())
-        return min(self._found(self._probabilities(means), rng)[0].optimum, most)
+        return min(self._found(self._probabilities(means), rng)[0].optimum, self._most)
 
     def _found(
         self, probabilities: FloatArray, rng: np.random.Generator

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import GOLDEN, kernel, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, eager_kernel, kernel, lean_kernel, mix, to_unit
 from oracles.influence.graph import SCALE
 
 Result = TypeVar("Result")
@@ -277,7 +277,7 @@ def _is_live(word, chance):
     return first_bits < limit or (first_bits == limit and is_below(word, chance))
 
 
-@lean_kernel
+@eager_kernel
 def draw_sets(world, ways, early, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
 
@@ -362,7 +362,7 @@ def draw_sets(world, ways, early, key, first, last, owners, ends, pool, stamps):
     return last - first, hits, examined
 
 
-@lean_kernel
+@eager_kernel
 def draw_walks(world, key, first, last, owners, ends, pool, stamps):
     """Draw sets as `draw_sets` does, if at most one arc into each node is live.
 

@@ -10,7 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
+from cmab.compiled import (
+    call_kernel,
+    eager_kernel,
+    kernel,
+    keyed_uniform,
+    keyed_word,
+    lean_kernel,
+    mix,
+    prefetch,
+)
 from oracles.influence.graph import DirectedGraph, require_memory
 
 # The number of rows of 16 bytes in a line of the processor cache.
@@ -89,7 +98,7 @@ def cascade_key(key, i):
     return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
 
 
-@kernel
+@eager_kernel
 def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
 
@@ -217,7 +226,7 @@ def exact_activation(offsets, arms, heads, means, seeds, uncertain):
     return active
 
 
-@kernel
+@eager_kernel
 def exact_threshold_activation(offsets, arms, heads, in_offsets, in_arms, means, seeds, nodes):
     """Return the activation probability of each node, summed over all choices of a live arc into `nodes`.
 
@@ -266,7 +275,7 @@ class OutArcs(NamedTuple):
     means: FloatArray
 
 
-@kernel
+@eager_kernel
 def threshold_sums(arcs, weights, seeds, key, first, last, origin):
     """Return `spread_sums` for the spreads of cascades by thresholds.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import call_kernel, eager_kernel, kernel
 from cmab.guarantees import Smoothness
 from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph, arcs_into, order_by
@@ -59,7 +59,7 @@ def reach_back(arcs, live, owners, pool, start, stamps, stamp):
     return end, False, examined
 
 
-@kernel
+@eager_kernel
 def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
     """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]`` for each i; return the new members.
 
@@ -393,7 +393,7 @@ class TriggeringInfluence(InfluenceMaximization):
         error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)
         return mean / unit, error / unit
 
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:  # noqa: ARG002
+    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return None: worlds can be sampled, but not enumerated."""
         return None
 
@@ -401,7 +401,7 @@ class TriggeringInfluence(InfluenceMaximization):
         """Return None: the model may depend on the means in any way, also discontinuously."""
         return None
 
-    def _reached(self, probabilities: FloatArray) -> float:  # noqa: ARG002
+    def _reached(self, probabilities: FloatArray) -> float:
         # The joint distribution of live arcs is unknown, so no lower bound on the spread of such candidates
         # exists.
         raise ValueError("node_weights must be positive for at least one candidate, got only zeros")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import call_kernel, eager_kernel
 from cmab.feedback import Feedback
 from cmab.offline.warm_start import OfflineChoice, recommended
 from cmab.parameters import described
@@ -171,7 +171,7 @@ def _counted(
     return spread, secured_by(reverse, components, hits, n_sets, math.log(1.0 / oracle.delta))
 
 
-@kernel
+@eager_kernel
 def cover_within(index, costs, budget):
     """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
 

@@ -88,7 +88,7 @@ class ParquetSource:
             )
         return ids.astype(np.int64)
 
-    def row_of(self, start: int, rows: int, edge: int) -> int:  # noqa: ARG002
+    def row_of(self, start: int, rows: int, edge: int) -> int:
         return rows + edge + 1
 
     def share(self) -> float:

@@ -46,7 +46,7 @@ def test_public_methods_have_a_docstring_of_their_own_or_of_a_base():
 
 def test_every_rule_says_when_to_use_it():
     """Bases and parts of rules do not."""
-    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RadiusRule", "RuledExplorer", "Goal"}
+    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
     parts |= {"CompiledIndexPolicy", "LLR", "PositionBased"}
     for space in (cmab.policies, cmab.exploration):
         for name in set(space.__all__) - parts:
@@ -56,7 +56,7 @@ def test_every_rule_says_when_to_use_it():
 
 def test_pages_name_every_rule_that_can_be_chosen():
     """A reader of the pages finds each explorer among the rules for a question, and each policy on a page."""
-    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RadiusRule", "RuledExplorer", "Goal"}
+    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
     parts |= {"CompiledIndexPolicy", "LLR", "PositionBased"}
     pages = {
         page.stem: page.read_text(encoding="utf-8")

@@ -79,7 +79,6 @@ UNTRIED = {
             "cmab.Oracle",
             "cmab.PhasedExplorer",
             "cmab.Policy",
-            "cmab.RadiusRule",
             "cmab.RuledExplorer",
             "oracles.IndependentTriggering",
             "oracles.InfluenceOracle",

@@ -43,11 +43,3 @@ class Coin:
 
     def predict_proba(self, X):
         return np.column_stack([np.full(len(X), 1.0 - self.share), np.full(len(X), self.share)])
-
-
-class Doubtful(LeastSquares):
-    """Least squares with a constant standard deviation."""
-
-    def predict(self, X, return_std=False):
-        means = super().predict(X)
-        return (means, np.full(len(X), 0.3)) if return_std else means

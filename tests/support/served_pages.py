@@ -27,9 +27,9 @@ class Page:
         pytest.importorskip("argon2")
         from starlette.testclient import TestClient
 
-        from instances.serve.access import Access
-        from instances.serve.app import application
-        from instances.serve.store import Store
+        from cmab.campaign.page.access import Access
+        from cmab.campaign.page.store import Store
+        from cmab.campaign.page.web import application
 
         self.store = Store(folder)
         self.access = Access(users, owner="owner", port=8765)
@@ -51,12 +51,15 @@ class Page:
         return answer
 
     def fields(self, address, action):
-        """Return the hidden fields of the form with this action on a page."""
+        """Return the hidden fields and the people who came in the form with this action on a page."""
         text = self.get(address).text
         forms = re.findall(r"<form[^>]*>.*?</form>", text, re.DOTALL)
         form = next(form for form in forms if f'action="{action}"' in form)
         hidden = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
-        return {name: unescape(value) for name, value in hidden}
+        came = re.findall(r'<input type="checkbox" id="[^"]*" name="came" value="([^"]*)" checked', form)
+        return {name: unescape(value) for name, value in hidden} | (
+            {"came": [*map(unescape, came)]} if came else {}
+        )
 
     def send(self, address, action, status=303, files=None, **fields):
         """Send the form of a page with some fields, and return the answer."""

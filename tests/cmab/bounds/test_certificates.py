@@ -26,7 +26,15 @@ from cmab.bounds.certificate import Played, least_expected
 from cmab.oracle import optimum_bound
 from instances import BernoulliArms, CascadeModel, Coverage, IndependentCascade, SemiBandit
 from instances.arena import PROBLEMS
-from oracles import DegreeHeuristic, InfluenceMaximization, Knapsack, RankedTopK, ShortestPath, TopK
+from oracles import (
+    BruteForce,
+    DegreeHeuristic,
+    InfluenceMaximization,
+    Knapsack,
+    RankedTopK,
+    ShortestPath,
+    TopK,
+)
 
 
 def coins(n=6, k=2, seed=0):
@@ -379,3 +387,16 @@ def test_the_gap_is_at_most_what_the_family_can_give():
     ticket = session.ask()
     session.tell(Feedback(ticket, [1.0], reward=10.0), ticket)
     assert regret_bound(session.policy, session.state, reward_range=(0.0, 10.0)).exact_regret <= 10.0
+
+
+def test_rewards_that_decrease_with_the_means_have_no_optimistic_bound():
+    oracle = BruteForce(2, [[0], [1]], reward=lambda means, arm: 1.0 - float(means[arm].sum()))
+    session, rng, regret = Session(CUCB(oracle), rng=0), np.random.default_rng(0), 0.0
+    for _ in range(150):
+        ticket = session.ask()
+        chance = (0.9, 0.1)[int(ticket.super_arm[0])]
+        outcome, regret = float(rng.random() < chance), regret + chance - 0.1
+        session.tell(Feedback(ticket, [outcome], reward=1.0 - outcome))
+    with pytest.raises(ValueError, match="reward_range must be given"):
+        regret_bound(session.policy, session.state)
+    assert regret_bound(session.policy, session.state, reward_range=(0.0, 1.0)).exact_regret >= regret

@@ -114,9 +114,3 @@ def test_samples_tend_to_the_characteristic_time():
     assert ratios["TrackAndStop"] < 1.15
     assert ratios["BestKGLR"] < 1.15
     assert ratios["LUCB1"] > 2.0
-
-
-@pytest.mark.parametrize("k", [0, 4, 1.5])
-def test_k_is_checked(k):
-    with pytest.raises((ValueError, TypeError), match="k must be"):
-        TrackAndStop(4, k=k, delta=0.1)

@@ -5,12 +5,12 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from exploring import errors, explore
+from exploring import errors
 from scipy.stats import binom
 
 from cmab import CSAR, Feedback
 from instances import GaussianArms
-from oracles import BruteForce, GraphicMatroid, PartitionMatroid, TopK
+from oracles import BruteForce, GraphicMatroid, PartitionMatroid
 
 GRAPH = nx.complete_graph(5)
 FAMILIES = {
@@ -46,14 +46,3 @@ def test_recommends_a_feasible_super_arm_at_any_time(family):
         undecided.append(int(state.undecided.sum()))
     assert all(later < earlier for earlier, later in pairwise(undecided))
     assert np.array_equal(rule.recommend(state), np.flatnonzero(state.accepted))
-
-
-def test_partition_of_one_class_is_best_k():
-    for seed in range(5):
-        environment = GaussianArms(np.random.default_rng(seed).random(10), sigma=0.5)
-        runs = [
-            explore(CSAR(oracle, budget=500), environment, np.random.default_rng(seed))
-            for oracle in (TopK(10, 3), PartitionMatroid(list("a" * 10), {"a": 3}))
-        ]
-        assert runs[0][0].tolist() == runs[1][0].tolist()
-        assert runs[0][1] == runs[1][1]

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exploring import explore
 from scipy.stats import binom
 
 from cmab import UCBE, Feedback, UGapEb, UGapEc, identify
 from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
-from cmab.exploration.budget import GapE
-from cmab.exploration.ugape import least_gaps
+from cmab.exploration.ugape import GapE, least_gaps
 from instances import BernoulliArms
 
 MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.6, 0.2])
@@ -58,15 +56,6 @@ def test_budget_is_used_exactly_and_errors_are_rare(name):
     assert wrong <= binom.isf(1e-6, 100, 0.01)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("a", [None, 2.0])
-def test_one_bandit_of_several_is_ugapeb(a):
-    for seed in range(3):
-        one, several = UGapEb(6, 2, budget=300, a=a), UGapEb([6], 2, budget=300, a=a)
-        runs = [explore(rule, BernoulliArms(MEANS), np.random.default_rng(seed)) for rule in (one, several)]
-        assert np.array_equal(runs[0][0], runs[1][0])
-
-
 def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
     """The indices differ by the best mean, a constant, except that of the best arm, which loses its gap."""
     a, stats = 3.0, (np.array([0.4, 0.7, 0.6]), np.array([2, 9, 3]))
@@ -77,18 +66,6 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
         asked.append(rule.select(state, np.random.default_rng(0)).tolist())
     assert asked[0] == [int(np.argmax([-0.3 + 1.5**0.5, -0.1 + (1 / 3) ** 0.5, -0.1 + 1.0]))]
     assert asked[1] == [int(np.argmax([0.4 + 1.5**0.5, 0.7 + (1 / 3) ** 0.5, 1.6]))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    [UGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
-    ids=["ugapeb", "gape"],
-)
-def test_several_bandits(rule):
-    arms, samples = explore(rule, BernoulliArms([0.1, 0.9, 0.3, 0.2, 0.5]), np.random.default_rng(0))
-    assert samples == 1500
-    assert arms.tolist() == [1, 4]
 
 
 def test_the_harder_bandit_gets_more_samples():
@@ -160,17 +137,6 @@ def test_ugapeb_returns_the_surest_answer_of_all_steps():
     assert rule.recommend(state).tolist() == [0]
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.1])
-def test_one_bandit_of_several_is_ugapec(epsilon):
-    one, several = (
-        UGapEc(6, 2, delta=0.1, epsilon=epsilon),
-        UGapEc([6], 2, delta=0.1, epsilon=epsilon),
-    )
-    runs = [identify(rule, BernoulliArms(MEANS), rng=3, replications=3) for rule in (one, several)]
-    assert runs[0].samples.tolist() == runs[1].samples.tolist()
-    assert np.array_equal(runs[0].arms, runs[1].arms)
-
-
 def test_ugapec_of_several_bandits_by_definition():
     """Each bandit by the rule of one, with the radii of all arms; the worst bandit is sampled."""
     rng = np.random.default_rng(5)
@@ -199,11 +165,3 @@ def test_bandits_that_are_too_small_are_refused(sizes, k):
         UGapEc(sizes, k, delta=0.1)
     with pytest.raises(ValueError, match=r"n_arms of each bandit|number of arms|k must"):
         UGapEb(sizes, k, budget=100)
-
-
-@pytest.mark.parametrize(
-    "make", [lambda: UGapEb(6, 1, budget=6), lambda: UCBE(6, budget=5), lambda: GapE((3, 3), budget=6, a=1.0)]
-)
-def test_too_small_a_budget_is_refused(make):
-    with pytest.raises(ValueError, match="budget must be at least 7"):
-        make()

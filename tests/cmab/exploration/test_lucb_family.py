@@ -125,9 +125,5 @@ def test_minimising_oracle_and_pac():
 
 
 test_bad_parameters_are_refused = refused(
-    (lambda: LUCB1(3, 3, delta=0.1), "k must"),
-    (lambda: LUCB1(1, 1, delta=0.1), "n_arms must"),
-    (lambda: LilLUCB(3, 1, delta=0.1, sigma=0.0), "sigma must"),
     (lambda: LilCLUCB(3, delta=0.1), "oracle must"),
-    (lambda: CLUCB(TopK(3, 1), delta=0.1, epsilon=-1.0), "epsilon must"),
 )

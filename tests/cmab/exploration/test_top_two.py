@@ -124,15 +124,6 @@ def test_errors_are_at_most_delta(rule, means):
     assert found.samples.mean() >= time * bernoulli_divergence(0.1, 0.9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-def test_a_lower_threshold_is_noticed(rule):
-    explorer = rule(2, delta=0.1)
-    vars(explorer)["_threshold"] = -5.0
-    found = identify(explorer, GaussianArms([0.1, 0.0], 0.5), replications=1000, rng=3, max_samples=10**5)
-    assert (~found.correct).sum() > binom.isf(1e-6, 1000, 0.1)
-
-
 @pytest.mark.parametrize("samples", [2, 3, 17, 10**3, 10**6, 10**12, 2**62])
 def test_the_bonus_of_ttucb_solves_its_equation(samples):
     """Lambert's function solves the equation; from 50 samples on, the union bound is larger."""

@@ -1,40 +1,21 @@
 """The number of calls of an oracle in a round is bounded, and known beforehand."""
 
-import io
 import warnings
-from collections import Counter
 
-import networkx as nx
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES
-from scaled import SCALED, fits, made, seen_arms
+from cases import ORACLES
 
 import cmab.oracle as linear
-from cmab import CTS, ESCB, Feedback, ForcedExploration, Session
+from cmab import ESCB, Feedback, Session
 from cmab.run.workers import progress_bar
-from oracles import Matching, TopK
-
-QUESTIONS = ("solve", "solve_constrained", "solve_within", "is_feasible")
+from oracles import TopK
 
 
-def counted(oracle):
-    """Return an oracle of a class that counts its questions, and the counts."""
-    asked = Counter()
-
-    def counting(name):
-        method = getattr(oracle, name)
-
-        def count(*given, **named):
-            asked[name] += 1
-            return method(*given, **named)
-
-        return count
-
-    for name in QUESTIONS:
-        if hasattr(oracle, name):
-            setattr(oracle, name, counting(name))
-    return oracle, asked
+@pytest.fixture(autouse=True)
+def no_lists(monkeypatch):
+    """Search small families as well, instead of comparing all sets of k arms."""
+    monkeypatch.setattr(linear, "MOST_LISTED", 0)
 
 
 @pytest.fixture
@@ -51,48 +32,6 @@ def choices(monkeypatch):
 
     monkeypatch.setattr(linear, "SetSearch", Counting)
     return kept
-
-
-def play(policy, asked, count):
-    """Play rounds in which all outcomes are alike, and return the largest counts of a round."""
-    session, most = Session(policy, rng=0), Counter()
-    for _ in range(count):
-        asked.clear()
-        ticket = session.ask()
-        most |= asked
-        arms = seen_arms(policy.oracle, ticket.super_arm)
-        session.tell(Feedback(arms, np.full(len(arms), 0.5)), ticket)
-    return most
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scaled", SCALED)
-def test_questions_of_a_round(scaled, choices):
-    """Linear problems: `root_limit` and a few. Checks of feasibility: one for each choice of the oracle."""
-    wrong = []
-    for case in POLICIES:
-        if not fits(case, SCALED[scaled]()):
-            continue
-        oracle, asked = counted(SCALED[scaled]())
-        try:
-            policy = made(case, oracle)
-        except (ValueError, TypeError):  # refused in words
-            continue
-        limit = getattr(oracle, "root_limit", None) or 0
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                most = play(policy, asked, 4)
-        except ValueError as error:
-            assert "must" in str(error)
-            continue
-        allowed = limit + 100 if case.name in {"escb", "aescb", "olsucb"} else oracle.max_size + 3
-        if most["solve"] + most["solve_constrained"] + most["solve_within"] > allowed:
-            wrong.append((case.name, most))
-        if most["is_feasible"] > oracle.n_choices + 1:
-            wrong.append((case.name, most))
-    assert not wrong
-    assert max(choices, default=0) <= 1.2 * 1_000 * linear.LinearOracle.root_limit
 
 
 def hard_numbers(n_arms, seed):
@@ -148,62 +87,6 @@ def test_without_a_limit_the_search_is_exact():
     assert sorted(best) == sorted(oracle.solve_root(means, squares, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("scaled", [name for name in SCALED if name[:3] not in ("top", "inf")])
-def test_an_exploring_round_plays_another_super_arm(scaled):
-    """Paths and matchings, of which no entry can be exchanged alone, as well as trees, of which one can."""
-    oracle, asked = counted(SCALED[scaled]())
-    policy = ForcedExploration(CTS(oracle), c=1.0, form="last")
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-        asked.clear()
-        other = policy._exchanged(chosen, None, rng)
-        assert asked["solve_within"] <= len(chosen)
-        assert asked["is_feasible"] == 0
-        assert oracle.is_feasible(np.sort(other))
-        assert len(np.setdiff1d(chosen, other)) > 0
-        if scaled.startswith("tree"):
-            assert len(np.setdiff1d(chosen, other)) == 1
-
-
-def test_exchanges_of_a_tree():
-    """A random edge, then a random one that fits: Pearson's statistic, false alarm 1e-6."""
-    from scipy.stats import chi2
-
-    case = next(case for case in ORACLES if case.name == "graphic_matroid")
-    oracle = case.make()
-    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
-    chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-    trees = [set(arms) for arms in case.super_arms()]
-    near = {edge: [t for t in trees if set(chosen) - t == {edge}] for edge in chosen.tolist()}
-    near = {edge: others for edge, others in near.items() if others}  # bridges cannot be exchanged
-    expected = {
-        tuple(sorted(tree)): 1_000 / len(near) / len(others) for others in near.values() for tree in others
-    }
-    seen = Counter(tuple(sorted(policy._exchanged(chosen, None, rng).tolist())) for _ in range(1_000))
-    assert set(seen) <= set(expected)
-    statistic = sum((seen[tree] - count) ** 2 / count for tree, count in expected.items())
-    assert statistic <= chi2.isf(1e-6, len(expected) - 1)
-
-
-@pytest.mark.parametrize("name", ["graphic_matroid", "transversal_matroid", "perfect_matching"])
-def test_every_arm_is_explored(name):
-    """Also by a rule that plays one super arm: of perfect matchings two edges are exchanged at once."""
-    if name == "perfect_matching":
-        oracle = Matching(nx.complete_bipartite_graph(3, 3), method="assignment", perfect=True)
-        arms = set(range(9))
-    else:
-        case = next(case for case in ORACLES if case.name == name)
-        oracle, arms = case.make(), set().union(*case.super_arms())
-    policy, rng = ForcedExploration(CTS(oracle), form="last"), np.random.default_rng(0)
-    chosen = oracle.solve(rng.random(oracle.n_arms), rng)
-    shown = set(chosen.tolist())
-    # The probability of each exchange is at least 1 / 12: 300 draws miss one of them by less than 1e-9.
-    for _ in range(300):
-        shown |= set(policy._exchanged(chosen, None, rng).tolist())
-    assert shown == arms
-
-
 class Terminal:
     """A stream that claims to be a terminal."""
 
@@ -237,10 +120,3 @@ def test_progress_from_a_second_on(quiet, seconds, shown, monkeypatch):
             if bar is not None:
                 bar.update()
     assert ("rounds" in terminal.text) == shown
-
-
-def test_without_a_terminal_nothing_is_shown(monkeypatch):
-    monkeypatch.setenv("CMAB_QUIET", "")
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    with progress_bar(None, total=3) as bar:
-        assert bar is None

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln, polygamma
 
-import cmab
-from cmab import CTS, AdaptiveCTS, Campaign, Context, Feedback, Session, simulate
+from cmab import CTS, AdaptiveCTS, Feedback, Session, simulate
 from cmab.policies.adaptive import PRIOR_WEIGHTS, bounded_draw, pooled_dispersion, weight_of
 from cmab.policies.hierarchical import MEANS
 from instances import BernoulliArms, SemiBandit
@@ -46,10 +45,6 @@ def posterior(won, counts):
     return shares / shares.sum()
 
 
-def test_the_alias_is_the_class():
-    assert cmab.Learner is AdaptiveCTS
-
-
 def test_the_posterior_of_the_prior_is_bayes_formula():
     policy = AdaptiveCTS(TopK(12, 3), LABELS)
     state, arms, outcomes = played(policy, np.random.default_rng(0))
@@ -59,37 +54,11 @@ def test_the_posterior_of_the_prior_is_bayes_formula():
         np.testing.assert_allclose(grid(policy, state)[number], posterior(won[own], counts[own]), rtol=1e-9)
 
 
-def test_the_posterior_of_the_prior_is_an_integral():
-    """No conjugacy: sums over a fine mesh of the mean of each of three arms."""
-    policy = AdaptiveCTS(TopK(3, 1))
-    state = policy.initial_state()
-    for arm, outcome in ((0, 1.0), (0, 0.0), (1, 1.0), (1, 1.0), (2, 0.0), (2, 1.0)):
-        policy.update(state, Feedback([arm], [outcome]))
-    is_smooth = (A > 1.5) & (B > 1.5)  # densities that a mesh can sum
-    p = (np.arange(100_000)[:, None] + 0.5) / 100_000
-    prior = p ** (A[is_smooth] - 1.0) * (1.0 - p) ** (B[is_smooth] - 1.0)
-    factors = [(prior * likelihood).sum(axis=0) / prior.sum(axis=0) for likelihood in (p * (1 - p), p**2)]
-    weights = factors[0] ** 2 * factors[1]
-    found = grid(policy, state)[0][is_smooth]
-    np.testing.assert_allclose(found / found.sum(), weights / weights.sum(), rtol=1e-6)
-
-
 def test_the_posterior_of_many_outcomes_does_not_underflow():
     policy = AdaptiveCTS(TopK(12, 3))
     state, arms, outcomes = played(policy, np.random.default_rng(1), rounds=2000)
     won, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
     np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts), atol=1e-9)
-
-
-def test_the_order_of_outcomes_and_of_arms_does_not_matter():
-    policy, rng = AdaptiveCTS(TopK(12, 3)), np.random.default_rng(2)
-    state, arms, outcomes = played(policy, rng)
-    order, names = rng.permutation(len(arms)), rng.permutation(12)
-    for renamed in (np.arange(12), names):
-        other = policy.initial_state()
-        for i in order:
-            policy.update(other, Feedback(renamed[arms[i : i + 1]], outcomes[i : i + 1]))
-        np.testing.assert_allclose(grid(policy, other), grid(policy, state), rtol=1e-9)
 
 
 def test_fractions_enter_the_prior_as_coins_of_their_mean():
@@ -289,19 +258,6 @@ def test_arms_that_are_seen_late_do_not_inherit_the_prior():
     assert state.memory[-1] == 3.0
 
 
-def test_a_scale_that_is_a_power_of_two_changes_nothing():
-    """Outcomes and support times four, bit for bit."""
-    oracle, rng = TopK(12, 3), np.random.default_rng(8)
-    one, four = AdaptiveCTS(oracle), AdaptiveCTS(oracle, support=(0.0, 4.0))
-    states = one.initial_state(), four.initial_state()
-    for seed in range(200):
-        chosen = [p.select(s, np.random.default_rng(seed)) for p, s in zip((one, four), states, strict=True)]
-        assert np.array_equal(*chosen)
-        outcomes = rng.random(3)
-        one.update(states[0], Feedback(chosen[0], outcomes))
-        four.update(states[1], Feedback(chosen[1], 4.0 * outcomes))
-
-
 @pytest.mark.parametrize("length", [3.0, 49.0, 103.0, 0.49, 1e6, 1e-100, 1e-170, 1e-300])
 def test_the_scale_of_the_support_does_not_matter(length):
     """Outcomes at an end of the support are those of coins, and tiny squared deviations do not vanish."""
@@ -348,36 +304,6 @@ def test_an_arm_that_looked_bad_at_first_is_found_again():
     assert plays > 1000
 
 
-def test_late_reports_and_absent_arms_are_taken_and_features_are_refused():
-    session = Session(AdaptiveCTS(TopK(6, 2)), rng=0)
-    tickets = [session.ask(Context(available=np.arange(6) != i)) for i in range(4)]
-    for i, ticket in enumerate(tickets):
-        assert i not in ticket.super_arm
-    for ticket in reversed(tickets):
-        session.tell(Feedback(ticket.super_arm[:1], [1.0]), ticket)
-    with pytest.raises(ValueError, match="features"):
-        session.ask(Context(features=np.ones((6, 2))))
-
-
-def test_a_campaign_relearns_from_its_journal(tmp_path):
-    path = tmp_path / "journal.db"
-    campaign = Campaign(AdaptiveCTS(TopK(4, 2)), path, rng=0)
-    for _ in range(5):
-        request = campaign.ask()
-        campaign.tell(dict.fromkeys(request, 1.0), request)
-    again = Campaign(AdaptiveCTS(TopK(4, 2)), path).state
-    assert np.array_equal(again.memory, campaign.state.memory) and again.counts.sum() == 10
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [({"groups": [1, 2]}, "groups must be 6 integers"), ({"support": (1.0, 0.0)}, "support must be")],
-)
-def test_wrong_parameters_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        AdaptiveCTS(TopK(6, 2), **arguments)
-
-
 def test_the_compiled_loop_is_taken():
     oracle = TopK(6, 2)
     result = simulate(
@@ -403,19 +329,3 @@ def test_an_oracle_alone_has_the_default_learner(tmp_path):
     assert repr(again.policy) == repr(session.policy) and again.state.rounds == 1
     wide = simulate(oracle, SemiBandit(EmpiricalArms([[0.0, 3.0]] * 4, (0.0, 3.0)), oracle), 10, rng=0)
     assert wide.rewards[0, -1] >= 0.0
-
-
-def test_a_campaign_keeps_its_support(tmp_path):
-    oracle = TopK(4, 2)
-    new = tmp_path / "new.db"
-    first = Campaign(oracle, new, support=(0.0, 9.0))
-    assert isinstance(first.policy, AdaptiveCTS) and first.policy.support == (0.0, 9.0)
-    request = first.ask()
-    first.tell(dict.fromkeys(request, 9.0), request)
-    assert Campaign(oracle, new).policy.support == (0.0, 9.0)
-
-
-def test_what_is_neither_policy_nor_oracle_is_refused():
-    for call in (Session, lambda given: simulate(given, None, 5)):
-        with pytest.raises(TypeError, match="policy must be a Policy"):
-            call(5)

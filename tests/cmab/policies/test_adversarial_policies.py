@@ -70,8 +70,6 @@ def test_what_they_refuse():
     roads = ShortestPath(nx.cycle_graph(4), 0, 2)
     with pytest.raises(ValueError, match="any sign"):
         FTPL(roads)
-    with pytest.raises(ValueError, match="horizon"):
-        FTPL(TopK(3, 1), horizon=0)
     session = Session(FTPL(TopK(3, 1)), rng=0)
     with pytest.raises(ValueError, match="pulls"):
         ticket = session.ask()

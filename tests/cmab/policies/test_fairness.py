@@ -68,9 +68,7 @@ def test_without_shares_it_is_cucb():
 test_what_is_refused = refused(
     ({"shares": 1.5}, "shares must"),
     ({"shares": [0.1]}, "shares must"),
-    ({"shares": 0.1, "eta": -1.0}, "eta must"),
     ({"shares": 0.1, "values": -1.0}, "values must"),
-    ({"shares": 0.1, "support": (1, 0)}, "support must"),
     by=lambda arguments: LFG(ORACLE, **arguments),
 )
 

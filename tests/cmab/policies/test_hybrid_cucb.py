@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import CUCB, ArmStatistics, Feedback, OfflineCUCB, simulate
-from instances import BernoulliArms, SemiBandit
+from cmab import CUCB, ArmStatistics, Feedback, OfflineCUCB
 from oracles import TopK
 
 RNG = np.random.default_rng
@@ -60,36 +59,6 @@ def test_it_is_cucb_without_a_log_and_with_a_large_bias(sense):
         np.testing.assert_allclose(OfflineCUCB(oracle, there, bias=1.0).indices(here, rng), plain, atol=1e-12)
         rows = [OfflineCUCB(oracle, there, bias=bias).indices(here, rng) for bias in (0.0, 0.1, 0.4, 1.0)]
         assert (oracle._sign * np.diff(rows, axis=0) >= -1e-12).all()
-
-
-def test_a_log_without_bias_counts_like_rounds():
-    """Of arms that were not seen here, the bound is CUCB's of the log, at the time of this campaign."""
-    rng = RNG(0)
-    oracle, there = TopK(6, 2), told(rng, 6, 40)
-    here = ArmStatistics.empty(6)
-    for _ in range(20):
-        here.update(Feedback([], []))
-    as_if = there.merge(ArmStatistics.empty(6))
-    as_if.rounds = 20
-    found = OfflineCUCB(oracle, there, bias=0.0).indices(here, rng)
-    np.testing.assert_allclose(found, CUCB(oracle).indices(as_if, rng), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_a_log_saves_rounds():
-    """400 outcomes an arm whose means are 0.02 too high; paired by seed, 10 standard errors less regret."""
-    means = np.linspace(0.2, 0.8, 8)
-    oracle, rng = TopK(8, 2), RNG(1)
-    there = ArmStatistics.empty(8)
-    for _ in range(400):
-        there.update(Feedback(np.arange(8), (rng.random(8) < np.clip(means + 0.02, 0, 1)).astype(float)))
-    world = SemiBandit(BernoulliArms(means), oracle)
-    runs = [
-        simulate(policy, world, 500, replications=12, rng=0).regret[:, -1]
-        for policy in (OfflineCUCB(oracle, there, bias=0.05), CUCB(oracle))
-    ]
-    gain = runs[1] - runs[0]
-    assert gain.mean() > 10 * gain.std(ddof=1) / math.sqrt(12)
 
 
 test_what_is_no_log_or_bias_is_refused = refused(

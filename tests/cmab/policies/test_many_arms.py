@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, kstest
 
-from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, Session, simulate
+from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, simulate
 from cmab.policies.thompson import MANY_ARMS
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -85,22 +85,6 @@ def test_all_loops_draw_the_same_numbers():
         for one, other in zip(run.states, runs[0].states, strict=True):
             assert np.array_equal(one.counters, other.counters)
             assert np.array_equal(one.means, other.means)
-
-
-def test_a_saved_session_draws_the_same_numbers():
-    session = Session(CTS(TopK(MANY_ARMS, 40)), rng=2)
-    for _ in range(2):
-        ticket = session.ask()
-        session.tell(Feedback(ticket, (np.arange(40) % 2).astype(float)))
-    again = Session.load(session.to_bytes(), CTS(TopK(MANY_ARMS, 40)))
-    assert np.array_equal(again.ask().super_arm, session.ask().super_arm)
-
-
-def test_two_workers_draw_the_same_numbers():
-    oracle = TopK(MANY_ARMS, 40)
-    environment = SemiBandit(BernoulliArms(np.random.default_rng(1).random(MANY_ARMS)), oracle)
-    one, two = (simulate(CTS(oracle), environment, 5, replications=2, rng=3, n_jobs=jobs) for jobs in (1, 2))
-    assert np.array_equal(one.rewards, two.rewards)
 
 
 @pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])

@@ -15,8 +15,6 @@ from cmab import (
     EpsilonGreedy,
     Feedback,
     Greedy,
-    LinearOracle,
-    Oracle,
     RandomPolicy,
     Session,
     simulate,
@@ -90,20 +88,6 @@ def test_llr_sees_every_arm_first(outcome):
     assert np.isfinite(session.policy.indices(session.state, None)).all()
 
 
-def test_llr_is_for_linear_oracles():
-    class AnyHit(Oracle):
-        n_arms = 3
-
-        def solve(self, means, rng):
-            return np.array([0])
-
-        def expected_reward(self, super_arm, means):
-            return float(1 - np.prod(1 - means[super_arm]))
-
-    with pytest.raises(ValueError, match="LinearOracle"):
-        LLR(AnyHit())
-
-
 # Thompson sampling ---------------------------------------------------------------------------------------
 
 
@@ -133,29 +117,6 @@ def test_thompson_draws_from_the_posterior(prior, support):
         )
         assert kstest(draws[:, arm], posterior.cdf).pvalue > 5e-7
         assert draws[:, arm].mean() == pytest.approx(posterior.mean(), abs=5 * posterior.std() / 4000**0.5)
-
-
-def test_thompson_with_a_flat_prior_counts_successes():
-    """After s successes in n, Beta(1 + s, 1 + n - s): the generator is fed the same coins."""
-    policy = CTS(TopK(5, 1))
-    state = state_of(policy, np.array([4, 10, 0, 2, 3]), np.array([0.25, 0.9, 0.0, 1.0, 0.0]), 14)
-    found = policy.indices(state, np.random.default_rng(8))
-    rng = np.random.default_rng(8)
-    wanted = [rng.beta(1 + s, 1 + n - s) for s, n in ((1, 4), (9, 10), (0, 0), (2, 2), (0, 3))]
-    assert np.allclose(found, wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [(1, 1), (2, 1), (8, 1), (9, 1), (1, 2), (1, 8), (1, 9), (1.5, 1), (3, 4)],
-)
-def test_draws_have_the_beta_distribution(a, b):
-    """18 comparisons of 20,000 draws with the distribution function: a false alarm has probability 5e-6."""
-    policy = CTS(TopK(20_000, 1), prior_mean=a / (a + b), prior_weight=a + b)
-    for state in (policy.initial_state(), state_of(policy, np.full(20_000, 3), np.full(20_000, 1.0), 3)):
-        draws = policy.indices(state, np.random.default_rng(7))
-        won = 3 if state.counts[0] else 0
-        assert kstest(draws, beta(a + won, b).cdf).pvalue > 2.5e-7
 
 
 def test_outcomes_outside_the_support_are_taken_as_its_end():
@@ -241,46 +202,11 @@ def test_the_clairvoyant_has_no_regret(sense):
     assert np.allclose(regret, 0.0)
 
 
-@SENSES
-@pytest.mark.parametrize(
-    "make",
-    [
-        CTS,
-        LLR,
-        CUCB,
-        lambda oracle: EpsilonGreedy(oracle, 30.0, decay=True),
-    ],
-    ids=["cts", "llr", "cucb", "epsilon"],
-)
-def test_learners_do_better_than_chance(make, sense):
-    """In the second half of 6,000 rounds a learner loses less than 0.15 a round, chance over 0.6."""
-    oracle = TopK(6, 2, sense=sense)
-    environment = SemiBandit(BernoulliArms(MEANS), oracle)
-    settings = {"horizon": 6000, "checkpoints": [3000, 6000], "replications": 4, "rng": 2}
-    regret = np.diff(simulate(make(oracle), environment, **settings).regret).mean() / 3000
-    chance = np.diff(simulate(RandomPolicy(oracle), environment, **settings).regret).mean() / 3000
-    assert regret < 0.15
-    assert chance > 0.6
-
-
 test_bad_parameters_are_refused = refused(
     (lambda o: CTS(o, 0.0, prior_weight=1.0), "prior_mean"),
     (lambda o: CTS(o, [0.5, 0.5], prior_weight=1.0), "length 3"),
     (lambda o: CTS(o, 0.5, prior_weight=0.0), "prior_weight"),
-    (lambda o: LLR(o, max_super_arm_size=0), "max_super_arm_size"),
-    (lambda o: EpsilonGreedy(o, -1.0, decay=True), "epsilon"),
     (lambda o: Greedy(o, prior_mean=0.5), "together"),
     (lambda o: Clairvoyant(o, [0.5]), "length 3"),
     by=lambda make: make(TopK(3, 1)),
 )
-
-
-def test_a_users_linear_oracle_serves_all_of_them():
-    class First(LinearOracle):
-        n_arms = 3
-
-        def solve(self, means, rng):
-            return np.array([0, 1])
-
-    for make in (CTS, LLR, Greedy, EpsilonGreedy, RandomPolicy):
-        assert Session(make(First()), rng=0).ask().super_arm.tolist() == [0, 1]

@@ -103,17 +103,6 @@ def test_absent_arms_and_late_reports_are_taken():
         session.ask(Context(values=np.ones(4)))
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=-1.0), "c must be"),
-        (lambda oracle: Safeguarded(AdaptiveCTS(oracle), scale=0.0), "scale must be"),
-        (
-            lambda oracle: Safeguarded(SlidingWindow(CTS(oracle), 9)),
-            "policy must have a state of ArmStatistics",
-        ),
-    ],
-)
-def test_wrong_parameters_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
-        make(TopK(4, 2))
+def test_other_states_are_refused():
+    with pytest.raises(ValueError, match="policy must have a state of ArmStatistics"):
+        Safeguarded(SlidingWindow(CTS(TopK(4, 2)), 9))

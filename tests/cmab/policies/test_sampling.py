@@ -4,14 +4,13 @@ import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
-from scipy.special import betainc, betaincinv, betaln
+from scipy.special import betaincinv, betaln
 
 from cmab import (
     CTS,
     CUCB,
     LUCB1,
     ArmStatistics,
-    Clairvoyant,
     Context,
     Feedback,
     ForcedExploration,
@@ -22,10 +21,9 @@ from cmab import (
     simulate,
 )
 from cmab.bounds.beta import beta_quantile
-from instances import BernoulliArms, GaussianArms, SemiBandit
+from instances import BernoulliArms, SemiBandit
 from oracles import (
     DirectedGraph,
-    GraphicMatroid,
     ShortestPath,
     TopK,
     in_degree_groups,
@@ -62,16 +60,6 @@ def test_beta_quantiles_are_those_of_scipy():
     assert usual.mean() > 0.95
     # Where counts differ by 1e6, scipy's own answers are off by 2e-11.
     np.testing.assert_allclose(found[usual], expected[usual], rtol=1e-10)
-
-
-@pytest.mark.parametrize("a", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
-@pytest.mark.parametrize("b", [1.0, 1e-3, 0.7, 2.0, 40.0, 999.5, 1000.5, 3e7])
-def test_beta_quantiles_are_inverse(a, b):
-    for level in (2.0**-54, 1e-9, 0.1, 0.5, 0.500001, 0.9, 1 - 1e-9, 1 - 2.0**-53):
-        x = beta_quantile(level, a, b)
-        assert 0.0 <= x <= 1.0
-        if 1e-290 < x < 1.0 - 1e-6:
-            assert betainc(a, b, x) == pytest.approx(level, rel=1e-7)
 
 
 # One number a round
@@ -124,17 +112,6 @@ def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
     np.testing.assert_allclose(found[~is_moved], expected[~is_moved], rtol=1e-12)
     np.testing.assert_allclose(found[is_moved], expected[is_moved], rtol=2.0**-40, atol=2.0 * 2.0**-40)
     assert len(np.unique(found[unseen])) == unseen.sum() > 1
-
-
-def test_gaussian_rules_learn_arms_of_any_scale():
-    oracle = TopK(12, 3)
-    environment = SemiBandit(GaussianArms(100.0 + 50.0 * MEANS, 10.0), oracle)
-    best = set(np.argsort(MEANS)[-3:])
-    for coupling in ("independent", "shared", "boosted"):
-        policy = GaussianCTS(oracle, coupling, sigma=10.0, support=None)
-        result = simulate(policy, environment, 2000, rng=0)
-        counts = result.states[0].counts
-        assert set(np.argsort(counts)[-3:]) == best
 
 
 # The prior that is learned
@@ -269,11 +246,8 @@ def test_exchanges_leave_super_arms_feasible_and_available():
     for _ in range(50):
         chosen = policy.select(state, rng, Context(available=available))
         assert len(set(chosen.tolist())) == 2 and available[chosen].all()
-    import networkx as nx
-
-    street = nx.path_graph(4, nx.DiGraph())
-    path = ForcedExploration(CTS(ShortestPath(street, 0, 3)), c=100.0, form="last")
-    assert path.select(path.initial_state(rng), rng).tolist() == [0, 1, 2]  # there is no other
+    with pytest.raises(ValueError, match="form must be 'oracle' unless"):
+        ForcedExploration(CTS(ShortestPath(nx.path_graph(4, nx.DiGraph()), 0, 3)), form="last")
 
 
 def test_rules_that_count_no_rounds_are_refused():
@@ -292,21 +266,6 @@ def test_groups_are_floors_of_logarithms_of_in_degrees():
     graph = DirectedGraph(rng.integers(0, 50, 400), rng.integers(50, 80, 400), n_nodes=80)
     degrees = np.bincount(graph.heads, minlength=80)[graph.heads]
     assert np.array_equal(in_degree_groups(graph), np.floor(np.log2(degrees)))
-
-
-def test_an_exchange_is_of_the_last_entry_that_can_be():
-    """A bridge is in every spanning tree: wherever greedy takes it, something else is exchanged."""
-    oracle = GraphicMatroid(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3)]))
-    bridge = next(i for i, edge in enumerate(oracle.edges) if set(edge) == {2, 3})
-    means = np.full(oracle.n_arms, 0.9)
-    means[bridge] = 0.1
-    policy, rng = (
-        ForcedExploration(Clairvoyant(oracle, means), c=100.0, form="last"),
-        np.random.default_rng(0),
-    )
-    chosen = [frozenset(policy.select(policy.initial_state(), rng).tolist()) for _ in range(40)]
-    usual = frozenset(oracle.solve(means, rng).tolist())
-    assert len(set(chosen) - {usual}) >= 1 and all(bridge in tree and len(tree) == 3 for tree in chosen)
 
 
 @pytest.mark.parametrize("form", ["oracle", "last"])

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from cmab import ModelPolicy, simulate
+from cmab import ModelPolicy
 from cmab.testing import check_policy
 from instances import BernoulliArms, CascadeModel, Coverage, SemiBandit
 from oracles import GraphicMatroid, Knapsack, Matching, ShortestPath, TopK
@@ -72,11 +72,3 @@ def test_it_conforms(place, estimator):
     most = 60 if estimator == "process" else 10_000
     policy = ModelPolicy(oracle, ESTIMATORS[estimator](), np.eye(oracle.n_arms), members=2, max_rows=most)
     check_policy(policy, environment)
-
-
-def test_a_process_explores_by_its_deviation():
-    """It finds the best arm of four: 300 rounds of random play would lose about 105."""
-    oracle = TopK(4, 1)
-    estimator = GaussianProcessRegressor(alpha=0.25, optimizer=None)
-    policy = ModelPolicy(oracle, estimator, np.eye(4), exploration="deviation")
-    assert simulate(policy, on_arms(oracle), 300, rng=0).regret[0, -1] < 60

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from cmab import CMOSS, CTS, CUCB, ArmStatistics, BarrierFTRL, Feedback, simulate
 from instances import BernoulliArms, SemiBandit
-from oracles import BruteForce, RankedTopK, TopK
+from oracles import RankedTopK, TopK
 
 
 @pytest.mark.slow
@@ -117,14 +117,3 @@ def test_cmoss_has_less_regret_than_cucb_on_the_instances_of_its_figure(low):
     policies = CMOSS(oracle, 5000), CUCB(oracle)
     ours, ucb = (simulate(each, place, 5000, replications=3, rng=0).regret[:, -1].max() for each in policies)
     assert ours < ucb
-
-
-def test_bad_parameters_of_both_are_refused():
-    with pytest.raises(ValueError, match="all sets of k arms"):
-        BarrierFTRL(BruteForce(3, [[0], [1, 2]]))
-    for wrong in ({"horizon": 0}, {"step": 0.5}, {"step": 0.0}, {"support": (1.0, 1.0)}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            BarrierFTRL(TopK(3, 1), **wrong)
-    for wrong in ({"max_super_arm_size": 0}, {"max_super_arm_size": 4}, {"radius_factor": -1.0}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            CMOSS(TopK(3, 1), 10, **wrong)

@@ -5,8 +5,8 @@ import pytest
 
 from instances import IndependentCascade
 from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization
+from oracles import _networks as arrays
 from oracles.influence import Search
-from oracles.influence import graph as arrays
 from oracles.influence.sentinels import sampled_graph
 from oracles.influence.sets import ReverseGraph, SetCollection
 

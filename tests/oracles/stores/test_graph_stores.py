@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence import graph as graphs
+from oracles import _networks as graphs
 from oracles.stores import StoredGraph, convert_graph, open_graph
 from oracles.stores import conversion as reading
 

@@ -1,0 +1,371 @@
+"""The campaigns as a JSON interface, whose description FastAPI derives from the types."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from cmab.campaign.files import Options, clean
+from cmab.campaign.page import views
+from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.store import DAMAGED, Opened, file_name
+from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
+from cmab.campaign.reports import Report, report_of, round_of
+from cmab.campaign.tables import TABLES, table_of
+
+DESCRIPTION = (
+    "Send the key of the address, or the key that `/api/v1/login` returns, as `Authorization: Bearer KEY`."
+    " Each action contains the `version` of the campaign or the `mark` of the round that it is based on. If"
+    " something has changed since then, the answer has the status 409 and nothing was done."
+)
+#: Every answer with an error has a sentence in the member ``error``.
+_ERRORS: Any = {
+    status: {"description": what, "content": {"application/json": {"example": {"error": "..."}}}}
+    for status, what in ((400, "Not valid"), (403, "Not allowed"), (404, "Not found"), (409, "Changed since"))
+}
+ROUTER = APIRouter(prefix="/api/v1", route_class=Repeated, responses=_ERRORS)
+Whole = Annotated[int, Field(ge=-(10**15), le=10**15)]
+Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
+Names = Annotated[list[str], Field(max_length=100_000)]
+
+
+class Body(BaseModel):
+    """The base of all bodies of requests: no other types, no further members."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Login(Body):
+    """A name and a password."""
+
+    user: Annotated[str, Field(max_length=64)]
+    password: Annotated[str, Field(max_length=1_000)]
+
+
+class NewCampaign(Body):
+    """The files and options of a new campaign, as text."""
+
+    title: str
+    network: str | None = None
+    network_file: str = "network.csv"
+    names: str | None = None
+    costs: str | None = None
+    directed: bool | None = None
+    k: Whole | None = None
+    budget: Number | None = None
+    prior_mean: Number | None = None
+    prior_weight: Number | None = None
+    largest: Number = 1.0
+    never: Names = []
+
+
+class Choose(Body):
+    """A new choice."""
+
+    version: Whole
+    without: Names = []
+    instead_of: Whole | None = None
+
+
+class Told(Body):
+    """A report: who joined with the step or null, or the result of each item, or only the number.
+
+    People who were chosen but did not come are `absent`, and those asked in their place are `instead`. If
+    `alone` is true, people whom nobody who joined can have told are accepted.
+    """
+
+    mark: Whole
+    joined: dict[str, Whole | None] | Names | None = None
+    results: dict[str, Number] | Names | None = None
+    unknown: Names = []
+    absent: Names = []
+    instead: Names = []
+    alone: bool = False
+    count: Number | None = None
+
+
+class Marked(Body):
+    """The mark of the round, as it was read."""
+
+    mark: Whole
+
+
+class Versioned(Body):
+    """The version of the campaign, as it was read."""
+
+    version: Whole
+
+
+class Key(BaseModel):
+    """The key of a session."""
+
+    key: str
+
+
+class Broken(BaseModel):
+    """A campaign whose files are damaged."""
+
+    id: str
+    title: str
+    error: str
+
+
+class Campaign(BaseModel):
+    """A campaign; the version is the number of its events."""
+
+    id: str
+    title: str
+    kind: Literal["network", "list"]
+    k: int | None
+    budget: float | None
+    version: int
+    rounds: int
+    waiting: list[int]
+
+
+class Campaigns(BaseModel):
+    """All campaigns."""
+
+    campaigns: list[Campaign | Broken]
+
+
+class Next(BaseModel):
+    """The best choice by the present estimates, its expected result, and the ends of a range of the model.
+
+    ``better`` is the posterior probability that another choice brings at least 5 % more.
+    """
+
+    names: list[str]
+    mean: float
+    low: float
+    high: float
+    better: float
+
+
+class State(Campaign):
+    """A campaign with its results so far."""
+
+    mean: float | None
+    next: Next
+    bound: float | None
+
+
+class Round(BaseModel):
+    """A round; the mark changes with each of its events."""
+
+    round: int
+    state: Literal["waiting", "reported", "cancelled"]
+    asked_at: str
+    names: list[str]
+    count: float | None
+    joined: dict[str, int | None] | None
+    reported_at: str | None
+    corrected: bool
+    author: str
+    mark: int
+
+
+class Rounds(BaseModel):
+    """All rounds."""
+
+    rounds: list[Round]
+
+
+class Reason(BaseModel):
+    """The reason for one name of a choice."""
+
+    name: str
+    mean: float
+    kind: Literal["known", "explored"]
+    text: str
+
+
+class Choice(Round):
+    """A round with the reasons for its names."""
+
+    version: int
+    reasons: list[Reason]
+
+
+class Undone(BaseModel):
+    """The event that was taken back."""
+
+    line: int
+    round: int
+
+
+class Table(BaseModel):
+    """The rows of a table."""
+
+    rows: list[dict[str, Any]]
+
+
+@ROUTER.post("/login")
+def login(context: Anybody, body: Login) -> Key:
+    """Begin a session and return its key."""
+    if context.access.users is None:
+        raise Refusal(404, "There is no such page.")
+    return Key(key=context.access.log_in(body.user, body.password, address_of(context.request)))
+
+
+@ROUTER.get("/campaigns")
+def campaigns(context: Reader) -> Campaigns:
+    """Return all campaigns."""
+    rows: list[Campaign | Broken] = []
+    for slug in context.store.slugs():
+        try:
+            with context.store.held(slug) as opened:
+                rows.append(Campaign(**_summary(opened)))
+        except (ValueError, OSError):
+            rows.append(Broken(id=slug, title=slug, error=DAMAGED))
+    return Campaigns(campaigns=rows)
+
+
+@ROUTER.post("/campaigns", status_code=201)
+def create(context: Decider, body: NewCampaign) -> Campaign:
+    """Make a campaign."""
+    values = body.model_dump(exclude={"network_file"}) | {"title": clean(body.title)}
+    values["never"] = tuple(body.never)
+    files: dict[str, bytes] = {}
+    for name, given in (("network", body.network_file), ("names", "a.csv"), ("costs", "a.csv")):
+        if values[name] is not None:
+            files[file_name(given, name)] = values[name].encode()
+            values[name] = file_name(given, name)
+    slug = context.store.create(Options(**values), files, author=context.author)
+    with context.store.held(slug) as opened:
+        return Campaign(**_summary(opened))
+
+
+@ROUTER.get("/campaigns/{slug}")
+def campaign(context: Reader, slug: str) -> State:
+    """Return the state of a campaign."""
+    with context.store.held(slug) as opened:
+        state = views.state_of(opened)
+        return State(**_summary(opened), mean=state["mean"], next=state["next"], bound=state["bound"])
+
+
+@ROUTER.get("/campaigns/{slug}/rounds")
+def rounds(context: Reader, slug: str) -> Rounds:
+    """Return all rounds."""
+    with context.store.held(slug) as opened:
+        return Rounds(rounds=[Round(**_round(of)) for of in views.rounds_in(opened)])
+
+
+@ROUTER.post("/campaigns/{slug}/rounds", status_code=201)
+def choose(context: Decider, slug: str, body: Choose) -> Choice:
+    """Choose for the next round, or again for a round that waits."""
+    with context.store.held(slug) as opened:
+        check_mark(body.version, opened.version)
+        of = opened.folder.ask(body.without, instead_of=body.instead_of, author=context.author)
+        return _with_reasons(opened, of)
+
+
+@ROUTER.get("/campaigns/{slug}/rounds/{number:int}")
+def one_round(context: Reader, slug: str, number: int) -> Choice:
+    """Return a round with the reasons for its names."""
+    with context.store.held(slug) as opened:
+        return _with_reasons(opened, round_of(views.rounds_in(opened), number))
+
+
+@ROUTER.post("/campaigns/{slug}/rounds/{number:int}/report")
+def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
+    """Store a report or a correction."""
+    with context.store.held(slug) as opened:
+        folder, known = opened.folder, views.rounds_in(opened)
+        of = round_of(known, number)
+        check_mark(body.mark, of.mark)
+        entries: Any = body.joined if folder.is_network else body.results
+        if body.count is not None:
+            told = Report(of.number, count=body.count)
+        elif entries is None:
+            raise Refusal(400, "joined or results must be a list of names or an object.")
+        else:
+            if isinstance(entries, dict):
+                entries = [name if value is None else f"{name}={value}" for name, value in entries.items()]
+            told = report_of(
+                known,
+                folder.problem.names,
+                of.number,
+                entries,
+                is_network=folder.is_network,
+                unknown=body.unknown,
+                absent=body.absent,
+                instead=body.instead,
+                largest=folder.options.largest,
+            )
+            told.alone = body.alone
+        return Round(**_round(folder.tell(told, author=context.author)))
+
+
+@ROUTER.post("/campaigns/{slug}/rounds/{number:int}/cancel")
+def cancel(context: Decider, slug: str, number: int, body: Marked) -> Round:
+    """Cancel a round."""
+    with context.store.held(slug) as opened:
+        of = round_of(views.rounds_in(opened), number)
+        check_mark(body.mark, of.mark)
+        opened.folder.cancel(of.number, author=context.author)
+        return Round(**_round(views.rounds_in(opened)[of.number - 1]))
+
+
+@ROUTER.post("/campaigns/{slug}/undo")
+def undo(context: Decider, slug: str, body: Versioned) -> Undone:
+    """Take back the last report, correction or cancellation."""
+    with context.store.held(slug) as opened:
+        check_mark(body.version, opened.version)
+        event = opened.folder.undo(author=context.author)
+        return Undone(line=event["line"], round=event["round"])
+
+
+@ROUTER.get("/campaigns/{slug}/tables/{table}")
+def table(context: Reader, slug: str, table: str) -> Table:
+    """Return the rows of a table."""
+    if table not in TABLES:
+        raise Refusal(404, "There is no such table.")
+    with context.store.held(slug) as opened:
+        return Table(rows=table_of(opened.folder, table))
+
+
+def _summary(opened: Opened) -> dict[str, Any]:
+    known, options = views.rounds_in(opened), opened.folder.options
+    return {
+        "id": opened.slug,
+        "title": options.title,
+        "kind": "network" if opened.folder.is_network else "list",
+        "k": options.k,
+        "budget": options.budget,
+        "version": opened.version,
+        "rounds": len(known),
+        "waiting": [of.number for of in known if of.state == "waiting"],
+    }
+
+
+def _round(of: Any) -> dict[str, Any]:
+    return {
+        "round": of.number,
+        "state": of.state,
+        "asked_at": of.asked,
+        "names": [str(name) for name in of.names],
+        "count": None if math.isnan(of.count) else of.count,
+        "joined": None if of.joined is None else {str(name): step for name, step in of.joined.items()},
+        "reported_at": of.told if of.state == "reported" else None,
+        "corrected": of.corrected,
+        "author": of.author,
+        "mark": of.mark,
+    }
+
+
+def _with_reasons(opened: Opened, of: Any) -> Choice:
+    network = opened.folder.is_network
+    reasons = [
+        Reason(
+            name=str(reason.name),
+            mean=reason.mean,
+            kind=reason.kind,
+            text=reason.in_words(is_network=network),
+        )
+        for reason in views.card_of(opened, of, has_picture=False).reasons
+    ]
+    return Choice(**_round(of), version=opened.version, reasons=reasons)

@@ -1,0 +1,231 @@
+"""The command ``cmab serve``: the local web page of campaigns."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import ipaddress
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Lines = Iterator[str]
+_EXAMPLES = """examples:
+  cmab serve campaigns                                open a page for you alone on this computer
+  cmab serve campaigns --users users.toml --add-user ann --role decide
+  cmab serve campaigns --users users.toml             ask for a name and a password"""
+_ROLES = ("read", "report", "decide")
+
+
+def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lines]:
+    """Serve the campaigns of a folder as a local web page."""
+    parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "folder", type=_path, metavar="FOLDER", help="folder of campaigns, or of one campaign"
+    )
+    parser.add_argument("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
+    parser.add_argument("--users", type=_path, metavar="FILE", help="users with passwords and roles")
+    parser.add_argument("--add-user", metavar="NAME", help="add a user to the file of --users and end")
+    parser.add_argument("--role", choices=_ROLES, default="read", help="role of the new user (read)")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address (127.0.0.1)")
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="HOST", help="further name of the host"
+    )
+    parser.add_argument("--certificate", type=_path, metavar="FILE", help="certificate, for other computers")
+    parser.add_argument("--key", type=_path, metavar="FILE", help="key of the certificate")
+    parser.add_argument("--max-upload", type=int, default=8, metavar="MB", help="largest upload in MB (8)")
+    parser.add_argument("--new-key", action="store_true", help="replace the key in the address of the page")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    return run
+
+
+def run(options: argparse.Namespace) -> Lines:
+    """Yield the address of the page, and serve until the command is interrupted."""
+    if options.add_user is not None:
+        yield _add_user(options)
+        return
+    _check(options)
+    try:
+        import uvicorn
+
+        from cmab.campaign.page.access import Access, Users
+        from cmab.campaign.page.store import Store
+        from cmab.campaign.page.web import application
+    except ImportError as error:
+        raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
+    users = None if options.users is None else Users(options.users)
+    store = Store(options.folder)
+    yield "Preparing the page. This takes up to a few minutes after an installation, and a moment later on."
+    warm_up()
+    server = _bound(uvicorn.Config(_nothing, host=options.host, port=options.port, **_settings(options)))
+    port = server.port
+    key = None if users is not None else key_in(options.folder, is_new=options.new_key)
+    access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
+    server.config.app = application(
+        store, access, hosts=hosts_of(options.host, port, options.name), most_bytes=options.max_upload * 2**20
+    )
+    scheme = "http" if options.certificate is None else "https"
+    address = f"{scheme}://{_in_address(options.host)}:{port}/"
+    if users is None:
+        address += f"?token={access.token}"
+    yield f"The page is at {address}"
+    yield "Only this computer can open it. Ctrl-C ends it." if users is None else "Ctrl-C ends it."
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(address)
+    server.run(sockets=[server.socket])
+
+
+def key_in(folder: Path, *, is_new: bool = False) -> str:
+    """Return the key of the page of a folder, which is the same after each start unless `is_new`."""
+    from cmab.campaign.page.access import write_privately
+
+    file = folder / ".page-key"
+    if is_new or not file.is_file():
+        write_privately(file, secrets.token_urlsafe(32))
+    return file.read_text(encoding="utf-8")
+
+
+# Small networks are solved by other functions than larger ones.
+_NETWORK = "".join(f"P{at},P{(at + step) % 40}\n" for at in range(40) for step in (1, 3, 7))
+
+
+def warm_up() -> None:
+    """Play two rounds of a small campaign in a temporary folder, so that no reader waits later."""
+    from cmab.campaign.files import Options
+    from cmab.campaign.folder import create_folder
+    from cmab.campaign.page import views
+    from cmab.campaign.page.store import Opened
+    from cmab.campaign.reports import Report
+
+    with tempfile.TemporaryDirectory() as place:
+        options = Options(title="x", network="network.csv", directed=False, k=1, seed=0)
+        folder = create_folder(Path(place, "x"), options, {"network.csv": _NETWORK.encode()})
+        opened = Opened("x", folder)
+        for _ in range(2):
+            of = folder.ask()
+            views.card_of(opened, of)
+            neighbour = views.known_people(opened, of)[0]
+            folder.tell(Report(of.number, joined={neighbour: None}))
+            views.state_of(opened)
+        folder.close()
+
+
+async def _nothing(*_: Any) -> None:
+    """Take the place of the application until the port is known."""
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "log_level": "warning",
+        "server_header": False,
+        "date_header": False,
+        "proxy_headers": False,
+        "limit_concurrency": 100,
+        "timeout_keep_alive": 10,
+        "h11_max_incomplete_event_size": 32_768,
+        "lifespan": "off",
+        "ws": "none",
+        "http": "h11",
+        "ssl_certfile": options.certificate,
+        "ssl_keyfile": options.key,
+    }
+
+
+def _bound(config: Any) -> Any:
+    """Return a server with a bound socket, so that its port is known."""
+    import socket
+
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((config.host, config.port))
+    except OSError as error:
+        listening.close()
+        raise OSError(
+            error.errno, f"port {config.port} of {config.host} cannot be used; choose another with --port"
+        ) from None
+    server: Any = uvicorn.Server(config)
+    server.socket, server.port = listening, listening.getsockname()[1]
+    return server
+
+
+def hosts_of(host: str, port: int, names: list[str]) -> set[str]:
+    """Return the accepted values of the header ``Host``.
+
+    Examples
+    --------
+    >>> from cmab.campaign.page.command import hosts_of
+    >>> sorted(hosts_of("127.0.0.1", 8765, []))
+    ['127.0.0.1:8765', 'localhost:8765']
+    """
+    found = {_in_address(host), *names}
+    if _is_loopback(host):
+        found |= {"localhost"}
+    return {f"{name}:{port}".lower() for name in found} | {name.lower() for name in names}
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise ``ValueError`` if the options would open the page to strangers."""
+    if not 0 <= options.port <= 65_535:
+        raise ValueError(f"--port must be a number from 0 to 65535, got {options.port}")
+    if not 1 <= options.max_upload <= 1_000:
+        raise ValueError(f"--max-upload must be a number from 1 to 1000, got {options.max_upload}")
+    if (options.certificate is None) != (options.key is None):
+        raise ValueError("--certificate and --key must be given together")
+    for file in (options.certificate, options.key):
+        if file is not None and not file.is_file():
+            raise ValueError(f"{file} must be a file")
+    try:
+        is_local = _is_loopback(options.host)
+    except ValueError:
+        raise ValueError(
+            f"--host must be an address of numbers, such as 127.0.0.1, got {options.host}"
+        ) from None
+    if not is_local and (options.users is None or options.certificate is None):
+        raise ValueError(
+            f"--host {options.host} lets other computers in, so it needs --users, --certificate and --key"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    return ipaddress.ip_address(host).is_loopback
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _add_user(options: argparse.Namespace) -> str:
+    from cmab.campaign.page.access import add_user
+
+    if options.users is None:
+        raise ValueError("--add-user needs the file of the users (--users FILE)")
+    try:
+        password = getpass.getpass(f"Password of {options.add_user}: ")
+        again = getpass.getpass("The same password again: ")
+    except EOFError:
+        raise ValueError("the password must be typed in a terminal, got no input") from None
+    if password != again:
+        raise ValueError("the two passwords must be the same")
+    add_user(options.users, options.add_user, password, options.role)
+    return f"{options.users}: {options.add_user} has the role {options.role}"
+
+
+def _owner() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user of the process has no name
+        return "owner"
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
+    return Path(text)

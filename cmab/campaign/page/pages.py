@@ -1,0 +1,575 @@
+"""The pages of campaigns and the actions on them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from cmab.campaign.files import Options, clean, decoded, number_in
+from cmab.campaign.folder import read_reports, take_all
+from cmab.campaign.page import views
+from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
+from cmab.campaign.page.web import (
+    Anybody,
+    Context,
+    Decider,
+    File,
+    Reader,
+    Repeated,
+    Reporter,
+    attachment,
+    check_mark,
+    shown_error,
+)
+from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
+from cmab.campaign.tables import FORMATS, TABLES, csv_of, exported, outcome_in_words
+from cmab.errors import NewerEventsError
+
+ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+_KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+}
+_LONGEST_LIST = 5_000
+
+
+# The pages of a campaign
+
+
+@ROUTER.get("/")
+def home(context: Reader) -> Response:
+    """Show the campaigns, or the only one."""
+    slugs = context.store.slugs()
+    if context.store.single:
+        return context.go(f"/c/{slugs[0]}")
+    rows: list[dict[str, Any]] = []
+    for slug in slugs:
+        try:
+            with context.store.held(slug) as opened:
+                rounds = views.rounds_in(opened)
+                waiting = sum(of.state == "waiting" for of in rounds)
+                title = opened.folder.options.title
+                rows.append({"slug": slug, "title": title, "rounds": len(rounds), "waiting": waiting})
+        except (ValueError, OSError):
+            rows.append({"slug": slug, "title": slug, "error": DAMAGED})
+    return context.page("home.html", title="Campaigns", rows=rows)
+
+
+@ROUTER.get("/c/{slug}")
+def current(context: Reader, slug: str) -> Response:
+    """Show the rounds that wait for a report, with reasons, and the way to the next round."""
+    with context.store.held(slug) as opened:
+        rounds = views.rounds_in(opened)
+        waiting = [of for of in rounds if of.state == "waiting"]
+        cards = [views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[::-1][:5])]
+        last = next((of for of in reversed(rounds) if of.state == "reported"), None)
+        return context.page(
+            "current.html",
+            **views.frame(opened),
+            tab="current",
+            cards=cards,
+            n_waiting=len(waiting),
+            more=waiting[::-1][5:],
+            last=last,
+            told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
+            n_rounds=len(rounds),
+            when=views.when,
+            left_out=opened.left_out,
+        )
+
+
+@ROUTER.get("/c/{slug}/state")
+def state(context: Reader, slug: str) -> Response:
+    """Show the results so far and the expected result of another round."""
+    with context.store.held(slug) as opened:
+        return context.page(
+            "state.html",
+            **views.frame(opened),
+            tab="state",
+            state=views.state_of(opened),
+            outcome=outcome_in_words,
+            when=views.when,
+            day=views.day,
+        )
+
+
+@ROUTER.get("/c/{slug}/estimates")
+def estimates(context: Reader, slug: str) -> Response:
+    """Show the table of estimates, searched and sorted."""
+    page = context.query.get("page", "1")
+    with context.store.held(slug) as opened:
+        table = views.estimates_of(
+            opened,
+            search=context.query.get("search", "")[:100],
+            sort=context.query.get("sort", "estimate"),
+            down=context.query.get("down", "1") != "0",
+            page=int(page) if page.isdecimal() and len(page) < 9 else 1,
+        )
+        return context.page("estimates.html", **views.frame(opened), tab="estimates", table=table)
+
+
+@ROUTER.get("/c/{slug}/history")
+def history(context: Reader, slug: str) -> Response:
+    """Show all events, newest first."""
+    with context.store.held(slug) as opened:
+        return context.page(
+            "history.html",
+            **views.frame(opened),
+            tab="history",
+            rows=views.history_of(opened),
+            can_undo=views.can_undo(opened),
+        )
+
+
+@ROUTER.get("/c/{slug}/export")
+def export(context: Reader, slug: str) -> Response:
+    """Show the tables that can be stored."""
+    with context.store.held(slug) as opened:
+        return context.page(
+            "export.html", **views.frame(opened), tab="export", tables=list(TABLES), formats=FORMATS
+        )
+
+
+@ROUTER.get("/c/{slug}/export/{table}.{form}")
+def download(context: Reader, slug: str, table: str, form: str) -> Response:
+    """Return a table as a file."""
+    if form not in FORMATS or (table not in TABLES and (table, form) != ("all", "json")):
+        raise Refusal(404, "There is no such table.")
+    with context.store.held(slug) as opened:
+        return attachment(exported(opened.folder, table, form), f"{slug}-{table}.{form}", _KINDS[form])
+
+
+@ROUTER.get("/c/{slug}/print")
+def printed(context: Reader, slug: str) -> Response:
+    """Show a page to print, for people without access."""
+    with context.store.held(slug) as opened:
+        waiting = [of for of in views.rounds_in(opened) if of.state == "waiting"]
+        return context.page(
+            "print.html",
+            **views.frame(opened),
+            tab="",
+            cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[:5])],
+            state=views.state_of(opened),
+            when=views.when,
+        )
+
+
+@ROUTER.get("/c/{slug}/template.csv")
+def template(context: Reader, slug: str) -> Response:
+    """Return a table to fill in, with a line for each neighbour of the people asked."""
+    with context.store.held(slug) as opened:
+        rounds, folder = views.rounds_in(opened), opened.folder
+        asked = context.query.get("round", "")
+        chosen = [round_of(rounds, int(asked))] if asked.isdecimal() and len(asked) < 9 else rounds
+        rows = []
+        for of in chosen:
+            if of.state != "cancelled" and (asked or of.state == "waiting"):
+                # An empty result would mean that the person joined.
+                empty = {"result": "no", "step": ""} if folder.is_network else {"result": ""}
+                names = views.known_people(opened, of) if folder.is_network else of.names
+                rows += [{"round": of.number, "name": str(name)} | empty for name in names]
+        if not rows:
+            raise Refusal(404, "No round waits for a report.")
+        return attachment(csv_of(rows), f"{slug}-report.csv", _KINDS["csv"])
+
+
+# Actions on rounds
+
+
+def _names(context: Context, opened: Opened, field: str) -> list[str]:
+    """Return the names of a field, in lines or between commas."""
+    found = entries_in(context.text(field), opened.folder.problem.names)
+    if len(found) > _LONGEST_LIST:
+        raise Refusal(400, f"At most {_LONGEST_LIST:,} names can be entered; use a table for more.")
+    return found
+
+
+@ROUTER.post("/c/{slug}/choose")
+def choose(context: Decider, slug: str) -> Response:
+    """Choose for the next round."""
+    with context.store.held(slug) as opened:
+        check_mark(context.form.get("version"), opened.version)
+        folder, without = opened.folder, _names(context, opened, "without")
+        is_best, is_new_only = context.text("how") == "best", context.text("aim") == "new"
+        if is_best or is_new_only:
+            of = folder.ask_best(
+                without, is_learning=not is_best, is_new_only=is_new_only, author=context.author
+            )
+        else:
+            of = folder.ask(without, author=context.author)
+        opened.change(new_only=is_new_only)
+        return context.go(f"/c/{slug}", f"Round {of.number} was chosen.")
+
+
+@ROUTER.post("/c/{slug}/rounds/{number:int}/leave-out")
+def leave_out(context: Decider, slug: str, number: int) -> Response:
+    """Cancel a round that waits, and choose again without a person, and without those left out before."""
+    with context.store.held(slug) as opened:
+        old = round_of(views.rounds_in(opened), number)
+        check_mark(context.form.get("mark"), old.mark)
+        find = opened.folder.problem.names.find_all
+        out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
+        new = opened.folder.ask(out, instead_of=old.number, author=context.author)
+        gone = [str(name) for name in old.names if name not in new.names]
+        told = [
+            f"Round {new.number} was chosen instead of the one before, which is cancelled.",
+            *_were([name for name in gone if name in out], "was left out.", "were left out."),
+            *_were([name for name in gone if name not in out], "is replaced, too.", "are replaced, too."),
+        ]
+        opened.left_out[new.number] = out
+        return context.go(f"/c/{slug}", " ".join(told))
+
+
+def _were(names: list[str], one: str, more: str) -> list[str]:
+    """Return a sentence about names; none without names."""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return [f"{listed} {one if len(names) == 1 else more}"] if names else []
+
+
+@ROUTER.post("/c/{slug}/rounds/{number:int}/cancel")
+def cancel(context: Decider, slug: str, number: int) -> Response:
+    """Cancel a round that waits for its report."""
+    with context.store.held(slug) as opened:
+        check_mark(context.form.get("mark"), round_of(views.rounds_in(opened), number).mark)
+        opened.folder.cancel(number, author=context.author)
+        return context.go(f"/c/{slug}", f"Round {number} was cancelled.")
+
+
+@ROUTER.post("/c/{slug}/undo")
+def undo(context: Decider, slug: str) -> Response:
+    """Take back the last report, correction or cancellation."""
+    with context.store.held(slug) as opened:
+        check_mark(context.form.get("version"), opened.version)
+        event = opened.folder.undo(author=context.author)
+        what = {"tell": "report", "correct": "correction", "cancel": "cancellation"}[event["event"]]
+        return context.go(f"/c/{slug}/history", f"The {what} of round {event['round']} was taken back.")
+
+
+# Reports
+
+
+@ROUTER.get("/c/{slug}/rounds/{number:int}/report")
+def report_form(context: Reporter, slug: str, number: int) -> Response:
+    """Show the form of a report, or of a correction."""
+    with context.store.held(slug) as opened:
+        return _form(context, opened, round_of(views.rounds_in(opened), number))
+
+
+def _form(
+    context: Context,
+    opened: Opened,
+    of: Round,
+    message: str = "",
+    status: int = 200,
+    *,
+    lost: Sequence[str] = (),
+) -> Response:
+    if of.state == "cancelled":
+        raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
+    listed = views.known_people(opened, of)[:60]
+    ticked, others = {*context.lists.get("joined", [])}, context.form.get("others")
+    if others is None:
+        told = {str(name): step for name, step in (of.joined or {}).items()}
+        ticked = {name for name, step in told.items() if name in listed and step is None}
+        more = [(name, step) for name, step in told.items() if name not in ticked]
+        others = "\n".join(name if step is None else f"{name} = {step}" for name, step in more)
+    return context.page(
+        "report.html",
+        status,
+        **views.frame(opened),
+        tab="current",
+        of=of,
+        known=listed,
+        before=views.joined_before(opened, of),
+        lost=lost,
+        came=context.lists.get("came", []) if "asked" in context.form else [*map(str, of.names)],
+        ticked=ticked,
+        others=others,
+        form=context.form,
+        message=message,
+        largest=opened.folder.options.largest,
+        of_count=f"{of.count:g}"
+        if of.state == "reported" and of.joined is None and of.count == of.count
+        else "",
+        when=views.when,
+    )
+
+
+@ROUTER.post("/c/{slug}/rounds/{number:int}/report")
+def report(context: Reporter, slug: str, number: int) -> Response:
+    """Store a report or a correction; with an error, show the form again with its contents."""
+    with context.store.held(slug) as opened:
+        of = round_of(views.rounds_in(opened), number)
+        check_mark(context.form.get("mark"), of.mark)
+        try:
+            opened.folder.tell(_report_of(context, opened, of), author=context.author)
+        except UnreachableError as error:
+            return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
+        except NewerEventsError:
+            raise
+        except ValueError as error:
+            opened.check_newest()
+            return _form(context, opened, of, shown_error(error, context.store), 400)
+        done = "corrected" if of.state == "reported" else "stored"
+        told = f"The report of round {number} was {done}."
+        return context.go(f"/c/{slug}", told, f"/c/{slug}/rounds/{number}/report", "Correct it")
+
+
+def _report_of(context: Context, opened: Opened, of: Round) -> Report:
+    """Return the report of a form."""
+    rounds, names = views.rounds_in(opened), opened.folder.problem.names
+    if not opened.folder.is_network:
+        results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
+        entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
+        unknown = [name for name, value in results.items() if value in ("", "unknown")]
+        if not entries:
+            raise ValueError("enter the result of at least one item, or cancel the round")
+        largest = opened.folder.options.largest
+        return report_of(
+            rounds, names, of.number, entries, is_network=False, unknown=unknown, largest=largest
+        )
+    count, nobody = context.text("count"), context.text("nobody") == "1"
+    entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
+    unknown = _names(context, opened, "unknown")
+    came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
+    told = report_of(
+        rounds,
+        names,
+        of.number,
+        entries,
+        is_network=True,
+        unknown=unknown,
+        absent=[str(name) for name in of.names if str(name) not in came],
+        instead=_names(context, opened, "instead"),
+    )
+    told.alone = context.text("alone") == "1"
+    if count:
+        if entries or unknown or nobody:
+            raise ValueError("enter either names or only the number of people, not both")
+        told.count = float(_whole("the number of people", count))
+    elif nobody == bool(entries) and not unknown:
+        raise ValueError(
+            "names and nobody joined cannot both be true"
+            if nobody
+            else "enter who joined; if nobody did, mark that nobody joined"
+        )
+    return told
+
+
+@ROUTER.get("/c/{slug}/upload")
+def upload_form(context: Reporter, slug: str) -> Response:
+    """Show the form for a table."""
+    with context.store.held(slug) as opened:
+        return context.page("upload.html", **views.frame(opened), tab="current", refused=None, message="")
+
+
+@ROUTER.post("/c/{slug}/upload")
+def upload(context: Reporter, slug: str) -> Response:
+    """Store the reports of a table, if no line is refused or the user says so."""
+    with context.store.held(slug) as opened:
+        check_mark(context.form.get("version"), opened.version)
+        file = context.files.get("table")
+        data = context.form.get("text", "").encode() if file is None else file.data
+        values = views.frame(opened) | {"tab": "current", "replace": context.text("replace"), "message": ""}
+        try:
+            if not data.strip():
+                raise ValueError("choose a file first")
+            reports, refused = read_reports(opened.folder, data)
+            refused = [row._replace(reason=context.store.without_folder(row.reason)) for row in refused]
+            if refused and context.text("accept") != "1":
+                good = [{"round": each.number, "lines": len(each.lines)} for each in reports]
+                text = decoded(data)
+                return context.page("upload.html", 400, **values, refused=refused, good=good, text=text)
+            may_replace = None if context.text("replace") == "1" else False
+            stored = take_all(opened.folder, reports, is_correction=may_replace, author=context.author)
+        except NewerEventsError:
+            raise
+        except ValueError as error:
+            values["message"] = shown_error(error, context.store)
+            return context.page("upload.html", 400, **values, refused=None)
+        told = [f"The table was stored. Rounds in it: {len(stored)}."]
+        for of in stored[:20]:
+            names = f" ({', '.join(map(str, [*of.names, *of.joined]))})" if of.joined is not None else ""
+            outcome = outcome_in_words(of, is_network=opened.folder.is_network)
+            told.append(f"Round {of.number}: {outcome}{names}.")
+        return context.go(f"/c/{slug}", " ".join(told))
+
+
+# The settings of a campaign
+
+
+@ROUTER.get("/c/{slug}/settings")
+def settings(context: Reader, slug: str) -> Response:
+    """Show how the network was read, the notes, and the forms that change the campaign."""
+    with context.store.held(slug) as opened:
+        return _settings(context, opened)
+
+
+def _settings(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
+    folder, form = opened.folder, context.form
+    return context.page(
+        "settings.html",
+        status,
+        **views.frame(opened),
+        tab="settings",
+        message=message,
+        form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
+        read=folder.problem.told,
+        alike=views.alike(opened),
+        ties=folder.options.ties,
+        never=folder.options.never,
+    )
+
+
+@ROUTER.post("/c/{slug}/settings")
+def change(context: Decider, slug: str) -> Response:
+    """Change the title, the notes, or add a tie."""
+    with context.store.held(slug) as opened:
+        options, form = opened.folder.options, context.form
+        try:
+            if "first" in form:
+                names = opened.folder.problem.names
+                given = [clean(form[name]) for name in ("first", "second")]
+                tie = tuple(str(names.find(name)) if name in names else name for name in given)
+                if not all(tie) or tie[0] == tie[1]:
+                    raise ValueError("enter two different names")
+                opened.change(ties=(*options.ties, tie))
+                return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
+            check_title(title := clean(context.text("title")))
+            opened.change(title=title, notes=context.text("notes")[:10_000])
+        except ValueError as error:
+            return _settings(context, opened, shown_error(error, context.store), 400)
+        return context.go(f"/c/{slug}/settings", "The settings were stored.")
+
+
+@ROUTER.post("/c/{slug}/delete")
+def delete(context: Decider, slug: str) -> Response:
+    """Move a campaign to the folder of deleted ones."""
+    with context.store.held(slug) as opened:
+        if context.text("sure") != "1":
+            return _settings(context, opened, "Tick the box to delete the campaign.", 400)
+        title = opened.folder.options.title
+    where = context.store.delete(slug)
+    return context.go("/", f"{title} was deleted. Its files are still in the folder {where}.")
+
+
+# New campaigns
+
+
+@ROUTER.get("/new")
+def new(context: Decider) -> Response:
+    """Show the form of a new campaign."""
+    if context.store.single:
+        raise Refusal(404, "This page serves a single campaign.")
+    return _new_form(context)
+
+
+def _new_form(context: Context, message: str = "", status: int = 200) -> Response:
+    once = context.form.get("once") or secrets.token_hex(8)
+    form = context.form | {"once": once}
+    return context.page("new.html", status, title="New campaign", form=form, message=message)
+
+
+@ROUTER.post("/new")
+def create(context: Decider) -> Response:
+    """Make a campaign; with an error, show the form again with its contents."""
+    assert context.session is not None
+    with context.session.lock:  # a second click waits for the first one
+        if (answer := context.again()) is not None:
+            return answer
+        try:
+            options, files = _options(context)
+            slug = context.store.create(options, files, author=context.author)
+        except ValueError as error:
+            return _new_form(context, shown_error(error, context.store), 400)
+        return context.go(f"/c/{slug}", "The campaign was created.")
+
+
+def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
+    """Return the options and the files of the form."""
+    title = clean(context.text("title"))
+    files: dict[str, bytes] = {}
+    values: dict[str, Any] = {"title": title, "events": context.store.events}
+    if context.text("kind") == "list":
+        listed = context.files.get("list")
+        data = context.text("names").encode() if listed is None else listed.data
+        if not data.strip():
+            raise ValueError("enter the names, one a line, or choose a file with them")
+        values["names"] = _add(files, File("names.csv", data), "names")
+        if context.text("largest"):
+            values["largest"] = _number("the largest result", context.text("largest"))
+    else:
+        network = context.files.get("network")
+        if network is None or not network.data.strip():
+            raise ValueError("choose the file of the network")
+        values["network"] = _add(files, network, "network")
+        values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
+    k, budget = context.text("k"), context.text("budget")
+    if "costs" in context.files:
+        values["costs"] = _add(files, context.files["costs"], "costs")
+        values["budget"] = _number("the budget", budget or "0")
+    elif budget:
+        raise ValueError("a budget needs a table of costs")
+    else:
+        values["k"] = _whole("the number to choose", k or "1")
+    if context.text("prior_mean") or context.text("prior_weight"):
+        values["prior_mean"] = _number("the expected result", context.text("prior_mean") or "0")
+        values["prior_weight"] = _number("the weight of the expectation", context.text("prior_weight") or "0")
+    values["never"] = tuple(filter(None, map(clean, context.text("never").splitlines())))
+    return Options(**values), files
+
+
+def _add(files: dict[str, bytes], file: File, usual: str) -> str:
+    """Add an uploaded file under a name of ours and return the name."""
+    name = file_name(file.name, usual)
+    files[name] = file.data
+    return name
+
+
+def _number(what: str, text: str) -> float:
+    try:
+        return number_in(text)
+    except ValueError:
+        raise ValueError(f"{what} must be a number, got {text[:20]}") from None
+
+
+def _whole(what: str, text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{what} must be a whole number, got {text[:20]}")
+    return int(text)
+
+
+# Login
+
+
+@ROUTER.get("/login")
+def login_form(context: Anybody) -> Response:
+    """Show the form of the login."""
+    return context.page("login.html", title="Log in", message="")
+
+
+@ROUTER.post("/login")
+def login(context: Anybody) -> Response:
+    """Begin a session of a user."""
+    try:
+        where = address_of(context.request)
+        key = context.access.log_in(context.text("user")[:64], context.form.get("password", ""), where)
+    except Refusal as refusal:
+        return context.page("login.html", refusal.status, title="Log in", message=refusal.message)
+    response = context.go("/")
+    context.access.give(response, key)
+    return response
+
+
+@ROUTER.post("/logout")
+def logout(context: Reader) -> Response:
+    """End the session."""
+    context.access.sessions.end(context.access.key_of(context.request))
+    response = context.go("/login" if context.access.users is not None else "/")
+    response.delete_cookie(context.access.cookie)
+    return response

@@ -1,0 +1,241 @@
+"""The campaigns of a served folder, opened once and used by one request at a time."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cmab.campaign.files import FILE, Options
+from cmab.campaign.folder import CampaignFolder, create_folder
+from cmab.campaign.page.access import Refusal
+from cmab.errors import NewerEventsError
+
+Found = TypeVar("Found")
+# The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
+_GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
+_LONGEST_TITLE = 100
+#: The folders of an absolute path.
+_FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
+#: The error of a campaign in a list of campaigns.
+DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+
+
+class Opened:
+    """An opened campaign, with a lock and the results that were computed for its present events.
+
+    Parameters
+    ----------
+    slug : str
+        The name of the campaign in addresses.
+    folder : CampaignFolder
+        The campaign.
+    """
+
+    def __init__(self, slug: str, folder: CampaignFolder) -> None:
+        self.slug, self.folder, self.lock = slug, folder, threading.RLock()
+        self._version, self._kept = -1, {}  # type: ignore[var-annotated]
+        #: The names that were left out of the last round.
+        self.left_out: dict[int, list[str]] = {}
+
+    @property
+    def version(self) -> int:
+        """The number of events, which changes with each of them."""
+        return len(self.folder.history())
+
+    def change(self, **options: Any) -> None:
+        """Change options of the campaign, if they are different."""
+        if any(getattr(self.folder.options, name) != value for name, value in options.items()):
+            self.folder = self.folder.change(**options)
+            self._version = -1
+
+    def check_newest(self) -> None:
+        """Raise `NewerEventsError` if another process has added events since the version was read."""
+        if self._version >= 0 and self.folder.campaign.n_events != self._version:
+            raise NewerEventsError("the campaign has newer events")
+
+    def kept(self, key: object, compute: Callable[[], Found]) -> Found:
+        """Return a result that depends on the events only, computed at most once for each version."""
+        version = self.version
+        if version != self._version:
+            self._version, self._kept = version, {}
+        if key not in self._kept:
+            self._kept[key] = compute()
+        found: Found = self._kept[key]
+        return found
+
+
+class Store:
+    """The campaigns in a folder: the folder itself, or its subfolders.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of a campaign, or a folder of campaigns.
+    events : str
+        The file of the events of new campaigns.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not valid.
+    """
+
+    def __init__(self, root: Path, *, events: str = "events.sqlite") -> None:
+        self.root, self.events = root, events
+        self._lock = threading.Lock()
+        self._opened: dict[str, Opened] = {}
+        if root.exists() and not root.is_dir():
+            raise ValueError(f"{root} must be a folder, got a file")
+        root.mkdir(parents=True, exist_ok=True)
+        self.single = (root / FILE).is_file()
+        if self.single:
+            slug = slug_of(root.resolve().name)
+            self._opened[slug] = Opened(slug, CampaignFolder(root))
+
+    def without_folder(self, text: str) -> str:
+        """Return a sentence without the folders of this machine, which its reader need not know."""
+        for root in sorted({str(self.root.resolve()), str(self.root.absolute())}, key=len, reverse=True):
+            text = re.sub(re.escape(root) + r"/(?:\.new-[^/]*/folder/)?", "", text).replace(
+                root, "the folder"
+            )
+        # The events can be in another folder.
+        return _FOLDERS.sub("", text)
+
+    def slugs(self) -> list[str]:
+        """Return the names of all campaigns in addresses, sorted."""
+        if self.single:
+            return list(self._opened)
+        return sorted(path.name for path in self.root.iterdir() if self._is_campaign(path))
+
+    def _is_campaign(self, path: Path) -> bool:
+        return bool(_SLUG.fullmatch(path.name)) and not path.is_symlink() and (path / FILE).is_file()
+
+    @contextmanager
+    def held(self, slug: str) -> Iterator[Opened]:
+        """Hold a campaign for one request, which reads its events once, as a context manager.
+
+        Raises
+        ------
+        Refusal
+            If there is no such campaign.
+        """
+        opened = self._find(slug)
+        with opened.lock, opened.folder.reading():
+            try:
+                yield opened
+            except ValueError:  # the reason may be an event of another process
+                opened.check_newest()
+                raise
+
+    def _find(self, slug: str) -> Opened:
+        with self._lock:
+            if slug not in self._opened:
+                # The name must be one of those that the page lists, so it cannot lead out of the folder.
+                if slug not in self.slugs():
+                    raise Refusal(404, "There is no such campaign.")
+                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
+            return self._opened[slug]
+
+    def create(self, options: Options, files: Mapping[str, bytes], *, author: str) -> str:
+        """Make a campaign and return its name in addresses.
+
+        Raises
+        ------
+        Refusal
+            If the page serves a single campaign.
+        ValueError
+            If the options or the files are not valid.
+        """
+        if self.single:
+            raise Refusal(409, "This page serves a single campaign.")
+        check_title(options.title)
+        for data in files.values():
+            check_unpacked(data)
+        slug = self._reserved(slug_of(options.title))
+        try:  # without a lock, because a large network takes seconds to read
+            folder = create_folder(self.root / slug, options, files, author=author)
+        except BaseException:
+            (self.root / slug).rmdir()
+            raise
+        with self._lock:
+            self._opened[slug] = Opened(slug, folder)
+        return slug
+
+    def delete(self, slug: str) -> str:
+        """Move a campaign to the folder of deleted ones, and return the name of its folder there."""
+        if self.single:
+            raise Refusal(409, "This page serves a single campaign.")
+        with self._lock:
+            opened = self._opened.pop(slug)
+            opened.folder.close()
+            place = self.root / ".deleted"
+            place.mkdir(exist_ok=True)
+            names = (f"{slug}-{number}" for number in range(1, 10_000))
+            name = next(name for name in names if not (place / name).exists())
+            (self.root / slug).rename(place / name)
+        return f".deleted/{name}"
+
+    def _reserved(self, slug: str) -> str:
+        """Make an empty folder with a name that no file has, and return the name."""
+        for name in (slug, *(f"{slug[:40]}-{number}" for number in range(2, 10_000))):
+            with suppress(FileExistsError):
+                (self.root / name).mkdir()
+                return name
+        raise ValueError("the title must differ from those of other campaigns")
+
+
+def check_title(title: str) -> None:
+    """Raise ``ValueError`` unless a title has 1 to 100 printable characters."""
+    if not (0 < len(title) <= _LONGEST_TITLE and title.isprintable()):
+        raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
+
+
+def slug_of(title: str) -> str:
+    """Return a title as a part of an address.
+
+    Examples
+    --------
+    >>> from cmab.campaign.page.store import slug_of
+    >>> slug_of("Été 2026: the first!")
+    'ete-2026-the-first'
+    """
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:40].strip("-")
+    return slug or "campaign"
+
+
+def check_unpacked(data: bytes) -> None:
+    """Raise ``ValueError`` if a compressed file is too large when it is unpacked.
+
+    The file is unpacked in small parts, so that a file made to fill the memory does not.
+    """
+    if not data.startswith(_GZIP):
+        return
+    unpacker, size, rest = zlib.decompressobj(wbits=31), 0, data
+    try:
+        while rest and not unpacker.eof:
+            size += len(unpacker.decompress(rest, _PART))
+            rest = unpacker.unconsumed_tail
+            if size > _MOST_UNPACKED:
+                raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
+    except zlib.error:
+        raise ValueError("the file must be a whole gzip file; compress it again") from None
+    if unpacker.unused_data:
+        raise ValueError("the file must be one gzip file, got further data after it")
+
+
+def file_name(given: str, usual: str) -> str:
+    """Return a plain name for an uploaded file, with its ending if it is short and plain.
+
+    The ending tells the format of a network. Nothing else of the name is used.
+    """
+    last = re.split(r"[/\\]", given)[-1]
+    endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", last)
+    return f"{usual}{endings.group(1).lower() if endings else '.csv'}"

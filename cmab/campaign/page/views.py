@@ -1,0 +1,305 @@
+"""The contents of the pages of a campaign, computed from its events."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab.campaign.page.picture import Picture, chart_of, picture_of
+from cmab.campaign.page.store import Opened
+from cmab.campaign.reasons import Reason, reasons_of, value_of
+from cmab.campaign.reports import Round, joined_ever, steps_in
+from cmab.campaign.tables import (
+    WORDS,
+    by_name,
+    by_week,
+    counted,
+    different_people,
+    is_telling,
+    table_of,
+)
+
+if TYPE_CHECKING:
+    from oracles import DirectedGraph
+
+PAGE_ROWS = 50
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+#: Another choice counts as better if it brings this share more.
+MARGIN = 0.05
+_DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A round that waits for its report, with the reasons for its names and the picture."""
+
+    of: Round
+    reasons: list[Reason]
+    picture: Picture | None
+
+
+def frame(opened: Opened) -> dict[str, Any]:
+    """Return the values that all pages of a campaign need."""
+    folder = opened.folder
+    return {
+        "title": folder.options.title,
+        "slug": opened.slug,
+        "version": opened.version,
+        "is_network": folder.is_network,
+        "folder": folder,
+        "noun": "people" if folder.is_network else "items",
+        "one": "person" if folder.is_network else "item",
+        "n_names": len(folder.problem.names.labels),
+        "n_ties": opened.kept("ties", lambda: _number_of_ties(folder.problem.graph)),
+        "k": folder.options.k,
+        "budget": folder.options.budget,
+        "notes": folder.options.notes,
+        "new_only": folder.options.new_only,
+    }
+
+
+def _number_of_ties(graph: DirectedGraph | None) -> int:
+    """Return the number of pairs of people with a tie in one direction or both."""
+    if graph is None:
+        return 0
+    ends = np.minimum(graph.tails, graph.heads), np.maximum(graph.tails, graph.heads)
+    return len(np.unique(ends[0].astype(np.int64) * graph.n_nodes + ends[1]))
+
+
+def rounds_in(opened: Opened) -> list[Round]:
+    """Return all rounds."""
+    return opened.kept("rounds", opened.folder.rounds)
+
+
+def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
+    """Return a round with its reasons and its picture."""
+    folder = opened.folder
+
+    def compute() -> Card:
+        rounds = rounds_in(opened)
+        picture = None
+        if folder.problem.graph is not None and has_picture:
+            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), asked_ever(rounds))
+        return Card(of, reasons_of(folder.problem, folder.beliefs(), of, rounds), picture)
+
+    return opened.kept(("card", of.number, has_picture), compute)
+
+
+def asked_ever(rounds: list[Round]) -> set[Hashable]:
+    """Return the people that were asked in a round without a report."""
+    return {name for of in rounds if of.state == "waiting" for name in of.names}
+
+
+def alike(opened: Opened) -> list[str]:
+    """Return groups of names that may be the same person, in words."""
+    groups: dict[str, list[str]] = {}
+    for label in opened.folder.problem.names.labels:
+        plain = unicodedata.normalize("NFKD", str(label)).encode("ascii", "ignore").decode().casefold()
+        groups.setdefault(" ".join(sorted(re.findall(r"[a-z0-9]+", plain))), []).append(str(label))
+    return [" and ".join(group) for key, group in groups.items() if key and len(group) > 1][:20]
+
+
+def joined_before(opened: Opened, of: Round) -> dict[str, int]:
+    """Return the number of the last other round before `of` in which each person joined, by name."""
+    told = [each for each in rounds_in(opened) if each.state == "reported" and each.number < of.number]
+    return {str(name): each.number for each in told for name in (*each.names, *(each.joined or {}))}
+
+
+def known_people(opened: Opened, of: Round) -> list[str]:
+    """Return the direct neighbours of the people asked, in the order of the alphabet."""
+    graph = opened.folder.problem.graph
+    if graph is None:
+        return []
+    numbers = graph.node_numbers
+    asked = [numbers[name] for name in of.names if name in numbers]
+    found = np.setdiff1d(graph.heads[np.isin(graph.tails, asked)], asked).tolist()
+    return sorted((str(graph.label(node)) for node in found), key=str.casefold)
+
+
+def state_of(opened: Opened) -> dict[str, Any]:
+    """Return the state of a campaign: rounds, people, weeks, the certificate and the next round."""
+
+    def compute() -> dict[str, Any]:
+        rounds, is_network = rounds_in(opened), opened.folder.is_network
+        reported = [of for of in rounds if of.state == "reported"]
+        known = [of.count for of in reported if not math.isnan(of.count)]
+        following = next_round(opened)
+        return {
+            "rounds": rounds,
+            "reported": reported,
+            "waiting": [of for of in rounds if of.state == "waiting"],
+            "mean": float(np.mean(known)) if known else None,
+            "different": different_people(rounds),
+            "total": float(sum(known)) if known else None,
+            "people": by_name(opened.folder),
+            "weeks": by_week(rounds)[::-1],
+            "chart": chart_of(rounds, is_network=is_network),
+            "bound": bound_of(opened) if reported else None,
+            "next": following,
+            "advice": advice_of(opened, following),
+        }
+
+    return opened.kept("state", compute)
+
+
+def bound_of(opened: Opened) -> float | None:
+    """Return the proven bound on how much more another choice brings in a round, if it says anything.
+
+    No choice of `k` people brings more than everybody, and no item more than the largest result.
+    """
+    folder = opened.folder
+    found = folder.campaign.summary().certificate
+    if found is None or not is_telling(folder, found.exact_gap):
+        return None
+    return found.exact_gap
+
+
+def next_round(opened: Opened) -> dict[str, Any]:
+    """Return the best choice by the present estimates, its expected result, and whether others can be better.
+
+    Each draw from the posterior has a best choice of its own. ``better`` is the share of draws in which it
+    brings at least 5 % more.
+    """
+    folder = opened.folder
+    beliefs, oracle = folder.beliefs(), folder.problem.oracle
+    rng = np.random.default_rng(0)
+    choice = np.asarray(oracle.solve(beliefs.means, rng))
+    draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS
+    own, best = np.empty(draws), np.empty(draws)
+    for at in range(draws):
+        means = beliefs.draw(rng)
+        other = np.asarray(oracle.solve(means, rng))
+        own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
+    low, high = np.quantile(own, _RANGE)
+    return {
+        "names": [str(name) for name in oracle.labels(choice)],
+        "mean": float(own.mean()),
+        "low": float(low),
+        "high": float(high),
+        "better": float((best >= (1.0 + MARGIN) * own).mean()),
+    }
+
+
+def advice_of(opened: Opened, following: dict[str, Any]) -> str:
+    """Return whether another choice can be better, in words."""
+    people = "people" if opened.folder.is_network else "in results"
+    share, count = following["better"], round(10 * following["better"])
+    margin = f"{100 * MARGIN:.0f} % or more {people}"
+    if share < 0.1:
+        return f"You can stop trying others: it is unlikely (less than 1 in 10) that others bring {margin}."
+    if share < 0.5:
+        return f"The chance that another choice brings {margin} is about {count} in 10. It may pay to go on."
+    return f"It is too early to stop: the chance that another choice brings {margin} is about {count} in 10."
+
+
+def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: int) -> dict[str, Any]:
+    """Return a page of the table of estimates, searched and sorted."""
+    rows = opened.kept("estimates", lambda: table_of(opened.folder, "estimates"))
+    names = [name for name in ("from", "to", "name") if rows and name in rows[0]]
+    found = [row for row in rows if any(search.casefold() in row[name].casefold() for name in names)]
+    columns = [*names, "estimate", "low", "high", "observed"]
+    key = sort if sort in columns else "estimate"
+    found.sort(key=lambda row: row[key].casefold() if isinstance(row[key], str) else row[key], reverse=down)
+    pages = max(1, math.ceil(len(found) / PAGE_ROWS))
+    page = min(max(page, 1), pages)
+    return {
+        "rows": found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+        "names": names,
+        "found": len(found),
+        "all": len(rows),
+        "search": search,
+        "sort": key,
+        "down": down,
+        "page": page,
+        "pages": pages,
+    }
+
+
+def history_of(opened: Opened) -> list[dict[str, Any]]:
+    """Return the events in words, newest first."""
+    by_ticket = {ticket: of for of in rounds_in(opened) for ticket in (of.ticket, *of.former)}
+    tickets: dict[int, int | None] = {}
+    rows = []
+    for event in opened.folder.history():
+        ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
+        of = None if ticket is None else by_ticket.get(ticket)
+        told = WORDS.get(event["event"], event["event"])
+        if event["event"] == "undo":
+            told = "the last step was taken back"
+        elif "replaced_by" in event:
+            told = "chosen anew"
+        rows.append(
+            {
+                "at": when(event["at"]),
+                "author": event.get("author") or "",
+                "told": told,
+                "round": None if of is None else of.number,
+                "details": _details(event, opened.folder.is_network),
+                "undone": event["undone"],
+                "can_correct": of is not None
+                and event["event"] in ("tell", "correct")
+                and not event["undone"]
+                and of.state == "reported",
+            }
+        )
+    return rows[::-1]
+
+
+def _details(event: dict[str, Any], is_network: bool) -> str:
+    if event["event"] == "ask":
+        return ", ".join(map(str, event["names"]))
+    reward = event.get("reward")
+    if is_network and reward is not None and not math.isnan(reward):
+        others = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
+        return f"{counted(reward, 'person', 'people')} joined{_listed(others)}"
+    if event["event"] in ("tell", "correct") and not is_network:
+        return ", ".join(f"{name}: {value:g}" for name, value in (event.get("outcomes") or {}).items())
+    return ""
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    """Return a colon and the first names, or nothing without names."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f": {', '.join(names[:most])}{more}" if names else ""
+
+
+def can_undo(opened: Opened) -> bool:
+    """Return whether there is an event to take back."""
+    kinds = ("tell", "cancel", "correct")
+    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.history())
+
+
+def when(text: str | None, zone: tzinfo | None = None) -> str:
+    """Return a time as people write it, in the time zone of this computer or in another one.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> from cmab.campaign.page.views import when
+    >>> when("2026-11-25T19:03:10.123+00:00", UTC)
+    '25 Nov 2026, 19:03'
+    """
+    if not text:
+        return ""
+    at = datetime.fromisoformat(text).astimezone(zone)
+    return f"{day(at.date().isoformat())}, {at.hour:02}:{at.minute:02}"
+
+
+def day(text: str) -> str:
+    """Return a date as people write it, without the formats of the platform.
+
+    Examples
+    --------
+    >>> from cmab.campaign.page.views import day
+    >>> day("2026-11-05")
+    '5 Nov 2026'
+    """
+    at = datetime.fromisoformat(text)
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"

@@ -1,0 +1,442 @@
+"""The pages of a campaign without JavaScript: create, choose, report, correct, upload and export."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from served_pages import NETWORK, Page
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return Page(tmp_path_factory.mktemp("campaigns")).enter()
+
+
+@pytest.fixture(scope="module")
+def spring(page):
+    return page.create()
+
+
+@pytest.fixture
+def asked(page, spring):
+    """A campaign with a round that waits for its report, and the number of the round."""
+    page.choose(spring)
+    return len(page.rounds(spring))
+
+
+def table(*rows):
+    return {"table": ("report.csv", "\n".join(rows).encode(), "text/csv")}
+
+
+def test_a_report_of_who_joined_is_stored_with_its_author(page, spring, asked):
+    friend = page.known(spring, asked)[0]
+    page.report(spring, asked, joined=friend)
+    of = page.rounds(spring)[asked - 1]
+    assert of.count == 3.0 and of.author == "owner" and of.joined == {friend: None}
+    assert "3 people joined" in page.get(f"{spring}/history").text
+
+
+def test_a_late_report_and_steps_and_unknown_people(page, spring, asked):
+    page.choose(spring)
+    known = page.known(spring, asked)
+    page.report(spring, asked + 1, nobody="1")
+    page.report(spring, asked, others=f"{known[0].upper()} = 1", unknown=known[1])
+    of = page.rounds(spring)[asked - 1]
+    assert of.joined == {known[0]: 1} and of.unknown == (known[1],)
+
+
+def test_the_first_reasons_name_the_network_and_waiting_people_are_marked(page):
+    place = page.create("First")
+    page.choose(place)
+    assert "by all reports so far" not in page.get(place).text
+    assert 'class="waiting"' not in page.get(place).text
+    page.choose(place, without="\n".join(str(name) for name in page.rounds(place)[0].names))
+    text = page.get(place).text
+    assert text.count('<circle class="waiting"') == 2 and "no report yet</span>" in text
+
+
+def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_be_added(page):
+    network = "name_1,name_2\nAnn,Bob\nBob,Carl\nCarl,Tilda\n"
+    place = page.create("Lost", network=network, k="1", never="Tilda\nCarl")
+    page.choose(place, without="Bob")
+    text = page.report(place, 1, 400, others="Tilda").text
+    assert "Tilda knows nobody who was asked or who joined." in text and "How did Tilda join?" in text
+    page.report(place, 1, others="Tilda", alone="1")
+    of = page.rounds(place)[0]
+    assert of.count == 2.0 and of.alone == ("Tilda",)
+    assert "by another way: Tilda" in page.get(f"{place}/state").text
+    page.send(f"{place}/settings", f"{place}/settings", 400, first="Ann", second="ann ")
+    page.send(f"{place}/settings", f"{place}/settings", first="ann", second="Tilda")
+    assert "Added ties: Ann – Tilda." in page.get(f"{place}/settings").text
+    page.report(place, 1, others="Tilda")
+    of = page.rounds(place)[0]
+    assert of.count == 2.0 and of.alone == () and of.joined == {"Tilda": None} and of.corrected
+
+
+def test_a_person_who_did_not_come_and_one_who_was_asked_instead(page):
+    place = page.create("Absent")
+    page.choose(place)
+    first, second = map(str, page.rounds(place)[0].names)
+    other = next(name for name in ("Ann", "Bob", "Carl") if name not in (first, second))
+    page.report(place, 1, came=[first], instead=other, nobody="1")
+    (of,) = page.rounds(place)
+    assert of.names == (first, other) and of.planned == (first, second) and of.count == 2.0
+    page.choose(place)
+    assert [each.number for each in page.rounds(place)] == [1, 2]
+    page.report(place, 2, 400, came=[], nobody="1")
+    absent = table("name,result", f'"{page.rounds(place)[1].names[0]}",no')
+    page.send(f"{place}/upload", f"{place}/upload", files=absent)
+    assert len(page.rounds(place)[1].names) == 1
+    page.send(f"{place}/history", f"{place}/undo")
+    page.send(f"{place}/history", f"{place}/undo")
+    assert [each.state for each in page.rounds(place)] == ["reported", "waiting"]
+    assert len(page.rounds(place)[1].names) == 2
+
+
+def test_lists_with_commas_semicolons_repetitions_and_dates(page, spring, asked):
+    first, second, *_ = page.known(spring, asked)
+    names = {str(name) for name in page.rounds(spring)[-1].names}
+    other = next(name for name in ("Emil", "Fay", "Dora", "Bob") if name not in names | {first, second})
+    text = f"{first}; {second}, {first}\n{second}\t4.03.2026\n{other} = 2026-03-04, Meyer, Zoé"
+    page.report(spring, asked, others=text, joined=[first], unknown="", alone="1")
+    joined = set(page.rounds(spring)[-1].joined)
+    assert joined == {first, second, other, "Meyer, Zoé"} - names
+
+
+def test_all_errors_of_a_form_are_listed(page, spring, asked):
+    text = page.report(spring, asked, 400, others="Annn\nBobb\nFay = soon").text
+    assert all(word in text for word in ("Annn", "Bobb", "soon"))
+
+
+def test_a_round_keeps_its_number_when_people_are_left_out(page):
+    place = page.create("Left")
+    page.choose(place)
+    gone = []
+    for _ in range(2):
+        name = str(page.rounds(place)[0].names[0])
+        page.send(place, f"{place}/rounds/1/leave-out", name=name)
+        gone.append(name)
+        text = page.get(place).text
+        assert f"{name} was left out." in text and f"Left out: {', '.join(gone)}" in text
+        assert not {*gone} & {*map(str, page.rounds(place)[0].names)}
+    (of,) = page.rounds(place)
+    assert of.state == "waiting" and of.number == 1
+    page.send(f"{place}/history", f"{place}/undo")  # the choice without the second person is taken back
+    (of,) = page.rounds(place)
+    assert of.state == "waiting" and gone[1] in map(str, of.names)
+
+
+def test_the_best_choice_and_new_people_only(page):
+    place = page.create("New only")
+    page.choose(place, how="best")
+    asked = page.rounds(place)[0].names
+    page.report(place, 1, nobody="1")
+    page.choose(place, how="learn", aim="new")
+    assert not {*asked} & {*page.rounds(place)[1].names}
+    assert 'name="aim" value="new" checked' in page.get(place).text
+
+
+def test_sentences_before_and_after_the_first_report(page):
+    place = page.create("Sentences")
+    page.choose(place)
+    for path in ("", "/state", "/print"):
+        assert not re.search(r"(Adds|brings) about", page.get(f"{place}{path}").text)
+    page.report(place, 1, nobody="1")
+    page.choose(place)
+    state = page.get(f"{place}/state").text
+    assert "brings about" in state and "% interval" not in state and "chance that" in state
+    bring = [float(x) for x in re.findall(r'"name">[^<]*</th><td class="right">([\d.]+)', state)]
+    assert len(bring) == 2 and bring == sorted(bring, reverse=True) and max(bring) <= 9.0
+    numbers = [float(x) for x in re.findall(r"(?:about <strong>|more than )([\d.]+)", state)]
+    assert numbers and max(numbers) <= 9.0  # no more people than the network has
+
+
+def test_title_notes_and_deletion(page):
+    place = page.create("Rename me")
+    page.send(f"{place}/settings", f"{place}/settings", title="Renamed", notes="Bring cake")
+    assert "Renamed" in page.get("/").text and "Bring cake" in page.get(place).text
+    page.send(f"{place}/settings", f"{place}/delete", 400)
+    page.send(f"{place}/settings", f"{place}/delete", sure="1")
+    page.get(place, 404)
+    assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me-1").is_dir()
+
+
+def test_one_of_two_equal_forms_has_an_effect(page):
+    files = {"network": ("friends.csv", NETWORK.encode(), "text/csv")}
+    data = page.fields("/new", "/new") | {"title": "Double", "kind": "network", "ties": "both", "k": "2"}
+    answers = [page.client.post("/new", data=data, files=files) for _ in range(2)]
+    assert {answer.headers["location"] for answer in answers} == {"/c/double"}
+    data = page.fields("/c/double", "/c/double/choose")
+    answers = [page.client.post("/c/double/choose", data=data).status_code for _ in range(2)]
+    assert answers == [303, 303] and len(page.rounds("/c/double")) == 1
+    assert "Round 1 was chosen." in page.get("/c/double").text
+
+
+STATES = ["new", "waiting", "two waiting", "reported", "number only", "cancelled", "undone", "corrected"]
+
+
+@pytest.mark.parametrize("kind", ["network", "list", "budget"])
+def test_every_page_is_shown_in_every_state_and_role(page, kind):
+    """Templates refuse names that they are not given, so each of them is rendered in each state."""
+    costs = {"costs": ("costs.csv", b"name,cost\nAnn,1\nBob,1\nCy,2\n", "text/csv")}
+    files = {"network": ("n.csv", b"name_1,name_2\nAnn,Bob\nBob,Cy\n", "text/csv")}
+    given = {"kind": "network", "k": "1"}
+    if kind == "list":
+        files, given = {}, {"kind": "list", "names": "Ann\nBob\nCy", "k": "1"}
+    if kind == "budget":
+        files, given = files | costs, {"kind": "network", "k": "", "budget": "2"}
+    files = files or {"none": ("", b"", "text/csv")}
+    made = page.send("/new", "/new", files=files, title=f"All {kind}", ties="both", **given)
+    place = made.headers["location"]
+    told = {"result-0": "yes"} if kind == "list" else {"nobody": "1"}
+    number = {"result-0": "unknown"} if kind == "list" else {"count": "2"}
+    pages = ["", "/state", "/estimates", "/history", "/export", "/print", "/upload", "/settings"]
+    pages.append("/rounds/1/report")
+    for state in STATES:
+        match state:
+            case "waiting" | "two waiting":
+                page.choose(place)
+            case "reported":
+                page.report(place, 1, **told)
+            case "number only":
+                page.report(place, 2, 400 if kind == "list" else 303, **number)
+            case "cancelled":
+                page.choose(place)
+                page.send(place, f"{place}/rounds/{len(page.rounds(place))}/cancel")
+            case "undone":
+                page.send(f"{place}/history", f"{place}/undo")
+            case "corrected":
+                page.report(place, 1, **told)
+        for path in pages:
+            for role in ("read", "report", "decide"):
+                key = page.client.cookies[page.access.cookie]
+                page.access.sessions.find(key).role = role
+                is_form = path.endswith(("upload", "report"))
+                status = 403 if is_form and role == "read" else 200
+                if state != "new" or "rounds" not in path:
+                    page.get(f"{place}{path}", status)
+    page.get("/new")
+    page.get("/c/nothing", 404)
+
+
+def test_dates_need_no_format_of_the_platform(monkeypatch):
+    """Windows knows no ``%-d``: the formats of the pages use plain fields of a date only."""
+    from datetime import UTC, datetime
+
+    from cmab.campaign.page import views
+
+    class Plain(datetime):
+        def strftime(self, form):
+            raise ValueError("Invalid format string")
+
+        __format__ = strftime
+
+    monkeypatch.setattr(views, "datetime", Plain)
+    assert views.when("2026-11-05T09:03:10.123+00:00", UTC) == "5 Nov 2026, 09:03"
+    assert views.day("2026-11-05") == "5 Nov 2026"
+
+
+def test_the_key_stays_the_same_after_a_restart(tmp_path):
+    from cmab.campaign.page.command import key_in
+
+    first = key_in(tmp_path)
+    assert key_in(tmp_path) == first != key_in(tmp_path, is_new=True)
+    assert (tmp_path / ".page-key").stat().st_mode & 0o077 == 0
+
+
+def test_only_the_number_of_people(page, spring, asked):
+    page.report(spring, asked, count="5")
+    of = page.rounds(spring)[asked - 1]
+    assert of.count == 5.0 and of.joined is None
+
+
+def test_a_correction_starts_from_the_report_and_undo_takes_it_back(page, spring, asked):
+    first, second = page.known(spring, asked)[:2]
+    page.report(spring, asked, joined=first)
+    form = page.get(f"{spring}/rounds/{asked}/report").text
+    assert "Correct the report" in form and f'value="{first}" checked' in form
+    page.report(spring, asked, joined=[first, second])
+    assert page.rounds(spring)[asked - 1].count == 4.0
+    page.send(f"{spring}/history", f"{spring}/undo")
+    assert page.rounds(spring)[asked - 1].count == 3.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "mark that nobody joined"),
+        ({"others": "Annn"}, "did you mean"),
+        ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
+        ({"count": "3", "nobody": "1"}, "not both"),
+        ({"count": "many"}, "whole number"),
+        ({"others": "Bob = soon"}, "whole number"),
+    ],
+)
+def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring, asked, fields, why):
+    text = page.report(spring, asked, 400, **fields).text.replace("&#39;", "'")
+    assert why in text and "Nothing was stored" in text
+    assert fields.get("others", "") in text
+    assert page.rounds(spring)[asked - 1].state == "waiting"
+
+
+def test_a_table_is_stored_whole_or_not_at_all(page, spring, asked):
+    friend = page.known(spring, asked)[0]
+    rows = ["round,name,result", f'{asked},"{friend}",yes', f"{asked},Nobody,yes", "999,Ann,yes"]
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows))
+    assert "2 lines were refused" in answer.text
+    assert "<td>3</td>" in answer.text and "<td>4</td>" in answer.text
+    assert page.rounds(spring)[asked - 1].state == "waiting"
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", text="\n".join(rows), accept="1")
+    stored = page.get(answer.headers["location"]).text
+    assert f"Round {asked}: 3 people joined" in stored and friend in stored.split('role="status"')[1][:400]
+    assert page.rounds(spring)[asked - 1].count == 3.0
+    again = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows[:2]))
+    assert "was reported before" in again.text
+    page.send(f"{spring}/upload", f"{spring}/upload", files=table(*rows[:2]), replace="1")
+    assert page.rounds(spring)[asked - 1].corrected
+
+
+def test_the_table_to_fill_in_can_be_uploaded(page, spring, asked):
+    text = page.get(f"{spring}/template.csv?round={asked}").content.decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["name"] for row in rows] == page.known(spring, asked)
+    page.send(f"{spring}/upload", f"{spring}/upload", files=table(text))
+    assert page.rounds(spring)[asked - 1].count == 2.0
+
+
+def test_exports_agree_with_the_campaign(page, spring, asked):
+    page.report(spring, asked, nobody="1")
+    rounds = page.rounds(spring)
+    text = page.get(f"{spring}/export/rounds.csv").content.decode("utf-8-sig")
+    assert [int(row["round"]) for row in csv.DictReader(io.StringIO(text))] == [of.number for of in rounds]
+    content = json.loads(page.get(f"{spring}/export/all.json").content)
+    assert [row["state"] for row in content["rounds"]] == [of.state for of in rounds]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    read = parquet.read_table(io.BytesIO(page.get(f"{spring}/export/history.parquet").content))
+    assert read.column("author").to_pylist()[-1] == "owner"
+    page.get(f"{spring}/export/nothing.csv", 404)
+    page.get(f"{spring}/print")
+
+
+def test_lists_costs_and_other_formats_of_networks(page):
+    made = (
+        page.send("/new", "/new", title="Drinks", kind="list", names="tea\nmilk\njuice", k="1", largest="5")
+        .headers["location"]
+        .split("?")[0]
+    )
+    page.choose(made)
+    text = page.get(f"{made}/rounds/1/report").text
+    assert "Result, from 0 to 5" in text
+    page.report(made, 1, **{"result-0": "2,5"})
+    assert list(page.rounds(made)[0].results.values()) == [2.5]
+    gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
+    costs = ("costs.csv", b"name,cost\na,1\nb,3\n", "text/csv")
+    files = {"network": ("../../x.gml", gml, "text/plain"), "costs": costs}
+    paid = page.send("/new", "/new", files=files, title="Paid", kind="network", budget="2", k="", never="")
+    place = paid.headers["location"].split("?")[0]
+    page.choose(place)
+    assert page.rounds(place)[0].names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("network", "fields", "why"),
+    [
+        ("", {}, "choose the file"),
+        ("a,a\n", {}, "tie between two people"),
+        (NETWORK, {"k": "99"}, "at most the number of people"),
+        (NETWORK, {"budget": "5"}, "table of costs"),
+        (NETWORK, {"title": " "}, "title must be a text"),
+        (NETWORK, {"never": "Nobody"}, "not a name"),
+    ],
+)
+def test_a_campaign_that_cannot_be_is_not_made(page, network, fields, why):
+    before = page.store.slugs()
+    files = {"network": ("friends.csv", network.encode(), "text/csv")}
+    given = {"title": "No", "kind": "network", "ties": "both", "k": "2", **fields}
+    answer = page.send("/new", "/new", 400, files=files, **given)
+    assert why in answer.text.casefold() or why in answer.text
+    assert str(page.store.root) not in answer.text
+    assert page.store.slugs() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (["{0},no", "{1},no"], "header"),
+        (["round,name,results", "{n},{0},no"], "results"),
+        (["round,name,result,note", "{n},{0},no,ill"], "note"),
+        (["round,name,result,joined", "{n},{0},no,yes"], "one column result"),
+        (["round,name,person,result", "{n},{0},{1},yes"], "one column name"),
+        (["name,result", "{0},no", "{0},yes"], "line 3 has another one"),
+        (["name,result", "{0},yes", "{0},unknown"], "line 3 has another one"),
+        (["name,result", "{asked},unknown"], "was asked"),
+        (["name,result,step", "{0},no,zz"], "step"),
+        (["name,result,step", "{0},unknown,1"], "step"),
+        (["name,result", "{0},no,yes"], "without a header"),
+        (["name,result", ",no", "{0},yes"], "nobody joined"),
+        (["name,result", "{0},yes", ",no"], "nobody joined"),
+        (["name,result", ",no", "{0},unknown"], "nobody joined"),
+        (["name,result", "#note,yes", "{0},yes"], "begins with #"),
+        (["round,name", "{n},{0}", ",{1}"], "an empty cell"),
+        (["round,name", ",{0}", "{n},{1}"], "an empty cell"),
+        (["name,round", "{0},{n}", "{1}"], "an empty cell"),
+        (["# a table", "name,result", "{0},yes"], "begins with #"),
+    ],
+)
+def test_a_table_that_can_be_read_in_two_ways_is_refused_with_the_reason(page, spring, asked, rows, why):
+    known = ['"{}"'.format(name.replace('"', '""')) for name in page.known(spring, asked)]
+    names = {"asked": f'"{page.rounds(spring)[asked - 1].names[0]}"', "n": asked}
+    before = page.rounds(spring)
+    # The other rounds are reported, so that the tables need no column for the round.
+    for of in before[: asked - 1]:
+        if of.state == "waiting":
+            page.report(spring, of.number, nobody="1")
+    data = table(*(row.format(*known, **names) for row in rows))
+    answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=data)
+    assert why in answer.text and page.rounds(spring)[asked - 1].state == "waiting"
+
+
+@pytest.mark.parametrize("number", [None, 1, 2])
+@pytest.mark.parametrize(
+    ("text", "told", "wrong"),
+    [
+        ("round,name\n1,Bob\n,Cy\n", {1: ["Bob"]}, [3]),
+        ("round,name\n,Cy\n1,Bob\n", {1: ["Bob"]}, [2]),
+        ("name,round,result\nBob,1\nCy,,yes\nDan\n", {1: ["Bob"]}, [3, 4]),
+        ("round,name,result\n1,Bob,yes\n,,\n,,no\n", {1: ["Bob"]}, [4]),
+        ("round,name\n1,Bob\n2,Cy\n", {1: ["Bob"], 2: ["Cy"]}, []),
+        ("round,name\n,Bob\n,Cy\n", {2: ["Bob", "Cy"]}, []),
+    ],
+)
+def test_a_line_without_a_round_below_lines_with_one_is_refused(text, told, wrong, number):
+    """A spreadsheet with merged cells has the round in the first of its lines only."""
+    from cmab.campaign.files import Names
+    from cmab.campaign.reports import Round, reports_in
+
+    rounds = [Round(1, "", ("Ann",), state="reported"), Round(2, "", ("Ann",))]
+    reports, refused = reports_in(
+        text, rounds, Names(["Ann", "Bob", "Cy", "Dan"]), is_network=True, number=number
+    )
+    found = {report.number: list(report.joined) for report in reports}
+    if number is None:
+        assert found == told
+    elif wrong or len(told) > 1:
+        assert found == {at: names for at, names in told.items() if at == number}
+    else:
+        assert list(found) == [number]
+    assert set(wrong) <= {each.line for each in refused}
+    assert all("an empty cell" in each.reason for each in refused if each.line in wrong)
+
+
+def test_people_with_names_like_comments_are_reported(tmp_path):
+    from cmab.campaign.files import Names
+    from cmab.campaign.reports import Round, reports_in
+
+    rounds, names = [Round(1, "", ("Ann",))], Names(["Ann", "#hash", "Bob"])
+    for text in ("name,result\n#hash,yes\nBob,no\n", "#hash\n", "name,result\nBob,no\n#hash,\n"):
+        reports, refused = reports_in(text, rounds, names, is_network=True)
+        assert not refused and list(reports[0].joined) == ["#hash"]

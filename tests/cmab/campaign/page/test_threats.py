@@ -1,0 +1,741 @@
+"""Each promise of the page of threats, and 1,000 hostile requests that change and reveal nothing."""
+
+import csv
+import io
+import json
+import random
+import re
+
+import pytest
+from served_pages import HOST, NETWORK, Page, files_in
+
+pytestmark = pytest.mark.slow
+REQUESTS = 1_000
+SECRET = "Waldemar"  # a name of a network that nobody without a session may see
+PASSWORDS = {"rita": "read only password", "rob": "report password", "dora": "decide password"}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return Page(tmp_path_factory.mktemp("campaigns")).enter()
+
+
+@pytest.fixture(scope="module")
+def spring(page):
+    place = page.create(network=NETWORK + f"{SECRET},Ann\n")
+    page.choose(place)
+    return place
+
+
+@pytest.fixture
+def stranger(page, spring):
+    """The same server, without a session."""
+    from starlette.testclient import TestClient
+
+    return TestClient(
+        page.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
+    )
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A page with users, and a campaign with a round."""
+    pytest.importorskip("argon2")
+    from cmab.campaign.page.access import Users, add_user
+
+    file = tmp_path_factory.mktemp("users") / "users.toml"
+    for (user, password), role in zip(PASSWORDS.items(), ("read", "report", "decide"), strict=True):
+        add_user(file, user, password, role)
+    assert all(password not in file.read_text() for password in PASSWORDS.values())
+    page = Page(tmp_path_factory.mktemp("shared"), users=Users(file))
+    assert page.log_in("dora", PASSWORDS["dora"]).status_code == 303
+    page.place = page.create()
+    page.choose(page.place)
+    page.client.cookies.clear()
+    return page
+
+
+def test_without_the_token_nothing_is_told(page, spring, stranger):
+    answers = {stranger.get(path).text for path in ("/", spring, f"{spring}/state", "/c/none", "/new", "/x")}
+    assert len(answers) == 1 and SECRET not in answers.pop()
+    assert stranger.get("/?token=wrong").status_code == 403
+    assert stranger.get("/api/v1/campaigns").status_code == 401
+    assert "set-cookie" not in stranger.get("/?token=").headers
+
+
+def test_tokens_cannot_be_guessed_for_long(page, stranger):
+    from cmab.campaign.page.access import Access
+
+    fresh = Access(None, owner="owner", port=1)
+    assert (
+        len({Access(None, owner="owner", port=1).token for _ in range(20)}) == 20 and len(fresh.token) >= 43
+    )
+    answers = [stranger.get(f"/?token={at}").status_code for at in range(60)]
+    assert answers[-1] == 429
+    assert stranger.get(f"/?token={page.access.token}").status_code == 200  # the owner is not locked out
+
+
+def test_the_cookie_is_for_this_page_only(page):
+    cookie = page.client.get(f"/?token={page.access.token}").headers["set-cookie"].casefold()
+    assert "httponly" in cookie and "samesite=strict" in cookie and "8765" in cookie
+    assert page.access.token.casefold() not in cookie
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", ""])
+def test_foreign_hosts_reach_nothing(page, spring, host):
+    answer = page.client.get(spring, headers={"Host": host})
+    assert answer.status_code == 421 and SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_forms_of_other_pages_are_refused(page, spring, headers):
+    before = files_in(page.store.root)
+    data = page.fields(spring, f"{spring}/choose")
+    assert page.client.post(f"{spring}/choose", data=data, headers=headers).status_code == 403
+    assert files_in(page.store.root) == before
+
+
+@pytest.mark.parametrize("csrf", [None, "", "x", "é"])
+def test_forms_need_the_token_of_the_session(page, spring, csrf):
+    before = files_in(page.store.root)
+    data = page.fields(spring, f"{spring}/choose")
+    data = {**data, "csrf": csrf} if csrf is not None else {"version": data["version"]}
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 403
+    assert files_in(page.store.root) == before
+
+
+def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
+    for path in ("/", spring, f"{spring}/state", "/static/page.css", "/nothing", "/api/v1/campaigns"):
+        headers = page.client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert (
+            policy.startswith("default-src 'none'") and "script-src" not in policy and "unsafe" not in policy
+        )
+        assert "http" not in policy and "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+    assert re.findall(r'(?:src|href)="(?:https?:)?//', page.get(spring).text) == []
+
+
+def test_sessions_end(page, spring):
+    sessions, now = page.access.sessions, [0.0]
+    clock, sessions._clock = sessions._clock, lambda: now[0]
+    try:
+        key = sessions.begin("owner", "decide")
+        for minute in range(0, 700, 50):
+            now[0] = 60.0 * minute
+            assert sessions.find(key) is not None
+        now[0] = 60.0 * 721
+        assert sessions.find(key) is None  # twelve hours after its beginning
+        key = sessions.begin("owner", "decide")
+        now[0] += 60.0 * 61
+        assert sessions.find(key) is None  # an hour without a request
+    finally:
+        sessions._clock = clock
+
+
+def test_roles_limit_what_users_do(shared):
+    forms = {
+        "report": [f"{shared.place}/rounds/1/report"],
+        "decide": [
+            f"{shared.place}/choose",
+            f"{shared.place}/undo",
+            f"{shared.place}/rounds/1/cancel",
+            "/new",
+        ],
+    }
+    for user, allowed in (("rita", ()), ("rob", ("report",)), ("dora", ("report", "decide"))):
+        shared.client.cookies.clear()
+        shared.log_in(user, PASSWORDS[user])
+        shared.get(f"{shared.place}/state")
+        before = files_in(shared.store.root)
+        csrf = re.search(r'name="csrf" value="([^"]*)"', shared.get("/").text).group(1)
+        for role, actions in forms.items():
+            for action in actions:
+                status = shared.client.post(action, data={"csrf": csrf}).status_code
+                assert status in ((400, 409) if role in allowed else (403,)), (user, action)
+        assert files_in(shared.store.root) == before
+    shared.client.cookies.clear()
+
+
+def test_passwords_cannot_be_guessed_for_long(shared):
+    assert shared.client.get(f"{shared.place}/state").headers["location"] == "/login"
+    answers = [shared.log_in("rita", f"wrong {at}").status_code for at in range(7)]
+    assert answers == [403] * 5 + [429] * 2
+    assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 429
+    known, unknown = shared.log_in("rob", "wrong"), shared.log_in("nobody", "wrong")
+    assert known.text == unknown.text and known.status_code == unknown.status_code
+    shared.access._of_users.succeed(("testclient", "rita"))
+
+
+def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
+    from cmab.campaign.page.access import add_user, read_users
+
+    add_user(shared.access.users.path, "gus", "gus has a password", "decide")
+    shared.client.cookies.clear()
+    shared.log_in("gus", "gus has a password")
+    shared.get("/new")
+    text = shared.access.users.path.read_text()
+    start = text.index('[users."gus"]')
+    shared.access.users.path.write_text(text[:start] + text[start:].replace('"decide"', '"read"'))
+    shared.get("/new", 403)
+    shared.access.users.path.write_text(text[:start])
+    assert "gus" not in read_users(shared.access.users.path)
+    assert shared.client.get("/").headers["location"] == "/login"
+
+
+def test_logging_out_ends_the_session_on_the_server(shared):
+    shared.client.cookies.clear()
+    shared.log_in("rob", PASSWORDS["rob"])
+    kept = dict(shared.client.cookies)
+    shared.send("/", "/logout")
+    shared.client.cookies.update(kept)
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.client.cookies.clear()
+
+
+def test_large_requests_are_refused(page, spring):
+    small = Page(page.store.root, most_bytes=20_000).enter()
+    before = files_in(page.store.root)
+    files = {"network": ("x.csv", b"Ann,Bob\n" * 10_000, "text/csv")}
+    small.send("/new", "/new", 413, files=files, title="Large", kind="network", k="1")
+
+    def chunks():  # no header tells the length
+        for _ in range(100):
+            yield b"x" * 1_000
+
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert small.client.post(f"{spring}/choose", content=chunks(), headers=headers).status_code == 413
+    assert files_in(page.store.root) == before
+
+
+def test_names_with_markup_are_text(tmp_path):
+    page = Page(tmp_path).enter()
+    evil = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "]]><svg/onload=x>"]
+    rows = "".join(
+        '"{}","{}"\n'.format(a.replace('"', '""'), b.replace('"', '""')) for a in evil for b in evil if a != b
+    )
+    place = page.create(title="<b>Bold</b>{{ 1 }}", network=rows, k="4")
+    page.choose(place)
+    page.report(place, 1, nobody="1")
+    page.choose(place)
+    page.report(place, 2, 400, others="<script>2</script>")
+    for path in (
+        "",
+        "/state",
+        "/estimates?search=<script>",
+        "/history",
+        "/export",
+        "/print",
+        "/rounds/2/report",
+    ):
+        text = page.get(f"{place}{path}").text
+        assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
+    assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
+    assert "<script" not in page.get("/c/<script>", 404).text
+
+
+def test_formulas_in_names_are_inert_in_exports(tmp_path):
+    page = Page(tmp_path).enter()
+    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\t=1", " =1"]
+    place = page.create(network="".join(f'"{a}","{b}"\n' for a in names for b in names if a < b), k="3")
+    page.choose(place, without="")
+    page.report(place, 1, nobody="1")
+    for name in ("rounds", "people", "estimates", "history", "weeks"):
+        text = page.get(f"{place}/export/{name}.csv").content.decode("utf-8-sig")
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert text.startswith('"') and not re.search(r'(?:^|,)[^"\r\n]', text, re.MULTILINE), text
+        names_in_cells = [each for cell in cells for each in cell.split("; ")]
+        assert not [each for each in names_in_cells if re.match(r"[=+@\t -]*[=+@][A-Z0-9]", each)], text
+    assert "'=HYPERLINK" in page.get(f"{place}/export/estimates.csv").text
+
+
+def hostile(rng, place):
+    """Return a request that an attacker may send, with or without a session."""
+    up = rng.choice(
+        ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
+    ) * rng.randint(1, 6)
+    goal = rng.choice(
+        ["etc/passwd", "campaign.toml", "events.sqlite", "users.toml", "page.css", ".new-x/folder"]
+    )
+    number = rng.choice(["0", "-1", "99999999", "1e9", "1%00", "٣", "9" * 40])
+    kind = rng.randrange(10)
+    if kind == 0:
+        return (
+            "GET",
+            rng.choice(["/c/", "/static/", "/api/v1/campaigns/", f"{place}/export/", "/"]) + up + goal,
+            {},
+        )
+    if kind == 1:
+        return "GET", f"{place}/export/{up}{goal}.{rng.choice(['csv', 'json', 'toml', 'sqlite'])}", {}
+    if kind == 2:
+        action = rng.choice(["report", "cancel", "leave-out"])
+        return "POST", f"{place}/rounds/{number}/{action}", {"data": {"csrf": "CSRF", "mark": number}}
+    if kind == 3:
+        body = rng.randbytes(rng.randint(0, 400))
+        boundary = rng.choice(["x", "", "x" * 300, "\x01"])
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        if rng.random() < 0.5:
+            body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
+        return (
+            "POST",
+            rng.choice(["/new", f"{place}/upload", f"{place}/choose"]),
+            {"content": body, "headers": headers},
+        )
+    if kind == 4:
+        data = {
+            "csrf": "CSRF",
+            "version": rng.choice(["0", "1", "", "999", "1 OR 1=1", "null"]),
+            "without": "x" * rng.randint(0, 9_000),
+        }
+        return "POST", f"{place}/{rng.choice(['choose', 'undo'])}", {"data": data}
+    if kind == 5:
+        name = rng.choice(
+            ["../../evil.csv", "/etc/cron.d/x", "x\x00.csv", "a" * 5_000, "C:\\x.csv", ".bashrc"]
+        )
+        content = rng.choice(
+            [
+                b"",
+                b"\x1f\x8b\x08junk",
+                b"\x00" * 500,
+                b"a,b\n" * 3 + b"\xff\xfe",
+                b"[" * 50_000,
+                b"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><graphml>&e;</graphml>",
+            ]
+        )
+        files = {"network": (name, content, "text/csv")}
+        return (
+            "POST",
+            "/new",
+            {
+                "data": {"csrf": "CSRF", "title": rng.choice(["", "x" * 5_000, "\x00"]), "k": number},
+                "files": files,
+            },
+        )
+    if kind == 6:
+        body = rng.choice(
+            [
+                "[" * 100_000,
+                "{",
+                '{"version": {"$gt": 0}}',
+                '{"version": 1e999}',
+                "\ud800".encode("utf-8", "surrogatepass"),
+            ]
+        )
+        headers = {"Content-Type": "application/json", "X-CSRF-Token": "CSRF"}
+        return (
+            "POST",
+            f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds",
+            {"content": body, "headers": headers},
+        )
+    if kind == 7:
+        headers = rng.choice(
+            [
+                {"Content-Length": "-1"},
+                {"Content-Length": "9" * 30},
+                {"Authorization": "Bearer " + "x" * 9_000},
+                {"Cookie": "cmab-8765=" + "x" * 4_000},
+                {"Host": "evil"},
+                {"X-HTTP-Method-Override": "DELETE"},
+            ]
+        )
+        return "GET", place, {"headers": headers}
+    if kind == 8:
+        return rng.choice(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
+    query = rng.choice(
+        [
+            "sort=__class__",
+            "page=-9",
+            "page=" + "9" * 30,
+            "search=%27%3B--",
+            "out=999999999",
+            "done=__init__&round=7*7",
+            "round=%00",
+        ]
+    )
+    return "GET", f"{place}{rng.choice(['', '/estimates', '/template.csv'])}?{query}", {}
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_session):
+    import httpx
+
+    rng, statuses = random.Random(30 + has_session), {}
+    client = page.client if has_session else stranger
+    csrf = page.fields(spring, f"{spring}/choose")["csrf"]
+    before = files_in(page.store.root)
+    for _ in range(REQUESTS // 2):
+        method, address, parts = hostile(rng, spring)
+        if "data" in parts:
+            parts["data"] = {
+                name: csrf if value == "CSRF" else value for name, value in parts["data"].items()
+            }
+        if "headers" in parts:
+            parts["headers"] = {
+                name: csrf if value == "CSRF" else value for name, value in parts["headers"].items()
+            }
+        if isinstance(parts.get("content"), bytes):
+            parts["content"] = parts["content"].replace(b"CSRF", csrf.encode())
+        try:
+            answer = client.request(method, address, **parts)
+        except (httpx.InvalidURL, UnicodeError):  # the client refuses to send it
+            continue
+        statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+        assert answer.status_code < 500, (method, address, parts, answer.text)
+        assert "root:" not in answer.text and "Traceback" not in answer.text, (method, address)
+        assert str(page.store.root) not in answer.text, (method, address, answer.text)
+        if not has_session:
+            assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
+    assert files_in(page.store.root) == before
+    assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
+
+
+def test_replays_and_forged_tickets_change_nothing(page, spring):
+    data = page.fields(spring, f"{spring}/choose")
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
+    number = len(page.rounds(spring))
+    address = f"{spring}/rounds/{number}/report"
+    report = page.fields(address, address) | {"nobody": "1"}
+    assert page.client.post(address, data=report).status_code == 303
+    before = files_in(page.store.root)
+    # The same form again, as after a double click, gets the same answer; another one is refused.
+    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
+    assert page.client.post(address, data=report).status_code == 303
+    assert page.client.post(f"{spring}/choose", data=data | {"without": "Ann"}).status_code == 409
+    assert page.client.post(address, data=report | {"nobody": "", "others": "Gus"}).status_code == 409
+    for forged in (0, number + 1, 10**8):
+        answer = page.client.post(f"{spring}/rounds/{forged}/report", data=report)
+        assert answer.status_code in (400, 404, 409)
+    assert files_in(page.store.root) == before
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path):
+    page = Page(tmp_path / "served").enter()
+    outside = Page(tmp_path / "outside").enter()
+    outside.create(title="Private")
+    (page.store.root / "private").symlink_to(outside.store.root / "private")
+    assert "Private" not in page.get("/").text
+    page.get("/c/private", 404)
+    page.get("/c/.new-x", 404)
+
+
+def test_gzipped_bombs_are_refused(page):
+    import gzip
+
+    bomb = gzip.compress(b"Ann,Bob\n" * 3_000_000)
+    assert len(bomb) < 100_000
+    before = page.store.slugs()
+    files = {"network": ("bomb.csv.gz", bomb, "application/gzip")}
+    answer = page.send("/new", "/new", 400, files=files, title="Bomb", kind="network", ties="both", k="1")
+    assert "larger than" in answer.text
+    assert page.store.slugs() == before
+
+
+def test_other_computers_need_users_and_a_certificate(tmp_path, capsys):
+    from cmab.cli import main
+
+    assert main(["serve", str(tmp_path), "--host", "0.0.0.0", "--port", "0"]) == 1
+    assert "needs --users, --certificate and --key" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), "--host", "localhost.evil"]) == 1
+
+
+def test_error_pages_tell_nothing_of_the_machine(page, spring, monkeypatch):
+    from cmab.campaign.page import views
+
+    def broken(*_):
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(views, "state_of", broken)
+    text = page.get(f"{spring}/state", 500).text
+    assert "secret" not in text and "Nothing was changed" in text
+    assert json.loads(page.client.get(f"/api/v1{spring.replace('/c/', '/campaigns/')}").text) == {
+        "error": "The page has an error."
+    }
+
+
+@pytest.mark.parametrize("header", ["Basic dTpw", "Bearer", "Digest x", "Bearer wrong"])
+def test_other_credentials_do_not_replace_the_token_of_a_form(page, spring, header):
+    before = files_in(page.store.root)
+    data = {"version": page.fields(spring, f"{spring}/choose")["version"]}
+    answer = page.client.post(f"{spring}/choose", data=data, headers={"Authorization": header})
+    assert answer.status_code == 403
+    assert files_in(page.store.root) == before
+
+
+def test_a_damaged_file_of_users_closes_the_page(shared):
+    file = shared.access.users.path
+    text = file.read_text()
+    shared.client.cookies.clear()
+    shared.log_in("rita", PASSWORDS["rita"])
+    shared.get("/")
+    file.write_text("damaged")
+    try:
+        assert shared.client.get("/").headers["location"] == "/login"
+        assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 503
+    finally:
+        file.write_text(text)
+    assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 303
+    shared.client.cookies.clear()
+
+
+def test_attempts_at_the_same_moment_count(shared):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda at: shared.log_in("victim", f"wrong {at}").status_code, range(12)))
+    assert sorted(answers) == [403] * 5 + [429] * 7
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1, 2.5, 10**6, float("inf"), float("nan")])
+def test_impossible_numbers_of_people_are_refused(page, spring, count):
+    before = files_in(page.store.root)
+    of = page.rounds(spring)[0]
+    headers = {"Authorization": f"Bearer {page.access.token}", "Content-Type": "application/json"}
+    address = f"/api/v1{spring.replace('/c/', '/campaigns/')}/rounds/1/report"
+    body = json.dumps({"mark": of.mark, "count": count})
+    assert page.client.post(address, content=body, headers=headers).status_code == 400
+    assert files_in(page.store.root) == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "＝6+6",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        "\u200b=5+5",
+        "\u200d\u2060=1",
+        "\u00a0=4+4",
+        "\ufeff=1",
+        "'=1",
+        "\x01=1",
+    ],
+)
+def test_disguised_formulas_are_inert(name):
+    from cmab.campaign.tables import Joined, csv_of
+
+    rows = [{"a": name, "b": Joined([name, name]), "c": f"x\t{name}", "d": -1.5, "e": None}]
+    header, row = csv.reader(io.StringIO(csv_of(rows).decode("utf-8-sig")))
+    assert header == list("abcde")
+    assert row == [f"'{name}", f"'{name}; '{name}", f"x {name}", "-1.5", ""]
+    assert str(rows[0]["b"]) == f"{name}; {name}"
+
+
+def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
+    """Another server acts between the check of the state and the action of this one."""
+    from cmab.campaign.campaign import Campaign
+
+    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
+    spring = here.create()
+    tasks = [
+        (spring, "choose", {}),
+        ("/rounds/1/report", "rounds/1/report", {"nobody": "1"}),
+        ("/history", "undo", {}),
+        (spring, "rounds/1/leave-out", {"name": ""}),
+        (spring, "rounds/1/cancel", {}),
+    ]
+    for address, action, fields in tasks:
+        address = address if address == spring else f"{spring}{address}"
+        if "name" in fields:
+            fields = {"name": str(here.rounds(spring)[0].names[0])}
+        action = f"{spring}/{action}"
+        data = here.fields(address, action) | fields
+        theirs = other.fields(address, action) | fields
+        before = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
+        expecting, done = Campaign.expecting, []
+
+        def between(campaign, n, expecting=expecting, done=done, action=action, theirs=theirs):
+            if not done:
+                done.append(0)
+                done[0] = other.client.post(action, data=theirs).status_code
+            return expecting(campaign, n)
+
+        monkeypatch.setattr(Campaign, "expecting", between)
+        answer = here.client.post(action, data=data)
+        monkeypatch.setattr(Campaign, "expecting", expecting)
+        assert done == [303] and answer.status_code == 409, (action, answer.text.partition("alert")[2])
+        assert len(here.rounds(spring)) == len(other.rounds(spring))
+        now = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
+        assert now - before == (2 if "leave-out" in action else 1), action
+
+
+def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
+    from cmab.campaign.campaign import Campaign
+
+    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
+    spring = here.create()
+    here.choose(spring)
+    expecting, done = Campaign.expecting, []
+
+    def between(campaign, n):
+        if not done:
+            done.append(1)
+            other.choose(spring)
+        return expecting(campaign, n)
+
+    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
+    monkeypatch.setattr(Campaign, "expecting", between)
+    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
+    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
+
+
+def test_reports_and_corrections_of_a_table_are_one_step(tmp_path, monkeypatch):
+    from cmab.campaign.store import Store
+
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    page.report(spring, 1, nobody="1")
+    page.choose(spring)
+    page.choose(spring)
+    rows = "round,name,result\n" + "".join(f'{at},"{page.known(spring, at)[0]}",yes\n' for at in (1, 2, 3))
+    files, before = {"table": ("a.csv", rows.encode(), "text/csv")}, files_in(tmp_path)
+    insert, calls = Store.append, []
+
+    def failing(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "append", failing)
+    page.send(f"{spring}/upload", f"{spring}/upload", 503, files=files, replace="1")
+    assert files_in(tmp_path) == before
+    monkeypatch.setattr(Store, "append", lambda *given: calls.append(len(given[1])) or insert(*given))
+    page.send(f"{spring}/upload", f"{spring}/upload", files=files, replace="1")
+    assert calls == [3] and [of.count for of in page.rounds(spring)] == [3.0] * 3
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A page with a whole campaign and the copies of it that a test damages."""
+    page = Page(tmp_path).enter()
+    page.choose(page.create(title="Whole"))
+    for title in ("Number", "Empty", "Gone"):
+        page.choose(page.create(title=title))
+    for opened in page.store._opened.values():
+        opened.folder.close()
+    import sqlite3
+
+    for slug, change in (("number", "UPDATE cmab_events SET number = 7 WHERE number = 2"),):
+        connection = sqlite3.connect(tmp_path / slug / "events.sqlite")
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+    for path in (tmp_path / "empty").glob("events.sqlite*"):
+        path.write_bytes(b"")
+    for path in (tmp_path / "gone").glob("events.sqlite*"):
+        path.unlink()
+    return Page(tmp_path).enter()
+
+
+def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
+    before = files_in(damaged.store.root)
+    listed = damaged.get("/api/v1/campaigns").json()["campaigns"]
+    assert {row["id"]: "error" in row for row in listed} == {
+        "empty": True, "gone": True, "number": True, "whole": False,
+    }  # fmt: skip
+    for slug in ("number", "empty", "gone"):
+        for address in (f"/c/{slug}", f"/c/{slug}/upload", f"/api/v1/campaigns/{slug}"):
+            text = damaged.get(address, 400).text
+            assert str(damaged.store.root) not in text and "/tmp" not in text, text
+            assert "must" in text
+    damaged.get("/c/whole")
+    assert files_in(damaged.store.root) == before
+
+
+def test_messages_have_no_folders(tmp_path):
+    from cmab.campaign.page.store import Store
+
+    store = Store(tmp_path / "my campaigns")
+    for text, told in (
+        (f"{store.root}/spring/events.sqlite, row 2, must", "spring/events.sqlite, row 2, must"),
+        (f"{store.root}/.new-x1/folder/a.csv: line", "a.csv: line"),
+        (f"{store.root} must", "the folder must"),
+        ("/srv/private/events.db must", "events.db must"),
+        ("1/2/3 and 'a/b/c' and <b>x</b>/y", "1/2/3 and 'a/b/c' and <b>x</b>/y"),
+    ):
+        assert store.without_folder(text) == told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"count": 1%s, "mark": 2}' % (b"0" * 400),
+        b'{"count": 1e400, "mark": 2}',
+        b'{"count": NaN, "mark": 2}',
+        b'{"joined": ["\\ud800"], "mark": 2}',
+        b'{"joined": {"Bob": 1%s}, "mark": 2}' % (b"0" * 400),
+    ],
+)
+def test_strange_numbers_and_texts_are_refused(tmp_path, body):
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    before = files_in(tmp_path)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {page.access.token}"}
+    address = f"/api/v1{spring.replace('/c/', '/campaigns/')}/rounds/1/report"
+    answer = page.client.post(address, content=body, headers=headers)
+    assert answer.status_code == 400 and "codec" not in answer.text, answer.text
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"title": "x" * 101, "network": NETWORK},
+        {"title": "a\x00b", "network": NETWORK},
+        {"title": "a\u202eb", "network": NETWORK},
+        {"title": "", "network": NETWORK},
+        {"title": "Names", "names": "Ann\n" + "x" * 501},
+        {"title": "Names", "names": "Ann\nB\x07ob"},
+        {"title": "Names", "network": f"Ann,{'x' * 501}\n"},
+    ],
+)
+def test_titles_and_names_have_limits_in_the_interface_too(tmp_path, given):
+    page = Page(tmp_path).enter()
+    headers = {"Authorization": f"Bearer {page.access.token}"}
+    answer = page.client.post("/api/v1/campaigns", json={"k": 1, **given}, headers=headers)
+    assert answer.status_code == 400, answer.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_strange_passwords_count_as_failed_attempts(shared):
+    body = b'{"user": "rob", "password": "\\ud800"}'
+    headers = {"Content-Type": "application/json"}
+    assert shared.client.post("/api/v1/login", content=body, headers=headers).status_code == 400
+    assert shared.access.users.check("rob", "\ud800") is None
+
+
+def test_a_changed_password_ends_the_session(shared):
+    from cmab.campaign.page.access import add_user
+
+    add_user(shared.access.users.path, "ida", "the first password", "read")
+    shared.client.cookies.clear()
+    shared.log_in("ida", "the first password")
+    shared.get("/")
+    add_user(shared.access.users.path, "ida", "another password", "read")
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.client.cookies.clear()
+
+
+def test_a_table_of_the_size_of_an_upload_can_be_accepted_in_part(tmp_path):
+    page = Page(tmp_path).enter()
+    spring = page.create()
+    page.choose(spring)
+    friend = page.known(spring, 1)[0]
+    text = f'round,name,result\n1,"{friend}",yes\n' + f"9,{'x' * 900},yes\n" * 5_500
+    assert 4 * 2**20 < len(text) < 6 * 2**20
+    files = {"table": ("x.csv", text.encode(), "text/csv")}
+    page.send(f"{spring}/upload", f"{spring}/upload", 400, files=files)
+    data = page.fields(f"{spring}/upload", f"{spring}/upload") | {"text": text, "accept": "1"}
+    parts = {name: (None, value.encode()) for name, value in data.items()}
+    assert page.client.post(f"{spring}/upload", files=parts).status_code == 303
+    assert page.rounds(spring)[0].count == 3.0
