@@ -395,7 +395,7 @@ class InfluenceOracle(GraphOracle):
         >>> feedback = oracle.feedback_of([0], joined=["bob"], carried=[("ann", "bob")])
         >>> [oracle._arm_labels()[arm] for arm in feedback.arms], feedback.outcomes, feedback.reward
         ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
-        >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # who told dan is not known
+        >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # two people may have told dan
         array([0, 1])
         >>> oracle.feedback_of([0], joined=["bob", "dan"]).problem.n_hidden  # all outcomes follow
         0

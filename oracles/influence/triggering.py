@@ -96,7 +96,7 @@ class TriggeringModel(ABC):
     >>> import numpy as np
     >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
     >>> class Moods(TriggeringModel):
-    ...     '''Independent cascades in which every other day nobody listens.'''
+    ...     '''Independent cascades in which no node listens every other day.'''
     ...     def live_arcs(self, graph, means, rng):
     ...         return (rng.random(graph.n_arcs) < means) & (rng.random() < 0.5)
     >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
@@ -133,7 +133,7 @@ class IndependentTriggering(TriggeringModel):
     >>> import numpy as np
     >>> from oracles import DirectedGraph, IndependentTriggering, TriggeringInfluence
     >>> class Habit(IndependentTriggering):
-    ...     '''A node listens to one other, whoever it is, or to nobody.'''
+    ...     '''A node listens to one other node or to no node.'''
     ...     def triggering_set(self, graph, arcs, means, rng):
     ...         listens = rng.random() < means[arcs].max()
     ...         return (np.arange(len(arcs)) == rng.integers(len(arcs))) & listens
