@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from cmab import parameters as declared
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import ExplorerKernel
 from cmab.feedback import Context
 from cmab.oracle import LinearOracle, require_oracle
 from cmab.policy import Policy, State
-from cmab.validation import integer, listed, real, real_array, vector
+from cmab.validation import integer, listed, real_array, vector
 
 
 def bandits(arms_per_bandit: Sequence[int]) -> list[IntArray]:
@@ -73,12 +74,7 @@ def _slack(means: FloatArray, epsilon: float) -> float:
     return 1e-12 * (float(np.abs(means).max(initial=0.0)) + epsilon)
 
 
-def _check_goal(goal: ExploreM | ExploreEach | AggregateTopK) -> None:
-    object.__setattr__(goal, "k", integer("k", goal.k, 1))
-    object.__setattr__(goal, "epsilon", real("epsilon", goal.epsilon, 0.0))
-
-
-class Goal(ABC):
+class Goal(declared.Declared, ABC):
     """The property that an explorer certifies.
 
     A goal rarely implies another goal, so compare explorers with the same goal.
@@ -110,11 +106,8 @@ class ExploreM(Goal):
     True
     """
 
-    k: int
-    epsilon: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_goal(self)
+    k: int = field(metadata=declared.integer(1))
+    epsilon: float = field(default=0.0, metadata=declared.real(0.0))
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and the mean of each is large enough."""
@@ -138,13 +131,13 @@ class ExploreEach(Goal):
     """
 
     arms_per_bandit: Sequence[int]
-    k: int
+    k: int = field(metadata=declared.integer(1))
     _: KW_ONLY
-    epsilon: float = 0.0
+    epsilon: float = field(default=0.0, metadata=declared.real(0.0))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms_per_bandit", tuple(bandit_sizes(self.arms_per_bandit)))
-        _check_goal(self)
+        super().__post_init__()
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether every bandit has `k` arms and the mean of each is large enough."""
@@ -168,11 +161,8 @@ class AggregateTopK(Goal):
     True
     """
 
-    k: int
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        _check_goal(self)
+    k: int = field(metadata=declared.integer(1))
+    epsilon: float = field(metadata=declared.real(0.0))
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether there are `k` arms and their average is large enough."""
@@ -196,11 +186,11 @@ class BestSuperArm(Goal):
     """
 
     oracle: LinearOracle
-    epsilon: float = 0.0
+    epsilon: float = field(default=0.0, metadata=declared.real(0.0))
 
     def __post_init__(self) -> None:
         require_oracle(self.oracle)
-        object.__setattr__(self, "epsilon", real("epsilon", self.epsilon, 0.0))
+        super().__post_init__()
 
     def is_correct(self, arms: IntArray, means: FloatArray) -> bool:
         """Return whether `arms` is feasible and its value is large enough."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.validation import as_array, check_vector, real_array, shown
+from cmab.validation import as_array, real_array, shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,16 +313,7 @@ def _integers(name: str, values: ArrayLike, low: int, high: int) -> IntArray:
 
 
 def _outcome_numbers(name: str, values: ArrayLike, length: int, largest: float) -> FloatArray:
-    if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{name} must not be masked, got {shown(values)}: leave masked entries out")
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufO":  # strings, dates and complex numbers would be converted
-            raise TypeError
-        numbers = np.array(array, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
-    check_vector(name, numbers, length)
+    numbers = vector(name, values, length)
     if numbers.shape[0] and max(-numbers.min(), numbers.max()) > largest:
         raise ValueError(
             f"{name} must be at most {largest:g} in absolute value, got {shown(numbers.tolist())}"

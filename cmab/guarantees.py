@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from cmab import parameters as declared
 from cmab.arrays import IntArray
@@ -125,29 +125,6 @@ class Smoothness(declared.Declared):
     def inverse(self, gap: float) -> float:
         """Return the x for which f(x) equals `gap`."""
         return float((gap / self.gamma) ** (1.0 / self.omega))
-
-
-class Certified(Protocol):
-    """The attributes that the result of every `solve_certified` has.
-
-    Attributes
-    ----------
-    super_arm : IntArray, shape (size,)
-        The super arm.
-    ratio : float
-        The approximation ratio that was proved in this call.
-    certified : bool
-        Whether the call proved what the oracle promises without a limit.
-    """
-
-    @property
-    def super_arm(self) -> IntArray: ...
-
-    @property
-    def ratio(self) -> float: ...
-
-    @property
-    def certified(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,9 @@ class ResourceSemiBandit(SemiBandit):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Play `super_arm`, which may be empty; raise ``ValueError`` if it is not feasible."""
-        arms = super_arm if len(super_arm) == 0 else check_super_arm(self.oracle, super_arm)
+        arms = self._check_super_arm(super_arm)
+        if len(arms):
+            check_super_arm(self.oracle, arms)
         earned = self.arms.play(arms, rng)
         # Each resource takes one random number per round, whatever is played: common random numbers.
         costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)

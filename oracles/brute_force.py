@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
-from cmab.validation import arm_indices, integer, listed, one_of, real, shown
+from cmab.validation import arm_indices, integer, listed, one_of, real, shown, vector
 
 
 class BruteForce(LinearOracle):
@@ -162,6 +162,7 @@ class BruteForce(LinearOracle):
         if self.reward is not None:
             return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
         real("tolerance", tolerance, 0.0)
+        means, squares = self._check_means(means), vector("squares", squares, self.n_arms, 0.0)
         values = self._sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
         if available is not None:
             values = np.where(self._left(self._check_available(available)), values, -np.inf)

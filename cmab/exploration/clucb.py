@@ -346,6 +346,7 @@ class _CLUCBRule(SuperArmExplorer):
 
     def radii(self, state: ArmStatistics) -> FloatArray:
         """Return the radius of each arm."""
+        state.check_sizes(self.n_arms, 0)
         radii = np.empty(self.n_arms)
         write_radii(state.counts, int(state.counts.sum()), *self._rule, radii)
         return radii
@@ -478,12 +479,6 @@ class CLUCB(_CLUCBRule):
         As for `LilCLUCB`.
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the rule is CLUCB.
-
-    Raises
-    ------
-    ValueError
-        If the oracle is not exact and linear, if it does not accept means of any size above its `least_mean`,
-        or if a parameter is out of its range.
 
     Examples
     --------

@@ -166,7 +166,7 @@ def progress_bar(progress: bool | None, **options: Any) -> Any:
     """Return a context manager of a bar of tqdm, or of None if no bar is shown.
 
     If `progress` is None, a bar appears after one second on a terminal or in a notebook, unless the
-    environment variable ``CMAB_QUIET`` is set.
+    environment variable ``CMAB_QUIET`` is set, or tqdm (the extra ``progress``) is not installed.
     """
     if progress is not None:
         check_flag("progress", progress)
@@ -178,5 +178,10 @@ def progress_bar(progress: bool | None, **options: Any) -> Any:
         return nullcontext()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm warns in a notebook without ipywidgets
-        from tqdm.auto import tqdm
+        try:
+            from tqdm.auto import tqdm
+        except ModuleNotFoundError:
+            if progress:
+                raise
+            return nullcontext()
     return tqdm(**options, delay=_PATIENCE if progress is None else 0.0)

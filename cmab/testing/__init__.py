@@ -6,17 +6,25 @@ Otherwise they return a `Report` that says which checks passed and which were no
 `checks` returns the list of the checks, and `parametrize_with_checks` makes one pytest item of each.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from cmab.environment import Environment
 from cmab.explorer import Explorer
 from cmab.oracle import Oracle
 from cmab.policy import Policy
-from cmab.testing.common import Check, CheckResult, ConformanceError, Report, parametrize_with_checks
-from cmab.testing.environment import check_environment, environment_checks
-from cmab.testing.explorer import check_explorer, explorer_checks
-from cmab.testing.oracle import check_oracle, oracle_checks
-from cmab.testing.policy import check_policy, policy_checks
+from cmab.testing.common import (
+    Check,
+    CheckResult,
+    ConformanceError,
+    Report,
+    named_checks,
+    parametrize_with_checks,
+)
+from cmab.testing.environment import ENVIRONMENT_CHECKS, EnvironmentSubject, check_environment
+from cmab.testing.explorer import EXPLORER_CHECKS, ExplorerSubject, check_explorer
+from cmab.testing.oracle import ORACLE_CHECKS, OracleSubject, check_oracle
+from cmab.testing.policy import POLICY_CHECKS, PolicySubject, check_policy
 from cmab.validation import shown
 
 __all__ = [
@@ -32,8 +40,22 @@ __all__ = [
     "parametrize_with_checks",
 ]
 
+# Explorers are also policies, so they come first.
+_KINDS: tuple[tuple[type, Any, Any], ...] = (
+    (Oracle, OracleSubject, ORACLE_CHECKS),
+    (Explorer, ExplorerSubject, EXPLORER_CHECKS),
+    (Policy, PolicySubject, POLICY_CHECKS),
+    (Environment, EnvironmentSubject, ENVIRONMENT_CHECKS),
+)
 
-def checks(thing: Any, *arguments: Any, **settings: Any) -> list[Check]:
+
+def checks(
+    thing: Any,
+    *arguments: Any,
+    expected_failures: Mapping[str, str] | None = None,
+    name: str | None = None,
+    **settings: Any,
+) -> list[Check]:
     """Return the list of checks of an oracle, a policy, an explorer or an environment.
 
     Parameters
@@ -41,8 +63,11 @@ def checks(thing: Any, *arguments: Any, **settings: Any) -> list[Check]:
     thing : Oracle, Policy, Explorer or Environment
         The object to check.
     *arguments, **settings
-        The other arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`. The
-        keyword `name` replaces the name of the class in the names of the checks.
+        The other arguments of `check_oracle`, `check_policy`, `check_explorer` or `check_environment`.
+    expected_failures : mapping of str to str, optional
+        Reason for each check that is known to fail, by its title.
+    name : str, optional
+        A prefix of the names of the checks; by default the name of the class.
 
     Examples
     --------
@@ -51,12 +76,7 @@ def checks(thing: Any, *arguments: Any, **settings: Any) -> list[Check]:
     >>> [check.title for check in checks(TopK(5, k=2))[:3]]
     ['declaration', 'form', 'feasibility']
     """
-    if isinstance(thing, Oracle):
-        return oracle_checks(thing, *arguments, **settings)
-    if isinstance(thing, Explorer):
-        return explorer_checks(thing, *arguments, **settings)
-    if isinstance(thing, Policy):
-        return policy_checks(thing, *arguments, **settings)
-    if isinstance(thing, Environment):
-        return environment_checks(thing, *arguments, **settings)
+    for base, subject, functions in _KINDS:
+        if isinstance(thing, base):
+            return named_checks(subject(thing, *arguments, **settings), functions, expected_failures, name)
     raise TypeError(f"thing must be an oracle, a policy, an explorer or an environment, got {shown(thing)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,9 @@ from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, Explorer
 from cmab.feedback import Feedback
 from cmab.testing.common import (
-    Check,
     Level,
     NotTried,
     Report,
-    deep,
     entries,
     exceeds,
     named_checks,
@@ -91,8 +90,15 @@ class ExplorerSubject(LearnerSubject):
     """An explorer with an environment, and the error rate that it promises."""
 
     def __init__(
-        self, explorer: AnyExplorer, environment: Environment, delta: float | None, level: Level, rng: int
+        self,
+        explorer: AnyExplorer,
+        environment: Environment,
+        delta: float | None = None,
+        level: Level = "quick",
+        rng: int = 0,
     ) -> None:
+        if not isinstance(explorer, Explorer):
+            raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
         super().__init__(explorer, environment, level, rng)
         self.explorer = explorer
         self.delta = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
@@ -142,10 +148,10 @@ def check_steps(subject: ExplorerSubject) -> str:
         raise NotTried("step is not defined")
     state, tried = explorer.initial_state(subject.rng(0, 0)), 0
     for _ in subject.timed(subject.run(state=state, rounds=300)):
-        stepped = entries(explorer.step(deep(state), subject.rng(1)), explorer.n_arms)
+        stepped = entries(explorer.step(deepcopy(state), subject.rng(1)), explorer.n_arms)
         expected = np.empty(0, np.int64)
         if not explorer.is_done(state):
-            expected = subject.select(deep(state), subject.rng(1))
+            expected = subject.select(deepcopy(state), subject.rng(1))
         text = "step returned {}, but is_done and select lead to {}"
         require(np.array_equal(np.sort(stepped), np.sort(expected)), text, stepped, expected)
         tried += 1
@@ -286,24 +292,6 @@ def check_intervals(subject: ExplorerSubject) -> str:
     return f"{runs} runs, {stopped} certificates"
 
 
-def check_places(subject: ExplorerSubject) -> str:
-    """The answers follow the outcomes: on easy problems with permuted means, they are mostly right."""
-    n, wrong, runs = subject.explorer.n_arms, 0, 0
-    size = len(subject.answer(subject.explorer.initial_state(subject.rng(1))))
-    for seed in subject.timed(range(12 * subject.effort)):
-        fractions = np.where(np.arange(n) < max(1, size), 0.95, 0.05)
-        world = Hard(subject.explorer, _support(subject), subject.rng(16, seed).permutation(fractions))
-        found = identify(subject.explorer, world, rng=subject.rng(16, seed), max_samples=_SAMPLES)
-        if found.stopped[0]:
-            runs += 1
-            arms = entries(found.arms[0], n, "the answer of recommend")
-            wrong += not subject.is_correct(arms, world.means)
-    if runs < 6:
-        raise NotTried(f"only {runs} runs stopped within {_SAMPLES} outcomes and the given time")
-    require(wrong <= 0.5 * runs, "{} of {} answers are wrong on easy problems in other orders", wrong, runs)
-    return f"{runs} runs, {wrong} wrong answers"
-
-
 def check_certificates(subject: ExplorerSubject) -> str:
     """`is_certified` is true only if the stopping rule holds and the explorer is proven."""
     explorer, tried = subject.explorer, 0
@@ -333,28 +321,10 @@ EXPLORER_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_budget,
     check_ending,
     check_answers,
-    check_places,
     check_errors,
     check_intervals,
     check_certificates,
 )
-
-
-def explorer_checks(
-    explorer: AnyExplorer,
-    environment: Environment,
-    *,
-    delta: float | None = None,
-    level: Level = "quick",
-    expected_failures: Mapping[str, str] | None = None,
-    rng: int = 0,
-    name: str | None = None,
-) -> list[Check]:
-    """Return the list of checks of an explorer. The arguments are those of `check_explorer`."""
-    if not isinstance(explorer, Explorer):
-        raise TypeError(f"explorer must be an Explorer, got {shown(explorer)}")
-    subject = ExplorerSubject(explorer, environment, delta, level, rng)
-    return named_checks(subject, EXPLORER_CHECKS, expected_failures, name)
 
 
 def check_explorer(
@@ -405,5 +375,5 @@ def check_explorer(
     >>> "errors" in report.passed
     True
     """
-    settings: dict[str, Any] = {"level": level, "rng": rng, "expected_failures": expected_failures}
-    return run_checks(explorer_checks(explorer, environment, delta=delta, **settings))
+    subject = ExplorerSubject(explorer, environment, delta, level, rng)
+    return run_checks(named_checks(subject, EXPLORER_CHECKS, expected_failures))

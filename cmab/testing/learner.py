@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from cmab.testing.common import (
     Level,
     NotTried,
     Subject,
-    deep,
     difference,
     dirty,
     entries,
@@ -116,14 +116,14 @@ class LearnerSubject(Subject):
     def states(self, rounds: int = REPORTS) -> Iterator[tuple[Any, Round]]:
         """Yield rounds with a copy of the state before each of them."""
         state = self.new_state(0, 0)
-        before = deep(state)
+        before = deepcopy(state)
         for each in self.timed(self.run(state=state, rounds=rounds)):
             yield before, each
-            before = deep(state)
+            before = deepcopy(state)
 
     def learned(self, state: Any, report: Feedback, ticket: Ticket) -> Any:
         """Return a copy of a state after a report."""
-        other = deep(state)
+        other = deepcopy(state)
         self.learner.update(other, report, ticket, self.rng(33))
         return other
 
@@ -155,7 +155,7 @@ def check_state(subject: LearnerSubject) -> str:
             calls["step"] = lambda s: learner.step(s, subject.rng(1))
         else:
             calls["propensity"] = lambda s, a=each.super_arm, c=context: learner.propensity(s, a, c)
-        before = deep(state)
+        before = deepcopy(state)
         for name, call in calls.items():
             call(state)
             found = difference(before, state)
@@ -167,7 +167,7 @@ def check_state(subject: LearnerSubject) -> str:
 def check_new_states(subject: LearnerSubject) -> str:
     """Every call of `initial_state` returns a new state, independent of everything learned before."""
     first = subject.new_state(1)
-    before, second = deep(first), subject.new_state(1)
+    before, second = deepcopy(first), subject.new_state(1)
     for _ in subject.timed(subject.run(state=second)):
         pass
     for other in (first, subject.new_state(1)):
@@ -195,13 +195,13 @@ def check_feedback(subject: LearnerSubject) -> str:
     """`update` does not change the feedback or the ticket, and the state does not refer to their arrays."""
     tried = 0
     for state, each in subject.states():
-        feedback, ticket, other = deep(each.feedback), deep(each.ticket), deep(state)
+        feedback, ticket, other = deepcopy(each.feedback), deepcopy(each.ticket), deepcopy(state)
         for array in (feedback.arms, feedback.outcomes, ticket.super_arm):
             array.setflags(write=True)
         subject.learner.update(other, feedback, ticket, subject.rng(33))
         found = difference(each.feedback, feedback) or difference(each.super_arm, ticket.super_arm)
         require(not found, "update changed the feedback or the ticket: {}", found)
-        before = deep(other)
+        before = deepcopy(other)
         for array in (feedback.arms, feedback.outcomes, feedback.squares, feedback.costs, ticket.super_arm):
             dirty(array)
         found = difference(before, other)
@@ -215,7 +215,7 @@ def check_aliasing(subject: LearnerSubject) -> str:
     learner, tried = subject.learner, 0
     for state, each in subject.states():
         context = None if subject.explores else each.ticket.context
-        before = deep(state)
+        before = deepcopy(state)
         answer = learner.select(state, subject.rng(1), context)
         expected = entries(answer, subject.n_choices)
         dirty(answer)
@@ -321,13 +321,13 @@ def check_report_order(subject: LearnerSubject) -> str:
             used=report.used,
         )
         rng = subject.rng(33)
-        subject.learner.update(deep(state), report, each.ticket, rng)
+        subject.learner.update(deepcopy(state), report, each.ticket, rng)
         if rng.random() != subject.rng(33).random():
             raise NotTried("update draws random numbers")
         one, two = (subject.learned(state, told, each.ticket) for told in (report, turned))
         found = difference(one, two, 1e-6)
         if found:  # a state may list the outcomes themselves
-            games = [subject.run(state=deep(after), seed=7, rounds=30) for after in (one, two)]
+            games = [subject.run(state=deepcopy(after), seed=7, rounds=30) for after in (one, two)]
             pairs = zip(*games, strict=False)
             found = "" if all(np.array_equal(a.super_arm, b.super_arm) for a, b in pairs) else found
         require(not found, "arms {} in another order lead to another state: {}", report.arms, found)

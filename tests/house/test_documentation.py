@@ -77,12 +77,6 @@ def test_figures_of_the_gallery_are_of_the_snippet_above_them():
         assert not missing, (page.name, missing)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_page_sets_what_oracles_declare_about_shared_triggering(page):
-    """A reader of a page never has to: learners count each arm by itself."""
-    assert "clusters = " not in page.read_text(encoding="utf-8")
-
-
 def blocks(language):
     """Every block of a language in the pages, with its page."""
     found = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)

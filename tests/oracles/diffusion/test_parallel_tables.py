@@ -69,15 +69,3 @@ def test_the_same_answer(chance):
     assert found[0].seeds.tolist() == found[1].seeds.tolist()
     for name in ("ratio", "spread", "standard_error", "rr_sets", "edges_examined"):
         assert getattr(found[0], name) == getattr(found[1], name)
-
-
-def test_read_only_probabilities_are_not_copied():
-    """Kernels get a writable array of the same memory."""
-    chances = np.full(10, 0.5)
-    chances.setflags(write=False)
-    given = _tables.plain(chances)
-    assert given.flags.writeable and given.ctypes.data == chances.ctypes.data
-    assert not chances.flags.writeable
-    del chances
-    assert given.tolist() == [0.5] * 10
-    assert _tables.plain(np.arange(20.0)[::2]).flags.c_contiguous

@@ -1,7 +1,6 @@
 """Conversion of files of edges to graph stores."""
 
 import bz2
-import errno
 import gzip
 import json
 import pickle
@@ -15,7 +14,6 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.stores import StoredGraph, convert_graph, open_graph
-from oracles.stores import conversion as converting
 from oracles.stores import conversion as reading
 
 ARRAYS = ("tails", "heads", "in_tails", "out_heads", "in_degrees", "out_degrees")
@@ -230,59 +228,6 @@ def test_an_interrupted_conversion_continues_at_every_step(tmp_path, monkeypatch
             assert calls.count("read") + again.count("read") == [step for step, _ in steps].count("read")
 
 
-def test_other_options_or_another_source_start_again(tmp_path):
-    file = write(tmp_path / "g", arcs()[0])
-
-    def stop(step, share):
-        if step == "hash":
-            raise Stop
-
-    for options in ({}, {"directed": False, "duplicates": "keep"}):
-        with pytest.raises(Stop):
-            convert_graph(file, tmp_path / "s", progress=stop, **options)
-    other = arcs(seed=5)[0]
-    write(file, other)
-    assert_same(open_graph(convert_graph(file, tmp_path / "s")), DirectedGraph.from_edges(*other.T))
-
-
-@pytest.mark.parametrize("at", range(6))
-def test_a_full_disk_keeps_a_part_that_continues(tmp_path, monkeypatch, at):
-    file = write(tmp_path / "g", *arcs())
-    monkeypatch.setattr(reading, "_BLOCK", 1500)
-    real, writes = converting.Path.open, []
-
-    class Full:
-        def __init__(self, stream):
-            self.stream = stream
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            self.stream.close()
-
-        def __getattr__(self, name):
-            return getattr(self.stream, name)
-
-        def write(self, data):
-            writes.append(1)
-            if len(writes) == 3 * at + 1:
-                self.stream.write(bytes(data)[:10])
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return self.stream.write(data)
-
-    def opened(self, mode="r", *args, **kwargs):
-        stream = real(self, mode, *args, **kwargs)
-        return Full(stream) if "b" in mode and ("w" in mode or "+" in mode) else stream
-
-    monkeypatch.setattr(converting.Path, "open", opened)
-    with pytest.raises(OSError, match=r"disk of .* is full after [0-9]+ arcs; free .* same command"):
-        convert_graph(file, tmp_path / "s")
-    assert not (tmp_path / "s").exists()
-    convert_graph(file, tmp_path / "s")
-    assert_same(open_graph(tmp_path / "s", check=True), DirectedGraph.from_edges(*arcs()[0].T))
-
-
 def test_damaged_stores_are_rejected(tmp_path):
     good = convert_graph(write(tmp_path / "g", arcs()[0]), tmp_path / "good")
 
@@ -330,16 +275,3 @@ def test_copies_open_the_same_store_again(tmp_path):
     with pytest.raises(ValueError, match="must be the store that was sent"):
         pickle.loads(sent)
     assert isinstance(stored, StoredGraph)
-
-
-def test_arguments_are_checked_before_anything_is_read(tmp_path):
-    file = write(tmp_path / "g", arcs()[0])
-    for wanted, call in [
-        ("duplicates must be", lambda: convert_graph(file, tmp_path / "s", duplicates="drop")),
-        ("self_loops must be", lambda: convert_graph(file, tmp_path / "s", self_loops="keep")),
-        ("out must be a folder that does not exist", lambda: convert_graph(file, tmp_path)),
-        ("which does not exist", lambda: convert_graph(tmp_path / "none", tmp_path / "s")),
-        ("save the edges as a file", lambda: convert_graph(tmp_path, tmp_path / "s")),
-    ]:
-        with pytest.raises(ValueError, match=wanted):
-            call()
