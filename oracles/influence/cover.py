@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel, lean_kernel
+from cmab.compiled import call_kernel, eager_kernel, kernel, lean_kernel
 from cmab.selection import heap_drop, heap_sink, heap_up
 from oracles._networks import group_offsets
 from oracles.influence.certificate import concave_bound, upper_bound
@@ -35,7 +35,7 @@ class Index(NamedTuple):
     sets: AnyArray
 
 
-@kernel
+@eager_kernel
 def invert(ends, pool, n):
     """Return the sets that contain each of `n` nodes, as (offsets, sets)."""
     n_sets = ends.shape[0] - 1
@@ -90,7 +90,7 @@ def _sizes(offsets):
     return sizes
 
 
-@kernel
+@eager_kernel
 def cover(index, k, allowed, given):
     """Choose at most `k` allowed nodes, first `given` and then greedily; ties go to the lowest number.
 
@@ -144,7 +144,7 @@ def cover(index, k, allowed, given):
                         degrees[pool[at]] = degree - 1
 
 
-@kernel
+@eager_kernel
 def cover_and_gain(index, k, nodes, certain, per_set):
     """Choose among `nodes` as `cover` does, with value ``certain[v]`` for v and `per_set` per covered set.
 
@@ -214,7 +214,7 @@ def _sum_of_largest(nodes, degrees, left, slope, best):
     return float(best.sum())
 
 
-@kernel
+@eager_kernel
 def bound_after(index, k, nodes, certain, slope, cut, chosen, looks):
     """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
 
@@ -269,7 +269,7 @@ def is_greedy(index, nodes, certain, per_set, chosen):
     return True
 
 
-@kernel
+@eager_kernel
 def cover_within(index, costs, budget):
     """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
 

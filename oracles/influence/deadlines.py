@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import GOLDEN, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, eager_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import frozen, integer, per_arm, real
 from oracles.influence.graph import DirectedGraph, require_memory
@@ -100,7 +100,7 @@ def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, 
     return n_active, seen
 
 
-@kernel
+@eager_kernel
 def timed_sums(world, weights, seeds, key, first, last, origin):
     """Return `spread_sums` for the spreads of cascades up to the deadline."""
     n, m = world.offsets.shape[0] - 1, world.others.shape[0]
@@ -119,7 +119,7 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
     return total, norm
 
 
-@kernel
+@eager_kernel
 def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stamps):
     """Draw sets of the nodes that reach a root by the deadline (Tang et al. 2015, section 5)."""
     roots, cuts, aliases = world.roots, world.cuts, world.aliases

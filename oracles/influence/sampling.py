@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import GOLDEN, call_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, call_kernel, eager_kernel, kernel, keyed_uniform, lean_kernel, mix, to_unit
 from oracles.influence.graph import SCALE, require_memory
 from oracles.influence.spread import _reach, cascade_key
 
@@ -151,7 +151,7 @@ def draw_walks(world, key, first, last, owners, ends, pool, stamps):
     return last - first, hits, examined
 
 
-@kernel
+@eager_kernel
 def threshold_sums(arcs, weights, seeds, key, first, last, origin):
     """Return `spread_sums` for the spreads of cascades by thresholds.
 
@@ -206,7 +206,7 @@ def side_by_side(offsets, arms, means):
     return lows, highs
 
 
-@kernel
+@eager_kernel
 def exact_threshold_spread(arcs, means, weights, seeds, nodes):
     """Return the expected spread, summed over all choices of at most one live arc into each of `nodes`."""
     in_offsets, in_arms = arcs.in_offsets, arcs.in_arms
@@ -531,7 +531,7 @@ def _is_live(word, chance):
     return first_bits < limit or (first_bits == limit and is_below(word, chance))
 
 
-@kernel
+@eager_kernel
 def draw_sets(world, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
 

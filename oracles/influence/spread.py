@@ -20,7 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel, keyed_uniform, keyed_word, lean_kernel, mix, prefetch
+from cmab.compiled import (
+    call_kernel,
+    eager_kernel,
+    kernel,
+    keyed_uniform,
+    keyed_word,
+    lean_kernel,
+    mix,
+    prefetch,
+)
 from oracles.influence.graph import DirectedGraph, arcs_into, require_memory
 
 
@@ -61,7 +70,7 @@ def reach_back(arcs, live, owners, pool, start, stamps, stamp):
     return end, False, examined
 
 
-@kernel
+@eager_kernel
 def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
     """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]`` for each i; return the new members.
 
@@ -155,7 +164,7 @@ def cascade_key(key, i):
     return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
 
 
-@kernel
+@eager_kernel
 def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
 
@@ -257,7 +266,7 @@ def uncertain_arms(offsets, arms, heads, means, seeds, most):
     return found[:count], count
 
 
-@kernel
+@eager_kernel
 def exact_activation(offsets, arms, heads, means, seeds, uncertain):
     """Return the activation probability of each node, summed over all outcomes of `uncertain` arms.
 
