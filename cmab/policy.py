@@ -319,8 +319,8 @@ class IndexPolicy(Policy[ArmStatistics]):
         """
         indices = self.indices(state, rng)
         is_plain = type(indices) is np.ndarray and indices.dtype == np.float64
-        # The square of the norm is finite if all indices are, unless it overflows.
-        if not (is_plain and indices.shape == state.means.shape and isfinite(indices.dot(indices))):
+        is_plain = is_plain and indices.shape == state.means.shape
+        if not (is_plain and isfinite(indices.max()) and isfinite(indices.min())):
             indices = self._checked(indices)
         if context is None:
             return self.oracle.solve(indices, rng)
@@ -416,8 +416,8 @@ class CompiledIndexPolicy(IndexPolicy):
     def beta_prior(self) -> BetaPrior | None:
         """Return the prior of the means if the policy draws them from Beta posteriors; None (default) if not.
 
-        A session then learns from reports with hidden outcomes: it draws the outcomes from their posterior,
-        and the policy chooses with the state of `completed`.
+        The means are shares of the support. If this is [0, 1], a campaign also learns from reports with
+        hidden outcomes: it draws the outcomes from their posterior.
         """
         return None
 

@@ -88,7 +88,7 @@ from instances import (
     SemiBandit,
     SleepingSemiBandit,
 )
-from instances.arena.arms import ShrunkCoins
+from instances.arena.linear import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,
@@ -284,10 +284,14 @@ STREETS = nx.MultiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 1), (1, 1),
 COLUMNS = np.array([[1, 0, 1, 2, 0, 1], [0, 1, 1, 0, 0, 2], [0, 0, 0, 0, 0, 0]])
 
 
+def subsets(n: int, least: int = 0) -> list[tuple[int, ...]]:
+    """Return all sets of ``range(n)`` of at least `least` entries."""
+    return list(chain.from_iterable(combinations(range(n), size) for size in range(least, n + 1)))
+
+
 def bases(n_arms: int, is_independent: Callable[[tuple[int, ...]], bool]) -> list[tuple[int, ...]]:
     """Return the largest independent subsets of ``range(n_arms)``, by enumeration."""
-    subsets = chain.from_iterable(combinations(range(n_arms), size) for size in range(n_arms + 1))
-    independent = [arms for arms in subsets if is_independent(arms)]
+    independent = [arms for arms in subsets(n_arms) if is_independent(arms)]
     return [arms for arms in independent if len(arms) == len(independent[-1])]
 
 
@@ -321,8 +325,7 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
         degrees = [sum(node in edges[arm] for arm in arms) for node in graph]
         return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
 
-    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(len(edges) + 1))
-    return [arms for arms in subsets if fits(arms)]
+    return [arms for arms in subsets(len(edges)) if fits(arms)]
 
 
 def slates(
@@ -340,8 +343,8 @@ ENDS = [[i for i, edge in enumerate(FRIENDS.edges) if node in edge] for node in 
 
 def covering(sets: list[Any], n_elements: int) -> list[tuple[int, ...]]:
     """Return the choices of sets that hold all elements, by enumeration."""
-    choices = chain.from_iterable(combinations(range(len(sets)), size) for size in range(len(sets) + 1))
-    return [arms for arms in choices if set().union(*(sets[arm] for arm in arms)) == set(range(n_elements))]
+    whole = set(range(n_elements))
+    return [arms for arms in subsets(len(sets)) if set().union(*(sets[arm] for arm in arms)) == whole]
 
 
 def knapsack() -> PuLPOracle:
@@ -354,8 +357,7 @@ def knapsack() -> PuLPOracle:
 
 def knapsack_sets() -> list[tuple[int, ...]]:
     """Return all that fit."""
-    subsets = chain.from_iterable(combinations(range(4), size) for size in range(5))
-    return [arms for arms in subsets if sum((3, 2, 2, 1)[arm] for arm in arms) <= 5]
+    return [arms for arms in subsets(4) if sum((3, 2, 2, 1)[arm] for arm in arms) <= 5]
 
 
 # Parallel roads, a cycle, a dead end; and an acyclic plan with a chord.
@@ -393,7 +395,6 @@ def disjoint_paths(graph: nx.Graph, ends: tuple[int, int], k: int, nodes: bool) 
 def sufficing(graph: nx.Graph, suffices: Callable[[nx.Graph], bool]) -> list[tuple[int, ...]]:
     """Return the sets of edges that are enough, by enumeration."""
     edges = list(graph.edges)
-    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(len(edges) + 1))
 
     def only(arms: tuple[int, ...]) -> nx.Graph:
         chosen = graph.__class__()
@@ -401,7 +402,7 @@ def sufficing(graph: nx.Graph, suffices: Callable[[nx.Graph], bool]) -> list[tup
         chosen.add_edges_from(edges[arm] for arm in arms)
         return chosen
 
-    return [arms for arms in subsets if suffices(only(arms))]
+    return [arms for arms in subsets(len(edges)) if suffices(only(arms))]
 
 
 def cuts(graph: nx.Graph, source: int, target: int) -> list[tuple[int, ...]]:
@@ -449,8 +450,7 @@ def flows(graph: nx.DiGraph, demand: dict[Any, int]) -> list[tuple[int, ...]]:
             for node in graph
         )
 
-    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in range(1, len(edges) + 1))
-    return [arms for arms in subsets if meets(arms)]
+    return [arms for arms in subsets(len(edges), 1) if meets(arms)]
 
 
 # Three jobs and two agents of five hours.
@@ -476,14 +476,14 @@ BROADCAST = nx.MultiDiGraph([(0, 1), (1, 2), (2, 1), (0, 2), (2, 3), (1, 2), (3,
 def arborescences(graph: nx.MultiDiGraph, root: int | None) -> list[tuple[int, ...]]:
     """Return the spanning arborescences from a root, the branchings without one, by enumeration."""
     edges, sizes = list(graph.edges), range(len(graph)) if root is None else [len(graph) - 1]
-    subsets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
+    chosen_sets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
 
     def is_one(arms: tuple[int, ...]) -> bool:
         chosen = nx.MultiDiGraph([edges[arm] for arm in arms])
         is_forest = not arms or nx.is_branching(chosen)
         return is_forest and (root is None or (nx.is_arborescence(chosen) and not chosen.in_degree(root)))
 
-    return [arms for arms in subsets if is_one(arms)]
+    return [arms for arms in chosen_sets if is_one(arms)]
 
 
 def pages() -> nx.Graph:
@@ -499,7 +499,7 @@ def pages() -> nx.Graph:
 def affordable():
     """Seeds of `NETWORK` within the budget of the case below."""
     costs = np.array([1.0, 2.0, 2.0, 1.0, 0.5, 1.5, 3.0])
-    families = (np.array(s, np.int64) for size in range(8) for s in combinations(range(7), size))
+    families = (np.array(seeds, np.int64) for seeds in subsets(7))
     return [seeds for seeds in families if costs[seeds].sum() <= 3.0]
 
 
@@ -695,12 +695,7 @@ ORACLES = [
     OracleCase(
         "submodular_knapsack",
         lambda: SubmodularOracle(6, Knapsack([3, 2, 2, 1, 4, 0], 5), reward=any_hit),
-        lambda: [
-            arms
-            for size in range(7)
-            for arms in combinations(range(6), size)
-            if sum((3, 2, 2, 1, 4, 0)[arm] for arm in arms) <= 5
-        ],
+        lambda: [arms for arms in subsets(6) if sum((3, 2, 2, 1, 4, 0)[arm] for arm in arms) <= 5],
     ),
     OracleCase("top_k", lambda: TopK(6, k=2), lambda: combinations(range(6), 2)),
     OracleCase(

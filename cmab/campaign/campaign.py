@@ -20,12 +20,13 @@ from cmab.arrays import IntArray
 from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
 from cmab.campaign.names import feedback_of, forgotten
 from cmab.campaign.posterior import (
+    Beliefs,
     CascadeFeedback,
+    Chain,
     Estimate,
-    HiddenOutcomes,
     check_hidden,
-    posterior,
     prior_of,
+    shares_prior,
 )
 from cmab.campaign.replay import Body, Replay, Rewrites, versions
 from cmab.errors import (
@@ -51,6 +52,7 @@ from cmab.session import (
     check_feedback,
     choose,
     interval_of,
+    only,
     support_of,
 )
 from cmab.validation import check_flag, integer, real, shown
@@ -66,7 +68,7 @@ log = logging.getLogger("cmab.campaign")
 _NONE = float("nan")
 #: How often an ask that was overtaken chooses again. After that, its last choice is stored.
 _CHOICES = 4
-_UNDONE_BY_UNDO = ("tell", "cancel", "correct")
+_UNDONE_BY_UNDO = ("tell", "cancel", "correct", "undo")
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +260,7 @@ class Campaign:
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
         is_there = store.exists()
-        first = store.at(1) if is_there else None
+        first = store.find(number=1)[0] if is_there else None
         stored = declared if first is None else interval_of(first.body["support"])
         if is_there and declared is not None and stored != declared:
             raise ValueError(f"support must be that of {store.where}, {stored}, got {support}")
@@ -347,8 +349,13 @@ class Campaign:
         """The number of events, which grows with every action of any process."""
         return self._replica.current().number
 
-    def recommend(self) -> list[Hashable]:
+    def recommend(self, *, timeout: float | None = None) -> list[Hashable]:
         """Return the names of the arms that the explorer currently recommends.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -357,9 +364,8 @@ class Campaign:
         """
         if not isinstance(self.policy, Explorer):
             raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        return [
-            self._replica.of.arms.own[arm] for arm in self.policy.recommend(self._replica.current().state)
-        ]
+        found = self.policy.recommend(self._replica.current(timeout).state)
+        return [self._replica.of.arms.own[arm] for arm in found]
 
     def history(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -393,41 +399,36 @@ class Campaign:
             since_snapshot=replay.number - (snapshots[0] if snapshots else 0),
             overtaken=replica.store.overtaken,
             repeated=replica.store.repeated,
-            error=replica.error or self._failure(replay),
+            error=replica.error,
         )
 
-    def _failure(self, replay: Replay) -> str | None:
-        """Return why the last fit of a model failed, or None."""
-        return self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
-
-    def completed_states(self, n: int, *, rng: Seed = 0) -> list[Any]:
-        """Return states that are completed by hidden outcomes, drawn from their posterior.
-
-        Use them to estimate means from reports of who joined, where the outcomes of some ties are hidden.
+    def beliefs(self, *, rng: Seed = 0, timeout: float | None = None) -> Beliefs:
+        """Return the posterior of the means of the base arms, from observed and hidden outcomes.
 
         Parameters
         ----------
-        n : int
-            The number of draws.
-        rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
-            The source of randomness of the draws.
+        rng : int, numpy.random.Generator or None
+            The seed of the draws from the posterior.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
-        Returns
-        -------
-        list
-            `n` states, or a copy of the present state if no outcome is hidden.
+        Raises
+        ------
+        ValueError
+            If the policy does not draw from Beta posteriors.
         """
-        replay = self._replica.current()
+        prior, replay = shares_prior(self.policy), self._replica.current(timeout)
+        if prior is None:
+            raise ValueError(f"policy must draw from Beta posteriors to have estimates, got {self.policy!r}")
+        low, high = self.policy.support
         if replay.hidden is None:
-            return [replay.twin().state]
-        hidden, chain, generator = replay.hidden, self._replica.chain(replay).copy(), _generator(rng)
-        found = []
-        for _ in range(integer("n", n, 1)):
-            chain = hidden.continued(chain, generator)
-            found.append(hidden.completed(self.policy, replay.state, chain))
-        return found
+            counts = replay.state.counts.astype(np.float64)
+            chain = Chain(prior, counts * (replay.state.means - low) / (high - low), counts)
+        else:
+            chain = self._replica.chain(replay).copy()
+        return Beliefs.of(chain, (low, high), _generator(rng))
 
-    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
+    def estimates(self, *, level: float = 0.9, rng: Seed = 0, timeout: float | None = None) -> list[Estimate]:
         """Return the posterior of the mean of each base arm by name, from observed and hidden outcomes.
 
         Parameters
@@ -436,6 +437,8 @@ class Campaign:
             The probability of the credible intervals, in (0, 1).
         rng : int, numpy.random.Generator or None
             The seed of the draws from the posterior.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Returns
         -------
@@ -447,18 +450,8 @@ class Campaign:
         ValueError
             If the policy does not draw from Beta posteriors, or if `level` is out of its range.
         """
-        level, prior = real("level", level, 0.0, 1.0, inside=True), prior_of(self.policy)
-        if prior is None:
-            raise ValueError(
-                "policy must draw from Beta posteriors on the support (0, 1) to have estimates, got"
-                f" {self.policy!r}"
-            )
-        replay = self._replica.current()
-        if replay.hidden is None:
-            chain = HiddenOutcomes(prior, replay.state).chain()
-        else:
-            chain = self._replica.chain(replay).copy()
-        rows = zip(*(part.tolist() for part in posterior(chain, level, _generator(rng))), strict=True)
+        level, beliefs = real("level", level, 0.0, 1.0, inside=True), self.beliefs(rng=rng, timeout=timeout)
+        rows = zip(beliefs.means.tolist(), *(one.tolist() for one in beliefs.intervals(level)), strict=True)
         return [Estimate(name, *row) for name, row in zip(self._replica.of.arms.own, rows, strict=True)]
 
     def regret_bound(
@@ -468,6 +461,7 @@ class Campaign:
         reward_range: tuple[float, float] | None = None,
         independent: bool = False,
         rng: Seed = 0,
+        timeout: float | None = None,
     ) -> RegretCertificate:
         """Return an upper bound on the regret so far and on the gap of the present choice.
 
@@ -475,6 +469,8 @@ class Campaign:
         ----------
         delta, reward_range, independent, rng
             As in `regret_bound`.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -484,7 +480,7 @@ class Campaign:
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
         """
-        replay = self._replica.current()
+        replay = self._replica.current(timeout)
         oracle, stats = statistics_for(self.policy, replay.state)
         return certified(
             oracle,
@@ -519,31 +515,7 @@ class Campaign:
         with self._replica.store.within(timeout):
             return summary_of(self, self._replica.current(), self._replica.rounds(), level)
 
-    def plot(self, most: int = 20, *, ax: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
-        """Plot the mean outcomes of the base arms that were observed most often, by name.
-
-        Parameters
-        ----------
-        most : int
-            The number of base arms in the plot.
-        ax : matplotlib Axes, optional
-            The axes to draw in. If omitted, a new figure is created.
-        path : str or path-like, optional
-            The file to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no
-            file is written: a notebook shows the picture, a script shows it with
-            ``matplotlib.pyplot.show()``.
-
-        Returns
-        -------
-        matplotlib Axes
-            The axes, with one bar for each base arm.
-        """
-        from cmab.campaign.summary import draw
-        from cmab.plotting.style import written
-
-        return written(draw(self.summary(delta=None), integer("most", most, 1), ax), path)
-
-    def export(self, path: str | os.PathLike[str]) -> None:
+    def export(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Write the campaign to a table or to a text file.
 
         Parameters
@@ -551,10 +523,13 @@ class Campaign:
         path : str or path-like
             A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
             `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
+        timeout : float, optional
+            The number of seconds to wait for the database.
         """
         from cmab.campaign.summary import export_campaign
 
-        export_campaign(self, path)
+        with self._replica.store.within(timeout):
+            export_campaign(self, path)
 
     # Acting.
 
@@ -652,11 +627,12 @@ class Campaign:
         if context is not None:
             check_context(context, self.policy)
         if available is not None:
-            context = self._restricted(context, available)
+            entries = replica.of.choices.find(available)
+            context = only(context, entries, len(replica.of.choices.own))
         with replica.store.within(timeout):
-            if key is not None and (found := replica.store.with_key(_checked_key(key))) is not None:
-                return [self._answered(found, key)]
-            replay = replica.current() if replica.is_contended else replica.known()
+            if key is not None and (found := replica.store.find(key=_checked_key(key))):
+                return [self._answered(found[0], key)]
+            replay = replica.current() if replica.is_stale else replica.known()
             own: list[Any] | None = None if names is None else [(self._own_choice(names), 1, {})]
             choice = own or self._chosen(n, replay, context, 0)
             for attempt in range(1, 1_000_000):
@@ -665,8 +641,8 @@ class Campaign:
                     if stored := replica.write(events, expected=self._expected):
                         asked = [event for event in stored if event.kind == "ask"]
                         return [self._request(event, context) for event in asked]
-                if key is not None and (found := replica.store.with_key(key)) is not None:
-                    return [self._answered(found, key)]
+                if key is not None and (found := replica.store.find(key=key)):
+                    return [self._answered(found[0], key)]
                 if own is None and attempt < _CHOICES:
                     choice = self._chosen(n, replica.known(), context, attempt)
         raise AssertionError("the loop ends with a stored event")
@@ -689,13 +665,17 @@ class Campaign:
                 state = self._replica.completed(replay, rng)
                 super_arm, pulls = choose(self.policy, state, rng, context)
                 found.append((super_arm, pulls, self._propensity(replay, number, super_arm, context)))
-                if n > 1 and replay.of._reserves:
+                if n > 1 and replay.of.reserves:
                     replay = replay.twin()
                     self.policy.reserve(replay.state, Ticket(number, super_arm, pulls, "", context))
         except Exception as error:
             self._replica.error = f"{type(error).__name__}: {error}"
             log.warning("%s: the policy cannot choose: %s", self._replica.store.where, self._replica.error)
             raise
+        failed = self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
+        if failed is not None and failed != self._replica.error:
+            log.warning("%s: a fit of the model failed: %s", self._replica.store.where, failed)
+        self._replica.error = failed
         return found
 
     def _propensity(
@@ -808,7 +788,7 @@ class Campaign:
 
     def _is_answered(self, key: str, ticket: Any) -> bool:
         """Return whether a report with this key is stored; raise an error if it is another call."""
-        found = self._replica.store.with_key(key)
+        found = next(iter(self._replica.store.find(key=key)), None)
         if found is None:
             return False
         if found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket)):
@@ -973,8 +953,11 @@ class Campaign:
         """
         replica = self._replica
         with replica.store.within(timeout), replica.acting():
-            rewrites = Rewrites.of(replica.store.read(kinds=("correct", "undo")))
-            target = replica.store.last(_UNDONE_BY_UNDO, rewrites.undone)
+            events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
+            undone = Rewrites.of(events).undone
+            expired = {event.number for event in events if event.body.get("expired")}
+            standing = (event for event in reversed(events) if event.number not in undone | expired)
+            target = next((event for event in standing if event.kind != "undo"), None)
             if target is None or target.number > replica.replay.number:
                 if replica.catch_up():
                     raise NewerEventsError(
@@ -1085,7 +1068,7 @@ class Campaign:
         """Store the events that `made` returns for the latest state, and return them."""
         replica = self._replica
         with replica.acting():
-            if replica.is_contended:
+            if replica.is_stale:
                 replica.catch_up()
             while True:
                 try:
@@ -1142,7 +1125,7 @@ class Campaign:
     def _course_of(self, number: int) -> tuple[Event | None, Event | None, bool]:
         """Return the ask of a ticket, its standing report, and whether it was cancelled by hand."""
         store = self._replica.store
-        events = [event for event in store.of_ticket(number) if event.number <= self._replica.replay.number]
+        events = [event for event in store.find(ticket=number) if event.number <= self._replica.replay.number]
         rewrites = Rewrites.of(events)
         standing = [event for event in events if event.number not in rewrites.undone]
         asked = next((event for event in standing if event.kind == "ask"), None)
@@ -1222,17 +1205,6 @@ class Campaign:
         """Raise the error of a policy that cannot learn from a correction, before it is stored."""
         told = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
         self.policy.update(self._replica.replay.twin().state, told, ticket, np.random.default_rng(0))
-
-    def _restricted(self, context: Context | None, available: Collection[Hashable]) -> Context:
-        """Return the context with the flags of the entries that are available by name."""
-        if context is not None and context.available is not None:
-            raise ValueError("available must be given once, by name or in the context, got both")
-        if isinstance(available, str) or not isinstance(available, Collection):
-            raise ValueError(f"available must be a list of names, got {shown(available)}")
-        flags = np.zeros(len(self._replica.of.choices.own), np.bool_)
-        flags[self._replica.of.choices.find(available)] = True
-        rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
-        return Context(available=flags, **rest)
 
 
 def _generator(rng: Seed) -> np.random.Generator:

@@ -26,7 +26,7 @@ from cmab.campaign.files import (
     short,
     written,
 )
-from cmab.campaign.reasons import Beliefs, beliefs_of
+from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import (
     Refused,
     Report,
@@ -144,9 +144,7 @@ class CampaignFolder:
 
     def beliefs(self) -> Beliefs:
         """Return the estimates of the learner."""
-        mean, weight = self.options.prior_mean, self.options.prior_weight
-        prior = None if mean is None or weight is None else (mean, weight)
-        return beliefs_of(self.campaign, prior, self.options.largest)
+        return self.campaign.beliefs()
 
     def ask(
         self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None

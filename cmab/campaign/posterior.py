@@ -3,8 +3,7 @@
 A report of a cascade tells who joined, perhaps with steps. The outcomes of the ties are drawn by a Markov
 chain, each round given all others. The constraint of a round is one of these:
 
-- without steps, every person who joined is reachable from the seeds. A spanning forest of live arcs proves it
-  (`flip_forest`);
+- without steps, every person who joined is reachable from the seeds along live arcs (`flip_joined`);
 - with steps, the distance of a person from the seeds along live arcs is their step (`flip_distances`).
 
 `HiddenOutcomes` keeps the reports of one learner and the chain.
@@ -20,15 +19,14 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel
+from cmab.compiled import eager_kernel, kernel
 from cmab.feedback import Feedback
 from cmab.policy import Policy
 from cmab.priors import BetaPrior, grid_log_weights
 from cmab.statistics import ArmStatistics
-
-# The kernels of rounds without steps.
 
 #: The status of a node. All people who were asked and did not join are one node of status OUT in a round.
 SEED, JOINED, UNSEEN, OUT = range(4)
@@ -53,175 +51,8 @@ class Graph(NamedTuple):
     in_arcs: IntArray
 
 
-@kernel
-def grow_forest(graph, first, last, coins, parent, queue):
-    """Write the arc by which each node ``first, ..., last - 1`` is reached; return the number of these."""
-    size = 0
-    for v in range(first, last):
-        parent[v] = -1
-        if graph.status[v] == SEED:
-            queue[size] = v
-            size += 1
-    at = 0
-    while at < size:
-        u = queue[at]
-        at += 1
-        for j in range(graph.out_offsets[u], graph.out_offsets[u + 1]):
-            arc = graph.out_arcs[j]
-            v = graph.heads[arc]
-            if coins[arc] and parent[v] < 0 and graph.status[v] != SEED:
-                parent[v] = arc
-                queue[size] = v
-                size += 1
-    return size
-
-
-@kernel
-def is_reached(graph, v, parent):
-    """Return whether a node is a seed or has an arc of the forest."""
-    return parent[v] >= 0 or graph.status[v] == SEED
-
-
-@kernel
-def hangs_elsewhere(graph, top, coins, parent):
-    """Attach `top` by a live arc whose tail is reached and not below it; return whether there is one."""
-    for j in range(graph.in_offsets[top], graph.in_offsets[top + 1]):
-        arc = graph.in_arcs[j]
-        if not coins[arc] or not is_reached(graph, graph.tails[arc], parent):
-            continue
-        above = graph.tails[arc]
-        while above != top and parent[above] >= 0:
-            above = graph.tails[parent[above]]
-        if above != top:
-            parent[top] = arc
-            return True
-    return False
-
-
-@kernel
-def collect_below(graph, top, parent, mark, queue):
-    """Mark the nodes of the forest from `top` down with 1, and write them to `queue`; return their number."""
-    size, at = 1, 0
-    queue[0] = top
-    mark[top] = 1
-    while at < size:
-        u = queue[at]
-        at += 1
-        for j in range(graph.out_offsets[u], graph.out_offsets[u + 1]):
-            v = graph.heads[graph.out_arcs[j]]
-            if parent[v] == graph.out_arcs[j] and mark[v] == 0:
-                mark[v] = 1
-                queue[size] = v
-                size += 1
-    return size
-
-
-@kernel
-def moves_below(graph, top, coins, parent, mark, queue, hung):
-    """Attach the nodes below `top` by other live arcs, or change nothing; return whether this is possible.
-
-    People who were not asked may stay without an arc.
-    """
-    size = collect_below(graph, top, parent, mark, queue)
-    # The nodes below with a live arc from outside, and then those that these reach, in the second half.
-    found, half = 0, queue.shape[0] // 2
-    for i in range(size):
-        v = queue[i]
-        for j in range(graph.in_offsets[v], graph.in_offsets[v + 1]):
-            arc = graph.in_arcs[j]
-            if coins[arc] and mark[graph.tails[arc]] == 0 and is_reached(graph, graph.tails[arc], parent):
-                hung[v] = arc
-                mark[v] = 2
-                queue[half + found] = v
-                found += 1
-                break
-    at = 0
-    while at < found:
-        u = queue[half + at]
-        at += 1
-        for j in range(graph.out_offsets[u], graph.out_offsets[u + 1]):
-            arc = graph.out_arcs[j]
-            v = graph.heads[arc]
-            if coins[arc] and mark[v] == 1:
-                hung[v] = arc
-                mark[v] = 2
-                queue[half + found] = v
-                found += 1
-    is_possible = True
-    for i in range(size):
-        if mark[queue[i]] == 1:
-            hung[queue[i]] = -1
-            is_possible = is_possible and graph.status[queue[i]] == UNSEEN
-    for i in range(size):
-        mark[queue[i]] = 0
-        if is_possible:
-            parent[queue[i]] = hung[queue[i]]
-    return is_possible
-
-
-@kernel
-def reaches_on(graph, arc, coins, parent, mark, queue):
-    """Attach the head of `arc`, which is not reached, and what it reaches; return whether this is possible.
-
-    It is not if a live arc leads from them to somebody who did not join. All of them are people who were not
-    asked.
-    """
-    size, at, is_possible = 1, 0, True
-    queue[0] = graph.heads[arc]
-    mark[queue[0]] = 1
-    while at < size:
-        u = queue[at]
-        at += 1
-        for j in range(graph.out_offsets[u], graph.out_offsets[u + 1]):
-            v = graph.heads[graph.out_arcs[j]]
-            if not coins[graph.out_arcs[j]]:
-                continue
-            is_possible = is_possible and graph.status[v] != OUT
-            if mark[v] == 0 and not is_reached(graph, v, parent) and graph.status[v] != OUT:
-                mark[v] = 1
-                queue[size] = v
-                size += 1
-                if is_possible:
-                    parent[v] = graph.out_arcs[j]
-    for i in range(size):
-        mark[queue[i]] = 0
-        if not is_possible:
-            parent[queue[i]] = -1
-    if is_possible:
-        parent[graph.heads[arc]] = arc
-    return is_possible
-
-
-@kernel
-def flip_forest(graph, arcs, chances, coins, parent, mark, queue, hung, rng):
-    """Draw each arc in the range `arcs` given all others, such that the people who joined are reached."""
-    for arc in range(arcs[0], arcs[1]):
-        if graph.fixed[arc] >= 0:
-            continue
-        is_live, top = rng.random() < chances[arc], graph.heads[arc]
-        if is_live == coins[arc]:
-            continue
-        if not is_reached(graph, graph.tails[arc], parent):
-            coins[arc] = is_live
-        elif is_live:
-            can = is_reached(graph, top, parent) or (
-                graph.status[top] != OUT and reaches_on(graph, arc, coins, parent, mark, queue)
-            )
-            coins[arc] = can
-        elif parent[top] != arc:
-            coins[arc] = 0
-        else:
-            coins[arc] = 0
-            if hangs_elsewhere(graph, top, coins, parent):
-                continue
-            if not moves_below(graph, top, coins, parent, mark, queue, hung):
-                coins[arc] = 1
-
-
-# The kernels of rounds with steps.
-
 #: The distance of a node that no live arc reaches.
-FAR = 2**30
+FAR = 2.0**30
 #: The weight of each violation in an excursion, which leaves the constraint and has to return to it.
 _SLACK = 0.15
 
@@ -259,6 +90,89 @@ def measure(graph, first, last, coins, distances, queue):
 
 
 @kernel
+def reroute(graph, nodes, head, coins, levels, mark, queue):
+    """Return whether live arcs lead to `head`, and lower the levels along them such that they prove it.
+
+    The search goes backward until it meets a node below the level of `head`, whose proof is independent.
+    """
+    size, at, found, low = 1, 0, -1, 0.0
+    queue[0], mark[head] = head, head
+    while at < size and found < 0:
+        v = queue[at]
+        at += 1
+        for j in range(graph.in_offsets[v], graph.in_offsets[v + 1]):
+            u = graph.tails[graph.in_arcs[j]]
+            if coins[graph.in_arcs[j]] and levels[u] < levels[head]:
+                found, low = v, levels[u]
+                break
+            if coins[graph.in_arcs[j]] and levels[u] < FAR and mark[u] < 0:
+                mark[u] = v
+                queue[size] = u
+                size += 1
+    length, v = 1.0, found
+    while found >= 0 and v != head:
+        length += 1.0
+        v = mark[v]
+    step = (levels[head] - low) / length
+    v = found
+    while found >= 0 and v != head:
+        low += step
+        levels[v] = low
+        v = mark[v]
+    for i in range(size):
+        mark[queue[i]] = -1
+    if found >= 0 and step < 1e-9:  # the levels are too close to each other to lie between them
+        measure(graph, nodes[0], nodes[1], coins, levels, queue)
+    return found >= 0
+
+
+@kernel
+def extend(graph, head, level, coins, levels, queue):
+    """Reach `head` and all nodes behind it, unless somebody among them has not joined; return whether."""
+    size, at, is_possible = 1, 0, True
+    queue[0], levels[head] = head, level
+    while at < size:
+        u = queue[at]
+        at += 1
+        is_possible = is_possible and graph.status[u] != OUT
+        for j in range(graph.out_offsets[u], graph.out_offsets[u + 1]):
+            v = graph.heads[graph.out_arcs[j]]
+            if coins[graph.out_arcs[j]] and levels[v] == FAR:
+                levels[v] = levels[u] + 1
+                queue[size] = v
+                size += 1
+    if not is_possible:
+        for i in range(size):
+            levels[queue[i]] = FAR
+    return is_possible
+
+
+@kernel
+def flip_joined(graph, nodes, arcs, chances, coins, levels, mark, queue, rng):
+    """Draw each arc in turn given all others, such that those who joined are reached and no others.
+
+    The levels prove that nodes are reached: each of them has a live arc from a node of a lower level. At the
+    beginning, they are the distances.
+    """
+    for arc in range(arcs[0], arcs[1]):
+        is_live, tail, head = rng.random() < chances[arc], graph.tails[arc], graph.heads[arc]
+        if graph.fixed[arc] >= 0 or is_live == coins[arc]:
+            continue
+        if levels[tail] == FAR or (is_live and levels[head] < FAR):
+            coins[arc] = is_live
+        elif is_live:
+            coins[arc] = extend(graph, head, levels[tail] + 1, coins, levels, queue)
+        else:
+            coins[arc] = 0
+            if not reroute(graph, nodes, head, coins, levels, mark, queue) and (
+                graph.status[head] == JOINED or measure(graph, nodes[0], nodes[1], coins, levels, queue) > 0
+            ):
+                coins[arc] = 1
+                if graph.status[head] != JOINED:
+                    measure(graph, nodes[0], nodes[1], coins, levels, queue)
+
+
+@kernel
 def is_free(graph, arc, coins, distances):
     """Return whether a flip of `arc` changes no distance."""
     here, there = distances[graph.tails[arc]], distances[graph.heads[arc]]
@@ -275,7 +189,7 @@ def is_free(graph, arc, coins, distances):
     return False
 
 
-@kernel
+@eager_kernel
 def flip_distances(graph, nodes, arcs, flips, is_strict, chances, coins, distances, queue, rng):
     """Draw `flips` random arcs given all others; return the number of violated constraints.
 
@@ -357,7 +271,7 @@ def schedule(graph, levels, queue):
 #: Columns of the table of rounds.
 NODE, NODE_END, ARC, ARC_END, KIND = range(5)
 #: The kinds of rounds: without steps; with the steps of all people; with some steps, which needs excursions.
-FOREST, DISTANCES, WANDERING = range(3)
+REACHED, DISTANCES, WANDERING = range(3)
 #: The number of flips of an excursion, as a multiple of the number of arcs.
 _FAR_AND_BACK = 4
 #: The most arcs that the searches of one visit may look at, if every flip needs a search.
@@ -375,11 +289,11 @@ def count_outcomes(graph, table, first, last, sign, coins, tried, won, lost):
 
 
 @kernel
-def mark_tried(graph, arcs, is_forest, parent, tried):
-    """Write whether each arc was tried. `parent` holds the forest, or the distances of the nodes."""
+def mark_tried(graph, nodes, arcs, coins, tried, distances, queue):
+    """Measure the distances, and write whether each arc was tried."""
+    measure(graph, nodes[0], nodes[1], coins, distances, queue)
     for arc in range(arcs[0], arcs[1]):
-        tail = graph.tails[arc]
-        tried[arc] = is_reached(graph, tail, parent) if is_forest else parent[tail] < FAR
+        tried[arc] = distances[graph.tails[arc]] < FAR
 
 
 @kernel
@@ -393,37 +307,30 @@ def redraw_untried(graph, arcs, chances, coins, tried, rng):
             coins[arc] = rng.random() < chances[arc]
 
 
-@kernel
+@eager_kernel
 def visit(graph, table, r, inner, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of round r, `inner` times, given the probability of each arc."""
-    parent, mark, queue, hung, kept = room
+    distances, mark, queue, kept = room
     nodes = (table[r, NODE], table[r, NODE_END])
     arcs = (table[r, ARC], table[r, ARC_END])
     size = arcs[1] - arcs[0]
-    if table[r, KIND] == FOREST:
-        grow_forest(graph, nodes[0], nodes[1], coins, parent, queue)
-        mark_tried(graph, arcs, True, parent, tried)
-        redraw_untried(graph, arcs, chances, coins, tried, rng)
-        for _ in range(inner):
-            flip_forest(graph, arcs, chances, coins, parent, mark, queue, hung, rng)
-        mark_tried(graph, arcs, True, parent, tried)
-        return
-    measure(graph, nodes[0], nodes[1], coins, parent, queue)
-    mark_tried(graph, arcs, False, parent, tried)
+    mark_tried(graph, nodes, arcs, coins, tried, distances, queue)
     redraw_untried(graph, arcs, chances, coins, tried, rng)
     # Steps of all people need no search. Otherwise, the number of flips is bounded, as the time is.
     few = int(min(1.0 * size, _WORK / (size * inner + 1.0)) + 1.0)
     flips = size if table[r, KIND] == DISTANCES else few
     for _ in range(inner):
-        flip_distances(graph, nodes, arcs, flips, True, chances, coins, parent, queue, rng)
+        if table[r, KIND] == REACHED:
+            flip_joined(graph, nodes, arcs, chances, coins, distances, mark, queue, rng)
+            continue
+        flip_distances(graph, nodes, arcs, flips, True, chances, coins, distances, queue, rng)
         if table[r, KIND] == WANDERING:
             away = 1 + int(rng.random() * _FAR_AND_BACK * few)
-            excursion(graph, nodes, arcs, away, chances, coins, kept, parent, queue, rng)
-    measure(graph, nodes[0], nodes[1], coins, parent, queue)
-    mark_tried(graph, arcs, False, parent, tried)
+            excursion(graph, nodes, arcs, away, chances, coins, kept, distances, queue, rng)
+    mark_tried(graph, nodes, arcs, coins, tried, distances, queue)
 
 
-@kernel
+@eager_kernel
 def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of rounds ``first, ..., last - 1``, each given the counts of all others."""
     for r in range(first, last):
@@ -487,7 +394,7 @@ class Problem(NamedTuple):
     graph : Graph
         The arcs with hidden outcomes.
     kind : int
-        How the outcomes are drawn: `FOREST`, `DISTANCES` or `WANDERING`.
+        How the outcomes are drawn: `REACHED`, `DISTANCES` or `WANDERING`.
     sure : IntArray
         The arms whose outcomes follow from the report.
     outcomes : IntArray
@@ -605,7 +512,7 @@ class _Parts:
             return graph_of(arcs, *ends, self.outcome[arcs], status, steps)
 
         graph = graph_with(self.arcs)
-        distances, queue = np.empty(len(status), np.int64), np.empty(2 * len(status), np.int64)
+        distances, queue = np.empty(len(status)), np.empty(len(status), np.int64)
         measure(graph, 0, len(status), np.ones(len(self.arcs), np.int8), distances, queue)
         lost = np.flatnonzero((distances == FAR) & (status == JOINED))
         if len(lost):
@@ -622,7 +529,7 @@ class _Parts:
         graph = graph_with(arcs)
         is_unknown = (status[:-1] == JOINED) & (steps[:-1] < 0)
         is_open = bool(((status == UNSEEN) & (np.bincount(graph.heads, minlength=len(status)) > 0)).any())
-        kind = FOREST
+        kind = REACHED
         if self.has_steps:
             kind = WANDERING if is_open or is_unknown.any() else DISTANCES
         start = np.ones(len(arcs), np.int8)
@@ -639,7 +546,7 @@ class _Parts:
     def _explained(self, graph: Graph, nodes: IntArray, start: AnyArray) -> AnyArray:
         """Return outcomes with the reported steps, from a first attempt and a random search."""
         size, n = len(start), len(graph.status)
-        levels, queue = np.empty(n, np.int64), np.empty(2 * n, np.int64)
+        levels, queue = np.empty(n), np.empty(n, np.int64)
         schedule(graph, levels, queue)
         late = levels[graph.heads] > levels[graph.tails] + 1
         coins = np.where(late | (graph.status[graph.heads] == OUT), 0, start).astype(np.int8)
@@ -791,15 +698,10 @@ class Chain:
         self.won, self.lost = won.copy(), tried - won
         self.alpha, self.beta = prior.middle(len(won))
         self.problems: list[Problem] = []
-        self.coins: list[AnyArray] = []
-        self._tried: list[AnyArray] = []
-        self._laid: Any = None
+        #: The outcome of each arc of the rounds, one after the other, and whether it was tried and counts.
+        self.coins, self.tried = np.empty(0, np.int8), np.empty(0, np.int8)
+        self._rounds: tuple[Graph, AnyArray] | None = None
         self.at = 0
-
-    @property
-    def n_hidden(self) -> int:
-        """The number of hidden outcomes."""
-        return sum(len(coins) for coins in self.coins)
 
     def observe(self, arms: AnyArray, outcomes: AnyArray) -> None:
         """Add observed outcomes to the counts."""
@@ -809,27 +711,13 @@ class Chain:
     def add(self, problem: Problem) -> None:
         """Add a round with its first outcomes. They are not counted before they are drawn."""
         self.observe(problem.sure, problem.outcomes)
-        self._unpack()
-        self.problems.append(problem)
-        self.coins.append(problem.start.copy())
-        self._tried.append(np.zeros(len(problem.start), np.int8))
-
-    @property
-    def outcomes(self) -> list[AnyArray]:
-        """The outcomes of the arcs of each round."""
-        self._unpack()
-        return self.coins
-
-    @property
-    def flags(self) -> list[AnyArray]:
-        """Whether each arc of each round was tried, so that its outcome is counted."""
-        self._unpack()
-        return self._tried
+        self.problems, self._rounds = [*self.problems, problem], None
+        self.coins = np.concatenate([self.coins, problem.start])
+        self.tried = np.concatenate([self.tried, np.zeros(len(problem.start), np.int8)])
 
     def resume(self, coins: AnyArray, tried: AnyArray, counts: AnyArray, at: int) -> None:
         """Continue with the outcomes, the counts and the priors of a stored chain over the same rounds."""
-        laid = self._lay()
-        laid.coins[:], laid.tried[:], self.at = coins, tried, at
+        self.coins[:], self.tried[:], self.at = coins, tried, at
         self.won, self.lost, alpha, beta = (row.copy() for row in counts)
         if self.prior.groups is not None:
             self.alpha, self.beta = alpha, beta
@@ -844,14 +732,14 @@ class Chain:
         """Continue the chain after `fresh` new rounds: draw these often, and all rounds as time allows."""
         n = len(self.problems)
         if fresh:
-            hidden = sum(len(coins) for coins in self.coins[n - fresh :])
+            hidden = sum(len(problem.start) for problem in self.problems[n - fresh :])
             self._pass(n - fresh, n, max(1, min(_FRESH, FOLLOWING // max(1, hidden))), rng)
         self.run(self.affordable(FOLLOWING, _FOLLOWED), rng)
 
     def run(self, passes: float, rng: np.random.Generator) -> None:
         """Make some passes over all rounds; a fraction of a pass visits the next rounds in turn."""
         n = len(self.problems)
-        if not self.n_hidden:
+        if not len(self.coins):
             self._draw_priors(rng)
             return
         for _ in range(int(passes)):
@@ -865,109 +753,44 @@ class Chain:
 
     def copy(self) -> Chain:
         """Return a copy that can be run on without a change of this chain."""
-        twin = Chain.__new__(Chain)
-        twin.__dict__.update(self.__dict__)
-        for name in ("won", "lost", "alpha", "beta"):
+        twin = copy(self)
+        for name in ("won", "lost", "alpha", "beta", "coins", "tried"):
             twin.__dict__[name] = getattr(self, name).copy()
-        # The outcomes of a round are replaced and never written to while they are in these lists.
-        twin.problems, twin.coins, twin._tried = self.problems.copy(), self.coins.copy(), self._tried.copy()
-        twin._laid = None if self._laid is None else self._laid.copy()
         return twin
-
-    def with_means(self, means: FloatArray, weight: float) -> Chain:
-        """Return a copy with these means of the priors. With a large weight, outcomes do not change them."""
-        twin = self.copy()
-        twin.alpha, twin.beta = weight * means, weight * (1.0 - means)
-        twin.prior = BetaPrior(twin.alpha, twin.beta)
-        return twin
-
-    def tallies(
-        self, names: Sequence[str], labels: Sequence[str]
-    ) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return how often each arm succeeded and was tried in the drawn outcomes, by label of the rounds."""
-        graph, laid, n = self._lay().graph, self._lay(), len(self.won)
-        of_arcs = np.repeat([names.index(label) for label in labels], laid.table[:, 3] - laid.table[:, 2])
-        is_drawn = (laid.tried == 1) & (graph.fixed < 0)
-        found = {}
-        for number, name in enumerate(names):
-            own = is_drawn & (of_arcs == number)
-            arms = graph.arms[own]
-            won = np.bincount(arms, laid.coins[own].astype(np.float64), minlength=n).astype(np.float64)
-            found[name] = won, np.bincount(arms, minlength=n).astype(np.float64)
-        return found
 
     def affordable(self, flips: int, most: int) -> float:
         """Return how many passes, at most `most`, make about so many flips; a fraction if they are few."""
-        passes = flips / max(1, self.n_hidden)
+        passes = flips / max(1, len(self.coins))
         return min(float(most), passes) if passes < 1.0 else float(min(most, int(passes)))
 
     def _draw_priors(self, rng: np.random.Generator) -> None:
-        if self.prior.groups is None:
-            return
-
         prior = self.prior
-        draw_priors(
-            prior.groups,
-            prior.n_groups,
-            prior.wins,
-            prior.losses,
-            self.won,
-            self.lost,
-            self.alpha,
-            self.beta,
-            rng,
-        )
+        if prior.groups is not None:
+            grid = prior.groups, prior.n_groups, prior.wins, prior.losses
+            draw_priors(*grid, self.won, self.lost, self.alpha, self.beta, rng)
 
     def _pass(self, first: int, last: int, inner: int, rng: np.random.Generator) -> None:
-
         if first == last:
             return
-        laid = self._lay()
+        if self._rounds is None:
+            self._rounds = _united(self.problems)
+        graph, table = self._rounds
         counts = self.alpha, self.beta, self.won, self.lost
-        drawn = laid.chances, laid.coins, laid.tried
-        pass_over(laid.graph, laid.table, first, last, inner, *counts, *drawn, laid.room, rng)
-
-    def _lay(self) -> Any:
-        """Return all rounds as one graph for compiled code."""
-        if self._laid is None:
-            self._laid = _Laid(self.problems, self.coins, self._tried)
-        return self._laid
-
-    def _unpack(self) -> None:
-        """Return the outcomes to the lists of the rounds."""
-        if self._laid is not None:
-            cuts = np.cumsum([len(coins) for coins in self.coins])[:-1]
-            self.coins = [part.copy() for part in np.split(self._laid.coins, cuts)]
-            self._tried = [part.copy() for part in np.split(self._laid.tried, cuts)]
-            self._laid = None
+        chances = np.where(graph.fixed == 1, 1.0, 0.5)
+        widest, longest = (int((table[:, end] - table[:, end - 1]).max()) for end in (NODE_END, ARC_END))
+        n = int(table[-1, NODE_END])
+        marks = np.full(n, -1, np.int64), np.empty(widest, np.int64)
+        room = np.empty(n), *marks, np.empty(longest, np.int8)
+        pass_over(graph, table, first, last, inner, *counts, chances, self.coins, self.tried, room, rng)
 
 
-class _Laid:
-    """The rounds as one graph, whose nodes and arcs are in the order of the rounds."""
-
-    def __init__(self, problems: list[Problem], coins: list[AnyArray], tried: list[AnyArray]) -> None:
-        graphs = [problem.graph for problem in problems]
-        nodes = np.cumsum([0, *(len(graph.status) for graph in graphs)])
-        arcs = np.cumsum([0, *(len(graph.arms) for graph in graphs)])
-        self.graph = _united(graphs, nodes)
-        kinds = [problem.kind for problem in problems]
-        self.table = np.stack([nodes[:-1], nodes[1:], arcs[:-1], arcs[1:], kinds], axis=1).astype(np.int64)
-        self.coins, self.tried = np.concatenate(coins), np.concatenate(tried)
-        self.chances = np.where(self.graph.fixed == 1, 1.0, 0.5)
-        n, widest = int(nodes[-1]), int(np.diff(nodes).max())
-        parent, mark, hung = np.full(n, -1, np.int64), np.zeros(n, np.int8), np.full(n, -1, np.int64)
-        kept = np.zeros(int(np.diff(arcs).max()), np.int8)
-        self.room = (parent, mark, np.zeros(2 * widest, np.int64), hung, kept)
-
-    def copy(self) -> _Laid:
-        """Return a copy with its own outcomes and the same graph."""
-        twin = _Laid.__new__(_Laid)
-        own = {"coins": self.coins.copy(), "tried": self.tried.copy(), "chances": self.chances.copy()}
-        twin.__dict__.update(self.__dict__, **own, room=tuple(part.copy() for part in self.room))
-        return twin
-
-
-def _united(graphs: list[Graph], nodes: AnyArray) -> Graph:
+def _united(problems: list[Problem]) -> tuple[Graph, AnyArray]:
+    """Return the rounds as one graph, whose nodes and arcs are in their order, and their table."""
+    graphs = [problem.graph for problem in problems]
+    nodes = np.cumsum([0, *(len(graph.status) for graph in graphs)])
+    arcs = np.cumsum([0, *(len(graph.arms) for graph in graphs)])
+    kinds = [problem.kind for problem in problems]
+    table = np.stack([nodes[:-1], nodes[1:], arcs[:-1], arcs[1:], kinds], axis=1).astype(np.int64)
     joined = {
         name: np.concatenate([getattr(graph, name) for graph in graphs])
         for name in ("arms", "fixed", "status", "steps")
@@ -976,13 +799,12 @@ def _united(graphs: list[Graph], nodes: AnyArray) -> Graph:
         np.concatenate([getattr(graph, name) + start for graph, start in zip(graphs, nodes, strict=False)])
         for name in ("tails", "heads")
     )
-    return graph_of(joined["arms"], tails, heads, joined["fixed"], joined["status"], joined["steps"])
+    graph = graph_of(joined["arms"], tails, heads, joined["fixed"], joined["status"], joined["steps"])
+    return graph, table
 
 
-#: The most flips of the passes for estimates, and the numbers of passes and of fixed means.
-_ESTIMATING, _DRAWS, _FIXED = 4_000_000, 400, 60
-#: The weight that fixes the means of a chain.
-_HEAVY = 1e9
+#: The most flips of the passes for estimates, the most draws, and the most draws times arms.
+_ESTIMATING, _DRAWS, _NUMBERS = 4_000_000, 400, 2_000_000
 
 
 class Estimate(NamedTuple):
@@ -994,78 +816,62 @@ class Estimate(NamedTuple):
     high: float
 
 
-class Informed(NamedTuple):
-    """What one kind of report has told.
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The posterior of the means: the average of Beta distributions, one for each draw of what is hidden.
 
-    Attributes
+    Parameters
     ----------
-    kind : str
-        ``"ties"``: outcomes of base arms; ``"steps"``: who joined, with the steps of some of them;
-        ``"people"``: who joined; ``"number"``: only the reward; ``"nothing"``.
-    rounds : int
-        The number of reports.
-    outcomes : float
-        The number of outcomes in these rounds, observed and hidden. It is an expectation if some people were
-        not asked.
-    worth : float
-        The number of observed outcomes that would tell as much.
+    wins, losses : FloatArray, shape (n_draws, n_arms)
+        The parameters of the distributions of the means as shares of the support.
+    counts : FloatArray, shape (n_arms,)
+        The number of outcomes of each arm, observed or drawn.
+    support : tuple of float
+        The interval of the outcomes.
     """
 
-    kind: str
-    rounds: int
-    outcomes: float
-    worth: float
+    wins: FloatArray
+    losses: FloatArray
+    counts: FloatArray
+    support: tuple[float, float]
 
+    @classmethod
+    def of(cls, chain: Chain, support: tuple[float, float], rng: np.random.Generator) -> Beliefs:
+        """Return the posterior of a chain, which is run on."""
+        n_arms, draws = len(chain.won), 1
+        if len(chain.coins) or chain.prior.groups is not None:
+            draws = max(20, min(int(chain.affordable(_ESTIMATING, _DRAWS)), _NUMBERS // max(n_arms, 1)))
+        wins, losses, counts = np.empty((draws, n_arms)), np.empty((draws, n_arms)), np.zeros(n_arms)
+        for i in range(draws):
+            chain.run(1.0, rng)
+            wins[i], losses[i] = chain.alpha + chain.won, chain.beta + chain.lost
+            counts += (chain.won + chain.lost) / draws
+        return cls(wins, losses, counts, support)
 
-def posterior(
-    chain: Chain, level: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the expectations of the means, and the ends of their credible intervals at `level`."""
-    draws = max(20, int(chain.affordable(_ESTIMATING, _DRAWS)))
-    found, mean = np.empty((draws, len(chain.won))), np.zeros(len(chain.won))
-    for i in range(draws):
-        chain.run(1.0, rng)
-        wins, losses = chain.alpha + chain.won, chain.beta + chain.lost
-        mean += wins / (wins + losses) / draws
-        found[i] = rng.beta(wins, losses)
-    low, high = np.quantile(found, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    return mean, low, high
+    @cached_property
+    def means(self) -> FloatArray:
+        """The expected mean outcome of each arm."""
+        low, high = self.support
+        means: FloatArray = low + (high - low) * (self.wins / (self.wins + self.losses)).mean(axis=0)
+        return means
 
+    def intervals(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return intervals of the means at `level`, from Beta distributions with the same two moments."""
+        total = self.wins + self.losses
+        mean = (self.wins / total).mean(axis=0)
+        square = (self.wins * (self.wins + 1.0) / (total * (total + 1.0))).mean(axis=0)
+        weight = np.maximum(mean * (1.0 - mean) / np.maximum(square - mean**2, 1e-15) - 1.0, 1e-6)
+        a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
+        # Arms without outcomes have the same distribution, so few of many arms need the slow inverse.
+        pairs, places = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
+        low, high = self.support
+        ends = [betaincinv(*pairs, at)[places.ravel()] for at in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
+        return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
-def information(
-    chain: Chain, kinds: Sequence[str], rng: np.random.Generator
-) -> dict[str, tuple[float, float]]:
-    """Return the number of outcomes and their worth for each kind of the rounds of a chain.
-
-    The worth is the Fisher information on the means, in units of one outcome: the information of the complete
-    outcomes minus the missing part, which is the variance of the score (Louis 1982). For the mean p of an arm
-    with n outcomes, of which W succeed, it is ``n - Var(W) / (p (1 - p))``.
-    """
-    passes = max(10, int(chain.affordable(_ESTIMATING // 4, _FIXED)))
-    p = np.zeros(len(chain.won))
-    for _ in range(passes):
-        chain.run(1.0, rng)
-        p += (chain.alpha + chain.won) / (chain.alpha + chain.beta + chain.won + chain.lost) / passes
-    fixed = chain.with_means(np.clip(p, 1e-6, 1.0 - 1e-6), _HEAVY)
-    fixed.run(5.0, rng)
-    names = sorted(set(kinds))
-    sums = {name: np.zeros((3, len(p))) for name in names}
-    for _ in range(passes):
-        fixed.run(1.0, rng)
-        for name, (won, tried) in fixed.tallies(names, kinds).items():
-            sums[name] += np.stack([won, won * won, tried]) / passes
-    found = {}
-    for name, (first, second, tried) in sums.items():
-        spread = np.maximum(second - first * first, 0.0) * passes / (passes - 1.0)
-        worth = np.maximum(tried - spread / np.maximum(p * (1.0 - p), 1e-12), 0.0)
-        sure = sum(len(chain.problems[r].sure) for r, kind in enumerate(kinds) if kind == name)
-        found[name] = float(tried.sum() + sure), float(worth.sum() + sure)
-    return found
-
-
-def kind_of(feedback: CascadeFeedback) -> str:
-    """Return the kind of a report with hidden outcomes."""
-    return "steps" if feedback.cascade.has_steps else "people"
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return one draw of all means."""
+        (low, high), i = self.support, rng.integers(len(self.wins))
+        return low + (high - low) * rng.beta(self.wins[i], self.losses[i])
 
 
 #: The most flips of the passes before a choice, and their largest number.
@@ -1117,8 +923,8 @@ class HiddenOutcomes:
         return {
             "observed": np.stack([self.won, self.tried]),
             "clock": np.array([self._started, self._next, chain.at], np.int64),
-            "coins": np.concatenate([*chain.outcomes, np.empty(0, np.int8)]),
-            "is_tried": np.concatenate([*chain.flags, np.empty(0, np.int8)]),
+            "coins": chain.coins,
+            "is_tried": chain.tried,
             "counts": np.stack([chain.won, chain.lost, chain.alpha, chain.beta]),
         }
 
@@ -1130,13 +936,6 @@ class HiddenOutcomes:
         twin.__dict__.update(self.__dict__, reports=self.reports.copy(), _since=self._since.copy())
         twin.won, twin.tried = self.won.copy(), self.tried.copy()
         twin._chain = None if self._chain is None else self._chain.copy()
-        return twin
-
-    def with_prior(self, prior: BetaPrior) -> HiddenOutcomes:
-        """Return a copy with another prior, whose chain starts again."""
-        self.chain()  # so that all observed outcomes are counted
-        twin = copy(self)
-        twin.prior, twin._chain, twin._started = prior, None, len(self.reports)
         return twin
 
     def tell(self, feedback: Feedback) -> None:
@@ -1177,10 +976,6 @@ class HiddenOutcomes:
             self._observe(one)
         return chain
 
-    def drawn(self, rng: np.random.Generator) -> Chain:
-        """Return a copy of the chain after some more passes."""
-        return self.continued(self.chain().copy(), rng)
-
     def continued(self, chain: Chain, rng: np.random.Generator) -> Chain:
         """Return `chain` after some more passes."""
         own = np.random.default_rng(int(rng.integers(2**62)))
@@ -1215,7 +1010,12 @@ def check_hidden(feedback: Any, policy: Policy[Any]) -> None:
 
 
 def prior_of(policy: Policy[Any]) -> BetaPrior | None:
-    """Return the Beta prior of a policy that draws from a posterior, otherwise None."""
+    """Return the prior of a policy that draws from Beta posteriors of probabilities, otherwise None."""
+    return shares_prior(policy) if getattr(policy, "support", None) == (0.0, 1.0) else None
+
+
+def shares_prior(policy: Policy[Any]) -> BetaPrior | None:
+    """Return the prior of the means as shares of the support, if the policy draws from Beta posteriors."""
     find = getattr(policy, "beta_prior", None)
     found: BetaPrior | None = None if find is None else find()
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ from cmab.policy import Policy
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
 _SMALL = 256
+#: The number of recent tickets that are kept to be reported.
+_RECENT = 256
 #: The purposes of the random numbers of a campaign.
 _BEGINNING, _LEARNING, _CHOOSING = range(3)
 #: The lists of a report with hidden outcomes: the key in the event, and whether it holds people or ties.
@@ -73,8 +76,9 @@ class Translation:
         #: The body of the first event, and of the last description.
         self.first: Body = {}
         self.last: Body = {}
-        self._learning: Any = None
-        self._reserves = type(policy).reserve is not Policy.reserve
+        self._own = threading.local()
+        self._tickets: dict[int, Ticket] = {}
+        self.reserves = type(policy).reserve is not Policy.reserve
 
     # The description of the learner and its names.
 
@@ -100,6 +104,7 @@ class Translation:
         self.choices.grow(choices)
         self.arms.grow(choices if body["arms"] is None else self.texts.decoded(body["arms"]))
         sizes = len(self.choices.listed), len(self.arms.listed)
+        self._tickets.clear()
         self.descriptions.append(Description(event.number, sizes, tuple(body["gone"])))
 
     def forget(self, place: int) -> None:
@@ -135,17 +140,14 @@ class Translation:
     # Random numbers: each call has its own, which depend on the seed and on the place of the call only.
 
     def generator(self, number: int, salt: int = 0, purpose: int = _CHOOSING) -> np.random.Generator:
-        """Return the generator of the choice of a ticket."""
-        key = np.array([self.first["seed"], purpose], np.uint64)
-        return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, salt, number]))
-
-    def _generator_of_report(self, number: int) -> np.random.Generator:
-        """Return the generator of an update. Setting its position takes less time than making a new one."""
-        if self._learning is None:
-            made = self.generator(0, purpose=_LEARNING)
-            self._learning = made, made.bit_generator.state
-        rng, position = self._learning
-        position["state"]["counter"][3] = number
+        """Return the generator for a purpose, until the next call in this thread."""
+        # Each thread has one generator, because to set its position takes less time than to make one.
+        if not hasattr(self._own, "generator"):
+            self._own.generator = np.random.Generator(np.random.Philox(key=[self.first["seed"], 0]))
+            self._own.position = self._own.generator.bit_generator.state
+        rng, position = self._own.generator, self._own.position
+        position["state"]["key"][1] = purpose
+        position["state"]["counter"][2:] = salt, number
         rng.bit_generator.state = position
         found: np.random.Generator = rng
         return found
@@ -191,6 +193,16 @@ class Translation:
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""
+        found = self._tickets.get(number)
+        if found is None:
+            found = self._made(number, body)
+            if found.context is None:
+                if len(self._tickets) >= _RECENT:
+                    self._tickets = {}
+                self._tickets[number] = found
+        return found
+
+    def _made(self, number: int, body: Body) -> Ticket:
         arms = self.choices.numbers(body["super_arm"])
         there = arms[arms >= 0]
         context = None
@@ -387,15 +399,14 @@ class Replay:
         """Return the state before the first ticket."""
         return cls(of, of.policy.initial_state(of.generator(0, purpose=_BEGINNING)))
 
-    def twin(self) -> Replay:
-        """Return a copy that can be changed."""
-        return replace(
-            self,
-            state=archive.copied(self.state),
-            pending=self.pending.copy(),
-            played=copy(self.played),
-            hidden=copy(self.hidden),
-        )
+    def twin(self, *, learns: bool = True) -> Replay:
+        """Return a copy that can be changed; if `learns` is false, it shares the state of the learner."""
+        twin = copy(self)
+        twin.pending = self.pending.copy()
+        if learns:
+            twin.state, twin.played = archive.copied(self.state), copy(self.played)
+            twin.hidden = copy(self.hidden)
+        return twin
 
     def apply(self, event: Event, find: Callable[[int], Event], report: Event | None = None) -> None:
         """Process an event.
@@ -415,7 +426,7 @@ class Replay:
             assert ticket is not None
             self.pending[ticket] = event
             self.asked = max(self.asked, ticket + 1)
-            if self.of._reserves:
+            if self.of.reserves:
                 self.of.policy.reserve(self.state, self.of.ticket(ticket, event.body))
         elif kind == "tell":
             assert ticket is not None
@@ -435,7 +446,7 @@ class Replay:
             observed, prior = told.plain, prior_of(policy)
             if self.hidden is None and prior is not None:
                 self.hidden = HiddenOutcomes(prior, self.state)
-        policy.update(self.state, observed, ticket, of._generator_of_report(event.number))
+        policy.update(self.state, observed, ticket, of.generator(event.number, purpose=_LEARNING))
         note_round(self.played, policy, ticket, observed)
         if self.hidden is not None:
             self.hidden.tell(told)

@@ -13,13 +13,15 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sql
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from cmab.errors import (
     DamagedStoreError,
@@ -39,8 +41,14 @@ _BUSY = 0.004
 #: The seconds after which a repeated call is worth a warning.
 _LONG = 1.0
 _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
-#: The class of errors of PostgreSQL that mean a lost connection or a server that starts or stops.
-_AWAY = ("08", "57P", "53")
+#: The classes of errors of PostgreSQL that mean a lost connection, a server that starts or stops, or another
+#: process that makes the tables at the same time.
+_AWAY = ("08", "57P", "53", "42P07", "23505")
+#: Where the names of tables are listed.
+_CATALOG = {
+    True: "sqlite_master WHERE name",
+    False: "information_schema.tables WHERE table_schema = ANY (current_schemas(false)) AND table_name",
+}
 
 Found = TypeVar("Found")
 log = logging.getLogger("cmab.campaign")
@@ -88,18 +96,13 @@ _snapshots = sql.Table(
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
-_COLUMNS = [column for column in _events.c if column.name != "campaign"]
 _NAMES = [column.name for column in _events.c]
-#: The types of the columns that are not texts.
-_KINDS = {"campaign": "int", "number": "int", "ticket": "int", "at": "float8"}
+#: The types of the columns that are not texts, for PostgreSQL.
+_TYPES = {"campaign": "int", "number": "int", "ticket": "int", "at": "float8"}
 _INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
 _UNLESS = "ON CONFLICT DO NOTHING"
-_ONE = {mark: f"{_INTO} VALUES ({', '.join([mark] * len(_NAMES))}) {_UNLESS}" for mark in ("?", "%s")}
-_NEWER = {
-    mark: f"SELECT {', '.join(_NAMES[1:])} FROM cmab_events WHERE campaign = {mark} AND number > {mark}"
-    f" ORDER BY number LIMIT {_PAGE}"
-    for mark in ("?", "%s")
-}
+_ONE = f"{_INTO} VALUES ({', '.join('?' for _ in _NAMES)}) {_UNLESS}"
+_FIND = f"SELECT {', '.join(_NAMES[1:])} FROM cmab_events WHERE campaign = ?"
 #: Insert an event after all others, unless a newer event concerns its ticket or changes others. Its number
 #: and the ticket of an ask follow the last ones that the statement sees. Another statement that has seen the
 #: same ones conflicts with it, so that the condition holds at the moment of the insertion.
@@ -107,8 +110,8 @@ _LAST = f"""
     {_INTO}
     SELECT {{0}}, m.number + 1, {{2}}, COALESCE({{3}}, m.ticket + 1), {{4}}, {{5}}, {{6}}, {{7}}
     FROM (
-        SELECT MAX(number) AS number, COALESCE(MAX(ticket), -1) AS ticket
-        FROM cmab_events WHERE campaign = {{0}}
+        SELECT (SELECT MAX(number) FROM cmab_events WHERE campaign = {{0}}) AS number,
+            COALESCE((SELECT MAX(ticket) FROM cmab_events WHERE campaign = {{0}}), -1) AS ticket
     ) AS m {{early}}
     WHERE NOT EXISTS (
         SELECT 1 FROM cmab_events WHERE campaign = {{0}} AND number > {{1}}
@@ -116,9 +119,20 @@ _LAST = f"""
     )
     {_UNLESS} RETURNING number, ticket
 """
+_LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
+_EARLY = ", (SELECT set_config('synchronous_commit', 'off', true)) AS s"
+_TYPED = [f"%({name})s::{_TYPES.get(name, 'text')}" for name in _NAMES]
+#: In PostgreSQL, the same statement also returns the events that were not read yet.
+_LAST_POSTGRESQL = f"""
+    WITH added AS ({_LAST.format(*_TYPED, early=_EARLY)})
+    SELECT {", ".join(_NAMES[1:])} FROM cmab_events
+    WHERE campaign = %(campaign)s::int AND number > %(number)s::int
+    UNION ALL SELECT number, NULL, ticket, NULL, NULL, NULL, NULL FROM added ORDER BY number
+"""
 #: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
 #: and then this one waits for the disk. Rows of other writers reach the disk in the same write.
 _FLUSH = "SELECT pg_logical_emit_message(true, 'cmab', '')"
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Event(NamedTuple):
@@ -187,6 +201,8 @@ def address_of(where: str | os.PathLike[str]) -> tuple[sql.URL, str]:
 class Store:
     """The events of one campaign.
 
+    The statements of each event are those of the driver, because SQLAlchemy takes four times as long.
+
     Parameters
     ----------
     where : str or path-like
@@ -198,20 +214,27 @@ class Store:
     def __init__(self, where: str | os.PathLike[str], timeout: float = 120.0) -> None:
         self.url, self.name = address_of(where)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.timeout, self._mark = timeout, "?" if self.is_sqlite else "%s"
+        self.timeout = timeout
         self.id: int | None = None
         #: The numbers of repeated calls and of overtaken writes, for `Campaign.health`.
         self.repeated = self.overtaken = 0
+        #: The number of lost connections. A server that has stopped may have lost events that were read, but
+        #: were not on the disk.
+        self.breaks = 0
         self._deadline = threading.local()
-        options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
-        if self.is_sqlite:
-            options["connect_args"] = {"timeout": 0.0}
-        else:
-            options["connect_args"] = {"connect_timeout": max(2, int(min(timeout, 10.0)))}
-        self._engine = sql.create_engine(self.url, **options)
+        wait = {"timeout": 0.0} if self.is_sqlite else {"connect_timeout": max(2, int(min(timeout, 10.0)))}
+        self._engine = sql.create_engine(
+            self.url,
+            isolation_level="AUTOCOMMIT",
+            poolclass=NullPool,
+            connect_args=wait,
+        )
+        self._error: type[Exception] = self._engine.dialect.loaded_dbapi.Error
+        #: Cursors of the driver that no call uses, each of its own connection.
+        self._idle: list[Any] = []
         if self.is_sqlite:
             sql.event.listen(self._engine, "connect", _durable)
-        weakref.finalize(self, self._engine.dispose).atexit = False
+        weakref.finalize(self, _close, self._idle).atexit = False
         _stores.add(self)
 
     @property
@@ -228,8 +251,8 @@ class Store:
         return f"{self.url.set(drivername=backend).render_as_string(hide_password=False)}#{self.name}"
 
     def close(self) -> None:
-        """Close all connections; the next call opens them again."""
-        self._engine.dispose()
+        """Close all connections that no call uses; the next call opens one again."""
+        _close(self._idle)
 
     @contextmanager
     def within(self, timeout: float | None) -> Iterator[None]:
@@ -247,33 +270,82 @@ class Store:
         at = getattr(self._deadline, "at", None)
         return self.timeout if at is None else max(0.0, at - time.monotonic())
 
+    # Reading.
+
     def exists(self) -> bool:
         """Return whether the campaign exists, and find its number."""
         if self.id is None:
             if self.is_sqlite and not _has_content(Path(str(self.url.database))):
                 return False
-            self.id = self._call(self._found)
+            tables = f"SELECT 1 FROM {_CATALOG[self.is_sqlite]} = 'cmab_campaigns'"
+            if not self._rows(tables):
+                return False
+            found = self._rows("SELECT id, format FROM cmab_campaigns WHERE name = ?", self.name)
+            for number, written in found:
+                if written > FORMAT:
+                    raise NewerVersionError(
+                        f"{self.where} must have format {FORMAT}, got {written}, which a newer version of"
+                        " cmab wrote; update cmab"
+                    )
+                self.id = number
         return self.id is not None
+
+    def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
+        """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
+        marks = f" AND kind IN ({', '.join('?' for _ in kinds)})" if kinds else ""
+        query = f"{_FIND} AND number > ?{marks} ORDER BY number LIMIT {_PAGE}"
+        while True:
+            rows = self._rows(query, self.id, after, *kinds)
+            for row in rows:
+                if not kinds and row[0] != after + 1:
+                    raise DamagedStoreError(f"{self.where} must have event {after + 1}, got {row[0]} next")
+                after = row[0]
+                yield self._event(row)
+            if len(rows) < _PAGE:
+                return
+
+    def find(self, **values: Any) -> list[Event]:
+        """Return the events with these values of columns, such as ``ticket=3``, oldest first."""
+        same = "".join(f" AND {name} = ?" for name in values)
+        return list(map(self._event, self._rows(f"{_FIND}{same} ORDER BY number", self.id, *values.values())))
+
+    def names(self) -> list[str]:
+        """Return the names in the order of their places."""
+        query = "SELECT name FROM cmab_names WHERE campaign = ? ORDER BY place"
+        return [name for (name,) in self._rows(query, self.id)]
+
+    def snapshots(self) -> list[int]:
+        """Return the numbers of the events of the stored snapshots, the latest first."""
+        query = "SELECT number FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC"
+        return [number for (number,) in self._rows(query, self.id)]
+
+    def snapshot(self, number: int) -> bytes:
+        """Return the snapshot after an event; it is empty if it was replaced since."""
+        query = "SELECT data FROM cmab_snapshots WHERE campaign = ? AND number = ?"
+        return next((data for (data,) in self._rows(query, self.id, number)), b"")
+
+    # Writing.
 
     def create(self, events: Sequence[Event], names: Sequence[str]) -> bool:
         """Create the campaign with its first events and names; return False if another process did."""
-
-        def made(connection: sql.Connection) -> bool:
-            _schema.create_all(connection)
-            with _transaction(connection):
-                added = connection.execute(
-                    sql.text(f"INSERT INTO cmab_campaigns (name, format) VALUES (:name, :format) {_UNLESS}"),
-                    {"name": self.name, "format": FORMAT},
-                )
-                if not added.rowcount:
-                    return False
-                self.id = self._row_of_campaign(connection)[0]
-                self._insert(connection, events, names, 0)
-            return True
-
         if self.is_sqlite:
             Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
-        return self._call(made)
+        made: list[Any] = [CreateTable(table, if_not_exists=True) for table in _schema.sorted_tables]
+        made += [CreateIndex(index, if_not_exists=True) for index in _events.indexes]
+        statements = [str(one.compile(dialect=self._engine.dialect)) for one in made]
+        insert = f"INSERT INTO cmab_campaigns (name, format) VALUES (?, ?) {_UNLESS} RETURNING id"
+
+        def work(cursor: Any) -> bool:
+            for statement in statements:
+                cursor.execute(statement)
+            with _transaction(cursor):
+                row = next(iter(cursor.execute(self._marked(insert), (self.name, FORMAT)).fetchall()), None)
+                if row is not None:
+                    self.id = row[0]
+                    self._insert(cursor, events, names, 0)
+            return row is not None
+
+        return self._call(work)
 
     def append(self, events: Sequence[Event], names: Sequence[str] = (), n_names: int = 0) -> bool:
         """Add events with their expected numbers, all or none; return False if the writer was overtaken.
@@ -287,27 +359,23 @@ class Store:
         n_names : int
             The number of names before these.
         """
-        attempts = 0
+        is_one, breaks = len(events) == 1 and not names, self.breaks
+        given, statement = self._values(events[0]), self._marked(_ONE)
 
-        def added(connection: sql.Connection) -> bool:
-            nonlocal attempts
-            attempts += 1
-            if len(events) == 1 and not names:
-                # The statement of the driver takes less time than one that SQLAlchemy compiles.
-                values = tuple(self._parameters(events[0])[name] for name in _NAMES)
-                is_added = connection.exec_driver_sql(_ONE[self._mark], values).rowcount == 1
-            else:
-                with _transaction(connection) as transaction:
-                    is_added = self._insert(connection, events, names, n_names)
-                    transaction.is_kept = is_added
-            # After a lost answer, the first attempt may have stored the events.
-            return is_added or (attempts > 1 and self._has(connection, events[-1]))
+        def work(cursor: Any) -> bool:
+            if self.breaks != breaks:  # the first attempt may have stored the events, or lost those before
+                return events[-1] in self._after(cursor, events[-1].number - 1)
+            if is_one:
+                return bool(cursor.execute(statement, given).rowcount == 1)
+            with _transaction(cursor) as transaction:
+                transaction.is_kept = self._insert(cursor, events, names, n_names)
+            return transaction.is_kept
 
-        is_added = self._call(added)
+        is_added = self._call(work)
         self.overtaken += not is_added
         return is_added
 
-    def add(self, event: Event, known: int) -> Event | None:
+    def add(self, event: Event, known: int) -> tuple[list[Event], Event | None]:
         """Add a report, or an ask without a ticket, after all events, although some were not read yet.
 
         Parameters
@@ -319,182 +387,88 @@ class Store:
 
         Returns
         -------
+        list of Event
+            The events between the known ones and the stored one.
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
-        attempts = 0
+        statement, breaks = _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL, self.breaks
+        given = dict(zip(_NAMES, self._values(event), strict=True)) | {"number": known}
+        if event.kind == "ask":
+            given["ticket"] = None
 
-        def added(connection: sql.Connection) -> Event | None:
-            nonlocal attempts
-            attempts += 1
-            given = self._parameters(event) | {"number": known}
-            if event.kind == "ask":
-                given["ticket"] = None
-            statement = _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL
-            row = connection.exec_driver_sql(statement, given).first()
-            stored = None if row is None else event._replace(number=row[0], ticket=row[1])
-            if stored is None and attempts > 1:  # after a lost answer, the first attempt may have stored it
-                stored = next((one for one in self._after(connection, known) if _is_same(one, event)), None)
+        def work(cursor: Any) -> tuple[list[Event], Event | None]:
+            if self.breaks != breaks:  # the first attempt may have stored the event
+                newer = self._after(cursor, 0)
+                stored = next((one for one in newer if _is_same(one, event)), None)
+                newer = newer[known : None if stored is None else stored.number - 1]
+            else:
+                rows = cursor.execute(statement, given).fetchall()
+                own = rows.pop() if rows and (self.is_sqlite or rows[-1][1] is None) else None
+                newer = list(map(self._event, rows))
+                stored = None
+                if own is not None:
+                    stored = event._replace(number=own[0], ticket=own[1 if self.is_sqlite else 2])
+                if self.is_sqlite and stored is not None and stored.number > known + 1:
+                    newer = self._after(cursor, known)[: stored.number - known - 1]
             if stored is not None and not self.is_sqlite:
-                connection.exec_driver_sql(_FLUSH)
-            return stored
+                cursor.execute(_FLUSH)
+            return newer, stored
 
-        found = self._call(added)
-        self.overtaken += found is None
-        return found
-
-    def _after(self, connection: sql.Connection, known: int) -> Iterator[Event]:
-        query = sql.select(*_COLUMNS).where((_events.c.campaign == self.id) & (_events.c.number > known))
-        return map(self._event, connection.execute(query).all())
-
-    def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
-        """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
-        query = sql.select(*_COLUMNS).where(_events.c.campaign == self.id).order_by(_events.c.number)
-        if kinds:
-            query = query.where(_events.c.kind.in_(kinds))
-        query = query.where(_events.c.number > sql.bindparam("after")).limit(_PAGE)
-        while True:
-            rows = self._call(lambda connection: connection.execute(query, {"after": after}).all())  # noqa: B023
-            for row in rows:
-                if not kinds and row[0] != after + 1:
-                    raise DamagedStoreError(f"{self.where} must have event {after + 1}, got {row[0]} next")
-                after = row[0]
-                yield self._event(row)
-            if len(rows) < _PAGE:
-                return
-
-    def newer(self, after: int) -> list[Event]:
-        """Return the events after a number, with a statement of the driver, which takes little time."""
-        given = (self.id, after)
-        rows = self._call(lambda one: one.exec_driver_sql(_NEWER[self._mark], given).all())
-        if not rows:
-            return []
-        if len(rows) == _PAGE or rows[0][0] != after + 1:
-            return list(self.read(after))
-        return list(map(self._event, rows))
-
-    def of_ticket(self, ticket: int) -> list[Event]:
-        """Return the events of a ticket, oldest first."""
-        return self._select(_events.c.ticket == ticket)
-
-    def at(self, number: int) -> Event | None:
-        """Return the event with a number."""
-        return next(iter(self._select(_events.c.number == number)), None)
-
-    def with_key(self, key: str) -> Event | None:
-        """Return the event with a key."""
-        return next(iter(self._select(_events.c.key == key)), None)
-
-    def last(self, kinds: Sequence[str], without: Iterable[int]) -> Event | None:
-        """Return the last event of some kinds whose number is not in `without`."""
-        without, before = set(without), 2**31 - 1
-        while True:
-            found = self._select(
-                _events.c.kind.in_(kinds) & (_events.c.number < before), newest_first=True, most=100
-            )
-            for event in found:
-                if event.number not in without and not event.body.get("expired"):
-                    return event
-            if len(found) < 100:
-                return None
-            before = found[-1].number
-
-    def count(self) -> int:
-        """Return the number of events."""
-        query = sql.select(sql.func.max(_events.c.number)).where(_events.c.campaign == self.id)
-        return int(self._call(lambda connection: connection.execute(query).scalar()) or 0)
-
-    def names(self) -> list[str]:
-        """Return the names in the order of their places."""
-        query = sql.select(_names.c.name).where(_names.c.campaign == self.id).order_by(_names.c.place)
-        return list(self._call(lambda connection: connection.execute(query).scalars().all()))
+        newer, stored = self._call(work)
+        self.overtaken += stored is None
+        return newer, stored
 
     def forget(self, place: int, name: str, event: Event) -> bool:
         """Replace a name, and add the event that says so; return False if the writer was overtaken."""
+        change = self._marked("UPDATE cmab_names SET name = ? WHERE campaign = ? AND place = ?")
 
-        def replaced(connection: sql.Connection) -> bool:
-            with _transaction(connection) as transaction:
-                transaction.is_kept = self._insert(connection, [event], (), 0)
-                change = sql.update(_names).values(name=name)
-                change = change.where((_names.c.campaign == self.id) & (_names.c.place == place))
-                connection.execute(change)
-                return transaction.is_kept
+        def work(cursor: Any) -> bool:
+            with _transaction(cursor) as transaction:
+                transaction.is_kept = self._insert(cursor, [event], (), 0)
+                cursor.execute(change, (name, self.id, place))
+            return transaction.is_kept
 
-        return self._call(replaced)
-
-    def snapshots(self) -> list[int]:
-        """Return the numbers of the events of the stored snapshots, the latest first."""
-        query = sql.select(_snapshots.c.number).where(_snapshots.c.campaign == self.id)
-        return sorted(self._call(lambda connection: connection.execute(query).scalars().all()), reverse=True)
-
-    def snapshot(self, number: int) -> bytes | None:
-        """Return the snapshot after an event."""
-        query = sql.select(_snapshots.c.data).where(
-            (_snapshots.c.campaign == self.id) & (_snapshots.c.number == number)
-        )
-        return self._call(lambda connection: connection.execute(query).scalar())
+        return self._call(work)
 
     def keep_snapshot(self, number: int, data: bytes) -> None:
         """Store a snapshot, and drop all but this one and the one before."""
-        own = _snapshots.c.campaign == self.id
-        old = [one for one in self.snapshots() if one < number][1:]
+        before = [one for one in self.snapshots() if one < number][:1]
+        drop = self._marked("DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?")
+        insert = self._marked("INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)")
 
-        def kept(connection: sql.Connection) -> None:
-            with _transaction(connection):
-                connection.execute(
-                    sql.delete(_snapshots).where(own & _snapshots.c.number.in_([*old, number]))
-                )
-                row = {"campaign": self.id, "number": number, "data": data}
-                connection.execute(sql.insert(_snapshots), row)
+        def work(cursor: Any) -> None:
+            with _transaction(cursor):
+                cursor.execute(drop, (self.id, number, *(before or [0])))
+                cursor.execute(insert, (self.id, number, data))
 
-        self._call(kept)
+        self._call(work)
 
-    def _select(self, condition: Any, *, newest_first: bool = False, most: int = _PAGE) -> list[Event]:
-        order = _events.c.number.desc() if newest_first else _events.c.number
-        query = sql.select(*_COLUMNS).where((_events.c.campaign == self.id) & condition)
-        query = query.order_by(order).limit(most)
-        return list(map(self._event, self._call(lambda connection: connection.execute(query).all())))
+    def _marked(self, statement: str) -> str:
+        """Return a statement with the marks of the driver for parameters."""
+        return statement if self.is_sqlite else statement.replace("?", "%s")
 
-    def _found(self, connection: sql.Connection) -> int | None:
-        if not sql.inspect(connection).has_table(_campaigns.name):
-            return None
-        row = self._row_of_campaign(connection)
-        if row is None:
-            return None
-        if row[1] > FORMAT:
-            raise NewerVersionError(
-                f"{self.where} must have format {FORMAT}, got {row[1]}, which a newer version of cmab wrote;"
-                " update cmab"
-            )
-        return int(row[0])
+    def _rows(self, query: str, *given: Any) -> list[Any]:
+        query = self._marked(query)
+        return self._call(lambda cursor: cursor.execute(query, given).fetchall())
 
-    def _row_of_campaign(self, connection: sql.Connection) -> Any:
-        query = sql.select(_campaigns.c.id, _campaigns.c.format).where(_campaigns.c.name == self.name)
-        return connection.execute(query).first()
+    def _after(self, cursor: Any, number: int) -> list[Event]:
+        query = self._marked(f"{_FIND} AND number > ? ORDER BY number")
+        return list(map(self._event, cursor.execute(query, (self.id, number)).fetchall()))
 
-    def _insert(
-        self, connection: sql.Connection, events: Sequence[Event], names: Sequence[str], n_names: int
-    ) -> bool:
+    def _insert(self, cursor: Any, events: Sequence[Event], names: Sequence[str], n_names: int) -> bool:
         """Insert events and names in a transaction; return whether all events had free numbers."""
-        added = connection.execute(_MANY, list(map(self._parameters, events)))
-        if names:
-            rows = [
-                {"campaign": self.id, "place": place, "name": name}
-                for place, name in enumerate(names, n_names)
-            ]
-            connection.execute(sql.insert(_names), rows)
-        return added.rowcount == len(events)
+        cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
+        is_added = cursor.rowcount == len(events)
+        if names and is_added:
+            rows = [(self.id, place, name) for place, name in enumerate(names, n_names)]
+            cursor.executemany(
+                self._marked("INSERT INTO cmab_names (campaign, place, name) VALUES (?, ?, ?)"), rows
+            )
+        return is_added
 
-    def _has(self, connection: sql.Connection, event: Event) -> bool:
-        query = sql.select(*_COLUMNS).where(
-            (_events.c.campaign == self.id) & (_events.c.number == event.number)
-        )
-        row = connection.execute(query).first()
-        return row is not None and self._event(row) == event
-
-    def _parameters(self, event: Event) -> dict[str, Any]:
-        body = json.dumps(event.body, separators=(",", ":"), ensure_ascii=False)
-        return {**event._asdict(), "campaign": self.id, "body": body}
+    def _values(self, event: Event) -> tuple[Any, ...]:
+        return (self.id, *event[:-1], _encode(event.body))
 
     def _event(self, row: Any) -> Event:
         try:
@@ -502,49 +476,54 @@ class Store:
         except ValueError:
             raise DamagedStoreError(f"{self.where}: event {row[0]} must have a body in JSON") from None
 
-    def _call(self, work: Callable[[sql.Connection], Found]) -> Found:
-        """Return the result of `work` on a connection; repeat it while the database is busy or away."""
-        with self.within(None):
-            begun, pause = time.monotonic(), 0.05
-            while True:
-                try:
-                    with _calls if self.is_sqlite else nullcontext(), self._engine.connect() as connection:
-                        return work(connection)
-                except (OperationalError, InterfaceError, DatabaseError) as error:
-                    left = self.left()
-                    self._check_repeatable(error, left)
-                    self.repeated += 1
-                    if not self.is_sqlite or time.monotonic() - begun > _LONG:
-                        log.warning("%s: %s; the call is repeated", self.where, _reason(error))
-                        begun = time.monotonic()
-                    if self.is_sqlite:
-                        time.sleep(random.uniform(0.0, min(_BUSY, left)))
-                        continue
-                    self._engine.dispose()
+    def _call(self, work: Callable[[Any], Found]) -> Found:
+        """Return the result of `work` on a cursor of the driver; repeat it while the database is busy."""
+        begun, pause, is_told = time.monotonic(), 0.05, False
+        while True:
+            try:
+                with _calls if self.is_sqlite else nullcontext():
+                    cursor = self._cursor()
+                    try:
+                        return work(cursor)
+                    finally:
+                        self._idle.append(cursor)
+            except self._error as error:
+                at = getattr(self._deadline, "at", None) or begun + self.timeout
+                left, is_long = max(0.0, at - time.monotonic()), time.monotonic() - begun > _LONG
+                self._check_repeatable(error, left)
+                self.repeated += 1
+                if not self.is_sqlite or (is_long and not is_told):
+                    log.warning("%s: %s; the call is repeated", self.where, _reason(error))
+                    is_told = True
+                if self.is_sqlite:
+                    time.sleep(random.uniform(0.0, min(_BUSY, left)))
+                else:
+                    self.close()
+                    self.breaks += 1
                     time.sleep(min(pause, left))
                     pause = min(2.0 * pause, 1.0)
 
-    def _check_repeatable(self, error: DBAPIError, left: float) -> None:
+    def _cursor(self) -> Any:
+        """Return a cursor of the driver, of a new connection if none is idle."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        made = self._engine.raw_connection()
+        cursor = made.driver_connection.cursor()
+        made.detach()
+        return cursor
+
+    def _check_repeatable(self, error: Any, left: float) -> None:
         """Raise the typed error of the campaign, unless the call can be repeated."""
         reason = f"{self.where}: {_reason(error)}"
-        code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None) or ""
+        code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise DamagedStoreError(f"{reason}; restore a backup") from error
         is_busy = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-        is_away = not self.is_sqlite and (error.connection_invalidated or not code or code.startswith(_AWAY))
+        is_away = not self.is_sqlite and (not code or code.startswith(_AWAY))
         if is_busy and left <= 0.0:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
         if not is_busy and (not is_away or left <= 0.0):
             raise StoreUnreachableError(f"{reason}; check the address, the server and its rights") from error
-
-
-_MANY = sql.text(f"{_INTO} VALUES ({', '.join(f':{name}' for name in _NAMES)}) {_UNLESS}")
-_LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
-_LAST_POSTGRESQL = _LAST.format(
-    *(f"%({name})s::{_KINDS.get(name, 'text')}" for name in _NAMES),
-    early=", (SELECT set_config('synchronous_commit', 'off', true)) AS s",
-)
-_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 class _Transaction:
@@ -554,17 +533,17 @@ class _Transaction:
 
 
 @contextmanager
-def _transaction(connection: sql.Connection) -> Iterator[_Transaction]:
+def _transaction(cursor: Any) -> Iterator[_Transaction]:
     """Run a block in a transaction of a connection that otherwise commits each statement."""
-    connection.exec_driver_sql("BEGIN")
+    cursor.execute("BEGIN")
     transaction = _Transaction()
     try:
         yield transaction
     except BaseException:
-        if not connection.invalidated:
-            connection.exec_driver_sql("ROLLBACK")
+        with suppress(Exception):  # a lost connection has no transaction to take back
+            cursor.execute("ROLLBACK")
         raise
-    connection.exec_driver_sql("COMMIT" if transaction.is_kept else "ROLLBACK")
+    cursor.execute("COMMIT" if transaction.is_kept else "ROLLBACK")
 
 
 def _durable(connection: Any, _: Any) -> None:
@@ -573,11 +552,13 @@ def _durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous = FULL")
 
 
+def _close(cursors: list[Any]) -> None:
+    while cursors:
+        cursors.pop().connection.close()
+
+
 def _has_content(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except FileNotFoundError:
-        return False
+    return path.exists() and path.stat().st_size > 0
 
 
 def _is_same(stored: Event, event: Event) -> bool:
@@ -585,8 +566,8 @@ def _is_same(stored: Event, event: Event) -> bool:
     return stored._replace(number=0, ticket=0) == event._replace(number=0, ticket=0)
 
 
-def _reason(error: DBAPIError) -> str:
-    return " ".join(str(error.orig).split())
+def _reason(error: Any) -> str:
+    return " ".join(str(error).split())
 
 
 def copy_campaign(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
@@ -679,9 +660,10 @@ class _Calls:
         for store in list(_stores):
             store._deadline = threading.local()
             if not store.is_sqlite:
-                store._engine.dispose(close=False)
+                store._idle.clear()
 
 
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 _calls = _Calls()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -17,9 +17,9 @@ import numpy as np
 
 from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.names import Texts
-from cmab.campaign.posterior import CascadeFeedback, Informed, information, kind_of
+from cmab.campaign.posterior import CascadeFeedback
 from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
-from cmab.feedback import Context, Feedback
+from cmab.feedback import Context
 from cmab.offline.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from cmab.campaign.campaign import Campaign
 
 _IN_WORDS = 10
-_KINDS = {
-    "ties": "outcomes of ties",
-    "steps": "who joined, with steps",
-    "people": "who joined",
-    "number": "only the number",
-    "nothing": "nothing seen",
-}
 
 
 class Learned(NamedTuple):
@@ -43,15 +36,6 @@ class Learned(NamedTuple):
     mean: float
     error: float
     seen: int
-
-
-class Person(NamedTuple):
-    """Statistics of one person: rounds asked, number of observed outcomes of their ties, and their sum."""
-
-    name: Hashable
-    asked: int
-    tried: int
-    carried: float
 
 
 @dataclass(frozen=True)
@@ -72,20 +56,11 @@ class Summary:
         The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``error``,
         ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
         not depend on the policy.
-    people : tuple of Person
-        Only if base arms are ties: the people asked in a reported round, or with an observed
-        tie. Each entry has ``name``; ``asked``, the number of these rounds; ``tried``, the number of observed
-        outcomes of ties from this person; and ``carried``, the sum of these outcomes. The most often asked
-        person comes first.
     noun : str
         The word for base arms: ``"ties"`` or ``"base arms"``.
     certificate : RegretCertificate or None
         The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
         campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
-    informed : tuple of Informed
-        How much each kind of report has told: ``kind``, the number of ``rounds``, the number of ``outcomes``
-        in these rounds, observed and hidden, and ``worth``, the number of observed outcomes that would tell
-        as much.
 
     Examples
     --------
@@ -107,10 +82,8 @@ class Summary:
     last: str | None
     n_arms: int
     learned: tuple[Learned, ...]
-    people: tuple[Person, ...] = ()
     noun: str = "base arms"
     certificate: RegretCertificate | None = None
-    informed: tuple[Informed, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -122,31 +95,12 @@ class Summary:
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
-        lines += self._told()
         lines += self._loss()
-        people = [
-            (str(written(one.name)), f"asked {one.asked:,}, carried {one.carried:g} of {one.tried:,}")
-            for one in self.people
-        ]
-        if people:
-            lines += _listed("people: how often asked, and how many of their ties carried", people)
         lines += _listed(
             f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
             [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
         )
         return "\n".join(lines)
-
-    def _told(self) -> list[str]:
-        """Return a line for each kind of report, if there are other kinds than outcomes of ties."""
-        if all(one.kind == "ties" for one in self.informed):
-            return []
-        rows = []
-        for one in self.informed:
-            outcomes = f"{one.outcomes:,.0f}"
-            tells = f"as much as {one.worth:,.0f} of {outcomes} outcomes" if one.outcomes else "no outcomes"
-            reports = "report" if one.rounds == 1 else "reports"
-            rows.append((_KINDS[one.kind], f"{one.rounds:,} {reports}, {tells}"))
-        return _listed("kinds of reports", rows)
 
     def _loss(self) -> list[str]:
         """Return the sentences of the certificate that give a bound."""
@@ -154,8 +108,9 @@ class Summary:
         if found is None:
             return []
         n, names = len(found.choice), [str(written(label)) for label in found.labels]
-        people = f"the best {n:,} people" if n > 1 else "the best person"
-        best = people if self.people else "the best super arm"
+        best = "the best super arm"
+        if self.noun == "ties":
+            best = f"the best {n:,} people" if n > 1 else "the best person"
         more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
         present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
         lines = []
@@ -198,64 +153,9 @@ def summary_of(campaign: Campaign, replay: Replay, rounds: Sequence[Round], delt
         last=max((iso(event.at) for event, _ in reports), default=None),
         n_arms=len(of.arms.own),
         learned=_learned(of.arms.own, seen),
-        people=_people(replay, rounds, seen),
         noun="ties" if of.tie_names else "base arms",
-        informed=_informed(replay, [told for _, told in reports]),
         certificate=certificate,
     )
-
-
-def _informed(replay: Replay, reports: Sequence[Feedback]) -> tuple[Informed, ...]:
-    """Return how much each kind of report has told."""
-    counts: dict[str, list[float]] = {}
-    hidden = []
-    for told in reports:
-        kind = "number" if told.reward == told.reward else "nothing"
-        if len(told.arms):
-            kind = "ties"
-        if isinstance(told, CascadeFeedback):
-            kind = kind_of(told)
-            hidden.append(kind)
-        row = counts.setdefault(kind, [0, 0.0, 0.0])
-        seen = float(len(told.arms)) if told.pulls is None else float(told.pulls.sum())
-        row[:] = row[0] + 1, row[1] + seen, row[2] + seen
-    if replay.hidden is not None:
-        found = information(replay.hidden.chain().copy(), hidden, np.random.default_rng(0))
-        for kind, (outcomes, worth) in found.items():
-            counts[kind][1:] = counts[kind][1] + outcomes, counts[kind][2] + worth
-    order = [kind for kind in _KINDS if kind in counts]
-    return tuple(Informed(kind, int(counts[kind][0]), *counts[kind][1:]) for kind in order)
-
-
-def draw(summary: Summary, most: int, ax: Any) -> Any:
-    """Plot the means of the `most` base arms that were observed most often."""
-    from cmab.plotting.style import look, pyplot, style
-
-    arms = summary.learned[:most]
-    with style():
-        shape = (4.8, 1.0 + 0.2 * max(len(arms), 1))
-        axes = pyplot().figure(figsize=shape).add_subplot() if ax is None else ax
-        for place, arm in enumerate(arms):
-            axes.barh(place, arm.mean, height=0.68, color=look(0)["color"], alpha=0.45)
-            if np.isfinite(arm.error):
-                ends = (arm.mean - arm.error, arm.mean + arm.error)
-                axes.plot(ends, (place, place), color="black", linewidth=1.2, marker="|", markersize=5)
-            # The counts are outside the axes, where no bar can cover them.
-            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
-            axes.annotate(f"{arm.seen:,}", (1.0, place), (4, 0), fontsize=7, color="0.35", **at)
-        axes.set_yticks(range(len(arms)), [str(written(arm.name)) for arm in arms])
-        axes.set_ylim(max(len(arms), 1) - 0.4, -0.6)
-        axes.annotate(
-            "seen", (1.0, 1.0), (4, 2), xycoords="axes fraction", textcoords="offset points", fontsize=7
-        )
-        axes.set_xlabel("Mean outcome and its standard error")
-        of = (
-            f"\n{len(arms):,} of the {len(summary.learned):,} {summary.noun} that were seen"
-            if len(summary.learned) > most
-            else ""
-        )
-        axes.set_title(f"rounds reported: {summary.told:,}, pending: {summary.pending:,}{of}", loc="left")
-    return axes
 
 
 def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
@@ -269,25 +169,7 @@ def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]
     return tuple(Learned(names[arm], *row) for arm, *row in rows)
 
 
-def _people(replay: Replay, rounds: Sequence[Round], stats: ArmStatistics) -> tuple[Person, ...]:
-    """Return the statistics of each person if base arms are ties, otherwise an empty tuple."""
-    of, ties = replay.of, replay.of.tie_names
-    if not ties:
-        return ()
-    told = (each.asked.body["super_arm"] for each in rounds if each.state == "told")
-    asked = Counter(entry for places in told for entry in of.choices.numbers(places).tolist())
-    tails = np.array([of.choices.number[tail] for tail, *_ in ties], np.int64)
-    tried = np.bincount(tails, stats.counts, len(of.choices.own))
-    carried = np.bincount(tails, stats.counts * stats.means, len(of.choices.own))
-    found = [
-        Person(name, asked[entry], int(tried[entry]), round(float(carried[entry]), 9))
-        for entry, name in enumerate(of.choices.own)
-        if asked[entry] or tried[entry]
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.asked, -one.carried, -one.tried)))
-
-
-def read_campaign(where: str | os.PathLike[str]) -> Log:
+def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
     """Return the rounds of a campaign by name, after all undos and corrections.
 
     The function needs no learner and writes nothing. You can call it while processes use the campaign.
@@ -296,6 +178,8 @@ def read_campaign(where: str | os.PathLike[str]) -> Log:
     ----------
     where : str or path-like
         The path or the URL of a `Campaign`.
+    timeout : float
+        The number of seconds to wait for the database.
 
     Raises
     ------
@@ -317,7 +201,7 @@ def read_campaign(where: str | os.PathLike[str]) -> Log:
     """
     from cmab.campaign.store import Store
 
-    store = Store(where)
+    store = Store(where, timeout)
     try:
         if not store.exists():
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
@@ -374,7 +258,7 @@ def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
         lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
         target.write_text("\n".join([*lines, ""]), encoding="utf-8")
         return
-    rounds = read_campaign(campaign.address)
+    rounds = read_campaign(campaign.address, timeout=campaign._replica.store.left())
     if target.suffix == ".csv":
         rounds.to_csv(target)
     elif target.suffix == ".parquet":

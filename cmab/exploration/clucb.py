@@ -480,12 +480,6 @@ class CLUCB(_CLUCBRule):
     epsilon : float
         Tolerance of the value of the super arm. With 0, the default, the rule is CLUCB.
 
-    Raises
-    ------
-    ValueError
-        If the oracle is not exact and linear, if it does not accept means of any size above its `least_mean`,
-        or if a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab import CLUCB, identify

@@ -125,6 +125,7 @@ class PrimalDualCUCB(Policy[BudgetState]):
     may_rest: ClassVar[bool] = True
     #: The largest amount of a resource that one round can use.
     _worst: int = field(init=False, repr=False)
+    _totals: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,7 +136,9 @@ class PrimalDualCUCB(Policy[BudgetState]):
         if oracle.is_exact and oracle.sense == "max":  # its answer to ones is the largest super arm
             worst = min(worst, len(oracle.solve(np.ones(oracle.n_arms), np.random.default_rng(0))))
         object.__setattr__(self, "_worst", worst)
-        object.__setattr__(self, "budgets", vector("budgets", self.budgets, None, 0.0))
+        totals = vector("budgets", self.budgets, None, 0.0)
+        object.__setattr__(self, "budgets", totals)
+        object.__setattr__(self, "_totals", totals)
         if not len(self._totals) or (self._totals < max(worst, 1)).any():
             raise ValueError(
                 f"budgets must suffice for one round, {max(worst, 1)} of each resource, got {self._totals}"
@@ -238,11 +241,6 @@ class PrimalDualCUCB(Policy[BudgetState]):
                 f" {shown(used.tolist())}"
             )
         return used
-
-    @property
-    def _totals(self) -> FloatArray:
-        budgets: FloatArray = self.budgets  # type: ignore[assignment]
-        return budgets
 
 
 # Minimum shares -----------------------------------------------------------------------------------------

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 import inspect
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from cmab import parameters as declared
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.validation import integer, real_array, shown, vector
+from cmab.validation import real_array, shown, vector
 
 
 class ModelError(ValueError):
@@ -136,7 +138,9 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
 
 def seeded(estimator: Any, seed: int) -> Any:
     """Return `estimator` after setting all its parameters named `random_state` to `seed`."""
-    if hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
+    if isinstance(estimator, PositionBased):
+        seeded(estimator.estimator, seed)
+    elif hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
         if names:
             estimator.set_params(**dict.fromkeys(names, seed))
@@ -351,7 +355,8 @@ def ridge(rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> Line:
 # Positions ----------------------------------------------------------------------------------------------
 
 
-class PositionBased:
+@dataclass(eq=False, repr=False)
+class PositionBased(declared.Declared):
     """A model of outcomes that are the effect of a position times the relevance of an item.
 
     The last columns of the features are indicators of the positions, as `Slate.pair_features` adds them. The
@@ -396,56 +401,33 @@ class PositionBased:
     squares are ours.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        positions: int,
-        *,
-        examination: ArrayLike | None = None,
-        repeats: int = 5,
-    ) -> None:
-        check_estimator("estimator", estimator)
-        if is_classifier(estimator) or not takes(estimator.fit, "sample_weight"):
+    estimator: Any
+    positions: int = field(metadata=declared.integer(1))
+    _: KW_ONLY
+    examination: ArrayLike | None = None
+    repeats: int = field(default=5, metadata=declared.integer(1))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_estimator("estimator", self.estimator)
+        if is_classifier(self.estimator) or not takes(self.estimator.fit, "sample_weight"):
             raise TypeError(
                 "estimator must be a regressor with fit(X, y, sample_weight) and predict(X), got"
-                f" {named(estimator)}; use a regressor, such as HistGradientBoostingRegressor()"
+                f" {named(self.estimator)}; use a regressor, such as HistGradientBoostingRegressor()"
             )
-        self.estimator, self.positions = estimator, integer("positions", positions, 1)
-        self.examination: FloatArray | None = None
-        if examination is not None:
-            self.examination = vector("examination", examination, self.positions, 0.0)
-            if not (self.examination > 0.0).all():
-                raise ValueError(f"examination must be above 0, got {self.examination.min():g}")
-        self.repeats = integer("repeats", repeats, 1)
+        if self.examination is not None:
+            known = vector("examination", self.examination, self.positions, 0.0)
+            if not (known > 0.0).all():
+                raise ValueError(f"examination must be above 0, got {known.min():g}")
+            self.examination = known
 
     def __repr__(self) -> str:
-        known = None if self.examination is None else self.examination.tolist()
-        return (
-            f"PositionBased({self.estimator!r}, positions={self.positions}, examination={known},"
-            f" repeats={self.repeats})"
-        )
+        return declared.described(self)
 
     @property
     def joint_columns(self) -> int:
         """The number of last columns that artificial rows copy together: the indicators of positions."""
         return self.positions
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with those of the estimator as ``estimator__name``."""
-        params = {name: getattr(self, name) for name in ("estimator", "positions", "examination", "repeats")}
-        if deep and hasattr(self.estimator, "get_params"):
-            params |= {f"estimator__{name}": value for name, value in self.estimator.get_params().items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, and return the estimator."""
-        inner = {k.removeprefix("estimator__"): v for k, v in params.items() if k.startswith("estimator__")}
-        for name, value in params.items():
-            if not name.startswith("estimator__"):
-                setattr(self, name, value)
-        if inner:
-            self.estimator.set_params(**inner)
-        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the relevance and, if they are unknown, the effects of the positions.
@@ -500,7 +482,7 @@ class PositionBased:
     def _first_effects(self, places: FloatArray, told: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the known effects, or the mean outcome of each position relative to the first one."""
         if self.examination is not None:
-            return self.examination
+            return np.asarray(self.examination)
         sums, totals = places.T @ (weights * told), places.T @ weights
         # Prior data: one outcome of the mean at each position.
         mean = float(np.average(told, weights=weights))

@@ -250,6 +250,8 @@ class ETCG(SetTrials):
     Submodular Maximization Under Full-bandit Feedback, UAI 2022; from memory.
     """
 
+    _k: int = field(init=False, repr=False)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         k, n = getattr(self.oracle, "k", None), self.oracle.n_choices
@@ -257,11 +259,12 @@ class ETCG(SetTrials):
             raise ValueError(f"oracle must have all sets of k entries, and rewards, got {self.oracle!r}")
         for some in (np.arange(k), np.arange(n - k, n)):
             check_super_arm(self.oracle, some, "a set of k entries")
+        object.__setattr__(self, "_k", k)
 
     @property
     def trials(self) -> int:
         """Number of trials of each entry in each step."""
-        n, k = self.oracle.n_choices, int(getattr(self.oracle, "k", 1))
+        n, k = self.oracle.n_choices, self._k
         # Nie et al. (2022), section 4: (T root / (n + 2 n k root))^(2/3) with root = sqrt(2 ln T).
         root = math.sqrt(2.0 * math.log(self.horizon))
         return max(1, math.ceil(math.pow(self.horizon * root / (n + 2.0 * n * k * root), 2.0 / 3.0)))
@@ -269,7 +272,7 @@ class ETCG(SetTrials):
     def _next(self, state: QueryState) -> tuple[IntArray, bool]:
         n, asked = self.oracle.n_choices, len(state.queries)
         chosen, first = np.empty(0, np.int64), 0
-        for size in range(int(getattr(self.oracle, "k", 1))):
+        for size in range(self._k):
             end = first + n - size
             if asked < end:
                 others = np.setdiff1d(np.arange(n), chosen)

@@ -218,9 +218,7 @@ class GridPolicy(CompiledIndexPolicy):
         n_points = self._sizes()[1]
         return self._reals[GRID : GRID + n_points], self._reals[GRID + n_points : GRID + 2 * n_points]
 
-    def beta_prior(self) -> BetaPrior | None:
-        if self.support != (0.0, 1.0):
-            return None
+    def beta_prior(self) -> BetaPrior:
         wins, losses = self.grid()
         first = GRID + 2 * len(wins)
         return BetaPrior(wins, losses, self._reals[first : first + self.oracle.n_arms].astype(np.int64))
@@ -235,8 +233,6 @@ class GridPolicy(CompiledIndexPolicy):
 
     def _completed(self, state: ArmStatistics, won: FloatArray, lost: FloatArray) -> ArmStatistics:
         completed, prior = state.with_coins(won, lost, state.memory), self.beta_prior()
-        if prior is None:
-            raise ValueError("support must be (0, 1) for further outcomes 0 and 1")
         tried = completed.counts.astype(np.float64)
         sums = tried * completed.means
         weights = self._stored(prior.log_weights(sums, tried - sums))

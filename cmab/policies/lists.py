@@ -176,10 +176,6 @@ class TopRank(Policy[Comparisons]):
         items, k = np.arange(len(self._table)), self._table.shape[1]
         if context is None or context.available is None:
             return items
-        if len(context.available) != self.oracle.n_arms:
-            raise ValueError(
-                f"context.available must be {self.oracle.n_arms} booleans, got {len(context.available)}"
-            )
         items = items[context.available[self._table].all(axis=1)]
         if len(items) < k:
             raise ValueError(f"context.available must leave {k} items for a list, got {len(items)}")

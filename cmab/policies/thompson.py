@@ -183,9 +183,9 @@ class CTS(CompiledIndexPolicy):
     def parameters(self) -> FloatArray:
         return beta_reals(self.oracle, self.support, self.prior_mean, self.prior_weight)
 
-    def beta_prior(self) -> BetaPrior | None:
+    def beta_prior(self) -> BetaPrior:
         wins, losses = np.split(self._reals[2:], 2)
-        return BetaPrior(wins, losses) if self.support == (0.0, 1.0) else None
+        return BetaPrior(wins, losses)
 
 
 @dataclass(frozen=True, eq=False)

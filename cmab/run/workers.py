@@ -110,7 +110,7 @@ class Packed:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        from joblib.externals import cloudpickle
+        import cloudpickle
 
         try:
             self._data = cloudpickle.dumps(function)

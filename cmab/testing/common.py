@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import bdtrc, ndtri
+from scipy.special import bdtrc
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.validation import one_of, shown
@@ -498,11 +498,6 @@ def exceeds(failures: int, trials: int, rate: float, level: float = FALSE_ALARM)
     return failures > 0 and float(bdtrc(failures - 1, trials, rate)) < level
 
 
-def z_limit(tests: int = 1) -> float:
-    """Return the number of standard errors that an average exceeds with probability `FALSE_ALARM`."""
-    return float(-ndtri(FALSE_ALARM / (2 * max(1, tests))))
-
-
 def mean_differs(values: FloatArray, mean: float, scale: float) -> bool:
     """Return whether the average of independent values in an interval of length `scale` contradicts `mean`.
 
@@ -532,6 +527,6 @@ def seeded_globally(times: int) -> Iterator[int]:
 
 def twice(thing: Any) -> Any:
     """Return a copy of an object as worker processes receive it."""
-    from joblib.externals import cloudpickle
+    import cloudpickle
 
     return cloudpickle.loads(cloudpickle.dumps(thing))

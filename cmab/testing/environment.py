@@ -28,7 +28,6 @@ from cmab.testing.common import (
     require,
     run_checks,
     twice,
-    z_limit,
 )
 from cmab.validation import shown
 
@@ -480,33 +479,6 @@ def check_pulls(subject: EnvironmentSubject) -> str:
     return f"{len(arms)} averages"
 
 
-def check_independence(subject: EnvironmentSubject) -> str:
-    """Pulls of one call, of the same arm or of two arms, are not correlated."""
-    arms, drawn = subject.pulled
-    means = np.asarray(subject.world.means, float)[arms]
-    tests = 0
-    for lag in range(min(len(arms), 4)):  # the arms are pulled in turn
-        for place in range(len(arms)):
-            other = (place + lag) % len(arms)
-            one, two = drawn[place], drawn[other]
-            if other < place or lag == 0:  # the next turn
-                one, two = one[:-1], two[1:]
-            what = f"pulls of arms {arms[place]} and {arms[other]}"
-            tests += _require_uncorrelated(one - means[place], two - means[other], what)
-    return f"{tests} correlations"
-
-
-def _require_uncorrelated(one: FloatArray, two: FloatArray, what: str) -> int:
-    """Raise ``AssertionError`` if two samples are correlated, and return 1 if both vary."""
-    if one.std() <= 1e-12 or two.std() <= 1e-12 or min((one != one[0]).sum(), (two != two[0]).sum()) < 100:
-        return 0
-    products = (one - one.mean()) * (two - two.mean())
-    score = products.mean() / (products.std() / math.sqrt(len(products)) + 1e-300)
-    limit = z_limit(100) + 2.0  # products of skewed outcomes have heavier tails than normal numbers
-    require(abs(score) <= limit, "{} are correlated (z = {:.1f})", what, float(score))
-    return 1
-
-
 def check_sums(subject: EnvironmentSubject) -> str:
     """`pull_many` and `sample` return sums and squares of pulls with the means and variances of pulls."""
     world, (arms, drawn) = subject.world, subject.pulled
@@ -647,7 +619,6 @@ ENVIRONMENT_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_triggering,
     check_costs,
     check_pulls,
-    check_independence,
     check_sums,
     check_scale,
     check_rounds,

@@ -34,5 +34,12 @@ with tempfile.TemporaryDirectory() as folder:
         campaign.tell(ticket=request, joined={person for _, person in carried}, carried=carried)
     print(campaign.summary())
     print("ask next:", *campaign.ask().names)
-    campaign.plot(most=12)
+    names, means, lows, highs = zip(
+        *sorted(campaign.estimates(), key=lambda one: -one.mean)[:12], strict=True
+    )
+
+plt.errorbar(means, range(12), xerr=[np.subtract(means, lows), np.subtract(highs, means)], fmt="o")
+plt.yticks(range(12), [f"{tail} to {head}" for tail, head in names])
+plt.xlabel("Mean outcome of a tie, with its 90 % interval")
+plt.tight_layout()
 plt.show()

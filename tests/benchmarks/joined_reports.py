@@ -118,7 +118,7 @@ def time_table(n_nodes=10_000, n_arcs=100_000):
         chain.follow(rng, fresh=1)
         followed = time.process_time() - start
         print(
-            f"report {number + 1}: {len(people):,} people, {chain.n_hidden:,} hidden outcomes in all,"
+            f"report {number + 1}: {len(people):,} people, {len(chain.coins):,} hidden outcomes in all,"
             f" {added:.2f} s to add, {followed:.2f} s to draw"
         )
 

@@ -1,31 +1,24 @@
 """The core: statistics, feedback, CUCB against its formula, sessions, the regret loop."""
 
 import math
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import ROOT
 from refusals import refused
 
 from cmab import (
     CUCB,
-    LUCB1,
     ArmStatistics,
     Feedback,
     LinearOracle,
     Session,
     SimulationInterrupted,
-    identify,
     simulate,
 )
 from cmab.bounds.radii import LogRadius
 from cmab.run.simulate import check_rounds
-from cmab.validation import integer, real
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -153,17 +146,6 @@ def test_gaps_under_constraints():
     assert gaps.tolist() == [np.inf, 1.0, 1.0, 2.0, np.inf]
 
 
-def test_arms_forced_to_both_sides_are_refused():
-    rng, means = np.random.default_rng(0), np.zeros(4)
-    assert TopK(4, 2).solve_constrained(means, [0, 1, 2], [], rng) is None
-    with pytest.raises(ValueError, match=r"share an arm, got \[2\]"):
-        TopK(4, 2).solve_constrained(means, [1, 2], [2, 3], rng)
-    with pytest.raises(ValueError, match="must allow a super arm"):
-        TopK(4, 2).gaps(means, [0, 1, 2], [], rng)
-    with pytest.raises(TypeError, match="Faulty must define solve_constrained"):
-        Faulty(np.arange(2)).gaps(means, [], [], rng)
-
-
 # Sessions ------------------------------------------------------------------------------------------------
 
 
@@ -195,44 +177,6 @@ def test_tickets_are_checked():
     session.tell(told, first)
     with pytest.raises(ValueError, match="must be pending"):
         session.tell(told, first)
-
-
-_CONTINUE = """
-import sys, numpy as np
-from cmab import CUCB, Session
-from oracles import TopK
-from instances import BernoulliArms, SemiBandit
-oracle = TopK(8, 3)
-environment = SemiBandit(BernoulliArms(np.linspace(0.9, 0.1, 8)), oracle)
-session = Session.load(sys.argv[1], CUCB(oracle))
-coins = np.random.default_rng(9)
-for _ in range(30):
-    ticket = session.ask()
-    session.tell(environment.play(ticket.super_arm, coins), ticket)
-    print(*ticket.super_arm)
-"""
-
-
-@pytest.mark.slow
-def test_a_saved_session_goes_on_in_another_process(tmp_path):
-    oracle, environment = bandit()
-    session = Session(CUCB(oracle), rng=0)
-    for _ in range(20):
-        session.tell(environment.play(session.ask().super_arm, np.random.default_rng(1)))
-    waiting = session.ask()
-    session.save(tmp_path / "s.npz")
-    coins = np.random.default_rng(9)
-    expected = []
-    for _ in range(30):
-        ticket = session.ask()
-        session.tell(environment.play(ticket.super_arm, coins), ticket)
-        expected.append(" ".join(map(str, ticket)))
-    command = [sys.executable, "-c", _CONTINUE, str(tmp_path / "s.npz")]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout.split("\n")[:-1] == expected
-    assert waiting.number in Session.load(tmp_path / "s.npz", CUCB(oracle)).pending
-    with pytest.raises(ValueError, match="base arms"):
-        Session.load(tmp_path / "s.npz", CUCB(TopK(5, 2)))
 
 
 class Faulty(LinearOracle):
@@ -349,12 +293,6 @@ def test_simulate_refuses(arguments, message):
         simulate(CUCB(oracle), environment, **arguments)
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, None, "2", 10**9])
-def test_identify_refuses_the_same_numbers_of_workers(n_jobs):
-    with pytest.raises(ValueError, match="n_jobs"):
-        identify(LUCB1(5, 1, delta=0.1), BernoulliArms([0.9, 0.8, 0.3, 0.2, 0.1]), n_jobs=n_jobs)
-
-
 @pytest.mark.slow
 @given(st.integers(1, 10**7))
 @settings(max_examples=50)
@@ -383,46 +321,3 @@ def test_every_bit_generator_survives_a_file(bits, tmp_path):
     session.save(tmp_path / "session")
     restored = Session.load(tmp_path / "session", CUCB(oracle))
     assert np.array_equal(restored.rng.random(5), session.rng.random(5))
-
-
-def test_a_file_of_another_policy_is_refused(tmp_path):
-    class Other(CUCB):
-        pass
-
-    oracle, _ = bandit()
-    Session(CUCB(oracle), rng=0).save(tmp_path / "session")
-    with pytest.raises(ValueError, match=r"must be a session of .*Other"):
-        Session.load(tmp_path / "session", Other(oracle))
-
-
-@pytest.mark.parametrize("form", [list, tuple])
-def test_an_oracle_may_answer_with_a_list(form):
-    """The callers of `solve` convert lists and tuples, so a run equals that of an oracle with arrays."""
-
-    class Listed(TopK):
-        def solve(self, means, rng):
-            return form(super().solve(means, rng).tolist())
-
-        def kernel(self):
-            return None
-
-    world = SemiBandit(BernoulliArms([0.1, 0.5, 0.2, 0.9]), TopK(4, k=2))
-    runs = [
-        simulate(CUCB(oracle), world, horizon=50, replications=2, rng=0)
-        for oracle in (TopK(4, k=2), Listed(4, k=2))
-    ]
-    np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
-    np.testing.assert_array_equal(runs[0].super_arms[0], runs[1].super_arms[0])
-
-
-@pytest.mark.parametrize(
-    ("check", "low", "high", "told"),
-    [
-        (integer, 1, 2**53, "[1, 9007199254740992]"),
-        (integer, 0, 2**64 - 1, "[0, 18446744073709551615]"),
-        (real, 0.5, 1e300, "[0.5, 1e+300]"),
-    ],
-)
-def test_bounds_are_printed_whole(check, low, high, told):
-    with pytest.raises(ValueError, match=re.escape(told)):
-        check("number", -1, low, high)

@@ -9,16 +9,8 @@ import pytest
 from cases import ENVIRONMENTS, EXPLORERS, GROWING, MEANS, ORACLES, POLICIES
 
 from cmab import (
-    CUCB,
-    LUCB1,
-    SAR,
     ArmStatistics,
-    Context,
-    Feedback,
     Policy,
-    Session,
-    identify,
-    simulate,
 )
 from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms, SemiBandit
 from oracles import Matching, ShortestPath, TopK
@@ -76,16 +68,6 @@ THEIRS = {
     "ShortestPath(n_arms=2, n_nodes=3, source=0, target=2)": lambda: ShortestPath(nx.path_graph(3), 0, 2),
     "Matching(n_arms=2, sense='max', capacity=[2, 2, 2])": lambda: Matching(nx.path_graph(3), capacity=2),
 }
-MADE = {
-    "session": lambda: Session(CUCB(TopK(5, 2)), rng=0),
-    "ticket": lambda: Session(CUCB(TopK(5, 2)), rng=0).ask(),
-    "feedback": lambda: Feedback([0, 1], [0.0, 1.0]),
-    "context": lambda: Context(available=[True, False]),
-    "statistics": lambda: ArmStatistics.empty(5),
-    "goal": lambda: LUCB1(5, 2, delta=0.1).goal,
-    "simulation": lambda: simulate(CUCB(TopK(5, 2)), SemiBandit(BernoulliArms(MEANS), TopK(5, 2)), 5, rng=0),
-    "identification": lambda: identify(SAR(5, 2, budget=50), BernoulliArms(MEANS), rng=0),
-}
 
 
 @pytest.mark.parametrize("make", OBJECTS)
@@ -114,15 +96,3 @@ def test_reprs_tell_parameters_and_no_address(make):
 @pytest.mark.parametrize("text", THEIRS)
 def test_classes_of_users_tell_their_parameters_too(text):
     assert repr(THEIRS[text]()) == text
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_what_is_made_on_the_way_tells_no_address(name):
-    assert not re.search(r"\bat 0x|object>", repr(MADE[name]()))
-
-
-def test_other_arms_are_other_text():
-    assert len({repr(arms) for arms in ARMS}) == len(ARMS)
-    assert "GaussianArms" in repr(SemiBandit(ARMS[2], TopK(5, 2)))
-    assert "sigma=0.3" in repr(SemiBandit(ARMS[2], TopK(5, 2)))
-    assert repr(TopK(4, 2, sense="min")) != repr(TopK(4, 2))

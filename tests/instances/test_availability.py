@@ -108,13 +108,6 @@ def test_escb_ends_on_thirty_arms_of_equal_counts():
     assert state.means[arms].sum() + np.sqrt(squares[arms].sum()) == pytest.approx(best, rel=1e-11)
 
 
-def test_what_is_no_mask_is_refused():
-    for oracle in (TopK(3, 2), BruteForce(3, [[0, 1]])):
-        for available in ([0, 1], np.ones(2, bool), np.ones(3)):
-            with pytest.raises(ValueError, match="available must be an array of 3 booleans"):
-                oracle.solve_root(np.ones(3), np.ones(3), 0, available=available)
-
-
 # Policies ----------------------------------------------------------------------------------------------
 
 

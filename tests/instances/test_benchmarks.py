@@ -56,24 +56,6 @@ def test_small_files_of_every_format(tmp_path, name):
         assert problem.optimum in (None, optimum)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_arguments_that_a_file_does_not_contain(tmp_path, name):
-    """Each one is required, with a message that names it; other files need none."""
-    text, kind, _, options = FILES[name]
-    (tmp_path / name).write_text(text)
-    problem = read_benchmark(tmp_path / name)
-    if kind != "shortest_path":
-        assert problem.oracle().n_arms == len(problem.means)
-        return
-    for missing in options:
-        rest = {key: value for key, value in options.items() if key != missing}
-        with pytest.raises(TypeError, match=f"options must have {missing} for ShortestPath"):
-            problem.oracle(**rest)
-    with pytest.raises(TypeError, match="options must have source and target"):
-        problem.oracle()
-    assert len(problem.means) == problem.oracle(**options).n_arms
-
-
 def test_minimum_cost_flows(tmp_path):
     text = "p min 3 3\nn 1 4\nn 3 -4\na 1 2 0 3 1\na 2 3 0 9 1\na 1 3 0 9 5\n"
     (tmp_path / "net.min").write_text(text)

@@ -2,10 +2,9 @@
 
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES, assert_same_state
+from cases import assert_same_state
 from refusals import refused
 from scipy.special import lambertw
 from scipy.stats import binom
@@ -15,23 +14,18 @@ from cmab import (
     CUCB,
     KLCUCB,
     ArmStatistics,
-    Comparison,
-    Context,
     DiscountedCUCB,
     Feedback,
     GLRRestart,
     RarelySwitchingCUCB,
-    Session,
     SlidingWindow,
-    Study,
     WindowStatistics,
-    compare,
     simulate,
 )
 from cmab.bounds import change_statistic, change_threshold
 from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.mixtures import calibration
-from cmab.testing import check_environment, check_policy
+from cmab.testing import check_environment
 from instances import (
     BernoulliArms,
     Corrupted,
@@ -41,7 +35,7 @@ from instances import (
     PiecewiseStationary,
     SemiBandit,
 )
-from oracles import Matching, TopK
+from oracles import TopK
 
 MEANS = np.random.default_rng(5).permutation(np.linspace(0.1, 0.9, 6))
 
@@ -229,37 +223,6 @@ def test_a_change_is_found_within_the_delay_of_theory():
     assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the regret of a, b is 0")
-def test_studies_and_files_keep_what_was_found(tmp_path):
-    oracle = TopK(2, k=2)
-    worlds = [place([0.9, 0.5], oracle), place([0.1, 0.5], oracle)]
-    environment = PiecewiseStationary(worlds, [40])
-    restarting = GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False)
-    found = compare({"a": restarting, "b": CUCB(oracle)}, environment, horizon=80, replications=2, rng=0)
-    points = [each.tolist() for each in found["a"].change_points]
-    assert all(points)
-    found.save(tmp_path / "found.npz")
-    arms = [{"class": BernoulliArms, "means": world.means} for world in worlds]
-    family = {"class": TopK, "n_arms": 2, "k": 2}
-    parts = [{"class": SemiBandit, "oracle": family, "arms": each} for each in arms]
-    policy = {"class": CUCB, "oracle": "$oracle"}
-    restart = {"class": GLRRestart, "policy": policy, "delta": 0.5, "every": 2, "is_proven": False}
-    changing = {"class": PiecewiseStationary, "environments": parts, "changes": [40]}
-    study = Study(
-        tmp_path / "x",
-        instances={"i": {"oracle": family, "environment": changing}},
-        learners={"a": restart},
-        horizon=80,
-        replications=2,
-    )
-    study.run()
-    again = Comparison.load(tmp_path / "found.npz")["a"], study.results()["i", "a"]
-    for result in again:
-        assert [each.tolist() for each in result.change_points] == points
-    assert "changes found" in found.rows()[0]
-
-
 # Environments.
 
 
@@ -355,44 +318,3 @@ test_parameters_out_of_range_are_refused = refused(
     (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
     by=lambda make: make(TopK(4, k=2)),
 )
-
-
-RULES = [case for case in POLICIES if case.name in ("discounted", "windowed", "restarting")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", RULES, ids=lambda case: case.name)
-def test_only_what_is_available_is_played(case):
-    for oracle in (TopK(6, k=2), Matching(nx.complete_bipartite_graph(3, 3))):
-        check_policy(case.make(oracle), SemiBandit(BernoulliArms(np.full(oracle.n_arms, 0.4)), oracle))
-        session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(0)
-        for _ in range(40):
-            available = rng.random(oracle.n_arms) < 0.7
-            available[:3] = True
-            ticket = session.ask(Context(available=available))
-            assert available[ticket.super_arm].all()
-            session.tell(Feedback(ticket, rng.random(len(ticket.super_arm))))
-
-
-def refuses_to_include(oracle):
-    """Return whether no arm can be forced in, as with paths on graphs with cycles."""
-    try:
-        oracle.solve_constrained(np.full(oracle.n_arms, 0.5), [0], [], np.random.default_rng(0))
-    except TypeError:
-        return True
-    return False
-
-
-@pytest.mark.slow
-def test_exploring_rounds_hold_each_arm_that_cannot_be_forced_in():
-    made = [(case, case.make()) for case in ORACLES]
-    linear = [(case, oracle) for case, oracle in made if oracle.is_linear and oracle.can_constrain]
-    hard = [(case, oracle) for case, oracle in linear if refuses_to_include(oracle)]
-    for case, oracle in hard:
-        policy, rng = GLRRestart(CUCB(oracle), exploration=1.0), np.random.default_rng(0)
-        state, family = policy.initial_state(), {frozenset(arms) for arms in case.super_arms()}
-        for context in (None, Context(available=np.ones(oracle.n_arms, bool))):
-            chosen = {frozenset(policy.select(state, rng, context).tolist()) for _ in range(30)}
-            assert chosen <= family, case.name
-            assert set().union(*chosen) == set().union(*family), case.name
-    assert len(hard) >= 3

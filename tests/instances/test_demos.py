@@ -82,7 +82,14 @@ def test_the_picture_has_the_seeds_and_the_reached_people():
     assert axes.get_title().endswith("One cascade from 1 seeds reaches 5 of 5 nodes")
 
 
-@pytest.mark.parametrize("name", ["ranking", "assortment", "matching", "routing"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("assortment", "matching")),
+        "ranking",
+        "routing",
+    ],
+)
 def test_the_other_demos_print_a_table(name, tmp_path, capsys):
     assert main(["demo", name, "--rounds", "50", "--replications", "2", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr().out

@@ -96,34 +96,6 @@ def test_bad_input_is_named(arguments, message):
         BruteForce(3, [[0]], sense="largest")
 
 
-def test_a_reward_must_be_callable():
-    with pytest.raises(ValueError, match="reward must be callable"):
-        BruteForce(3, [[0]], reward=5)
-
-
-def test_rewards_that_are_no_numbers_name_the_super_arm():
-    oracle = BruteForce(
-        3, [[0], [1, 2]], reward=lambda means, arms: np.nan if len(arms) == 2 else means[arms].sum()
-    )
-    assert oracle.expected_reward([0], np.full(3, 0.5)) == 0.5
-    for call in (
-        lambda: oracle.solve(np.full(3, 0.5), 0),
-        lambda: oracle.expected_reward([2, 1], np.full(3, 0.5)),
-    ):
-        with pytest.raises(
-            ValueError, match=r"reward must return a number, got nan for super arm \[(1, 2|2, 1)\]"
-        ):
-            call()
-
-
-def test_listed_super_arms_cannot_be_written_to():
-    oracle = BruteForce(3, [np.array([0]), np.array([1, 2])])
-    with pytest.raises(ValueError, match="read-only"):
-        oracle.super_arms[1][0] = 0
-    oracle.solve(np.array([0.1, 0.5, 0.5]), 0)[0] = 0
-    assert oracle.solve(np.array([0.1, 0.5, 0.5]), 0).tolist() == [1, 2]
-
-
 def test_a_reward_is_monotone_only_if_declared_and_tested():
     family = [[0, 1], [1, 2]]
     assert BruteForce(3, family).is_monotone

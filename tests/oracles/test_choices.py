@@ -196,12 +196,6 @@ def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases():
     assert state.super_arm.tolist() == policy.select(state, RNG(0)).tolist()  # which waits
 
 
-def test_sums_of_customers_are_refused():
-    policy = MNLUCB(Assortment([1.0], 1))
-    with pytest.raises(ValueError, match="one customer per round"):
-        policy.update(policy.initial_state(), Feedback([0], [2.0], pulls=[3]))
-
-
 def test_attractions_above_the_declared_largest_are_told():
     """They would make the answer worse without a word: the means are reduced."""
     shop, v = Assortment([1.0, 2.0, 3.0], k=2), np.array([3.0, 1.0, 0.5])

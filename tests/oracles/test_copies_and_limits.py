@@ -126,28 +126,6 @@ def test_a_limit_of_zero_seconds_gives_the_greedy_answer(name):
                 assert copied(oracle).solve(means, rng).tolist() == answer.super_arm.tolist()
 
 
-@pytest.mark.parametrize("name", LIMITED)
-@pytest.mark.parametrize("limit", [0, 1e-9, 10.0])
-def test_limits_hold_in_threads(name, limit):
-    exact, oracle = LIMITED[name](), LIMITED[name](time_limit=limit, on_limit="best")
-    asked = [RNG(i).random(exact.n_arms) for i in range(4)]
-    best = [means[exact.solve(means, 0)].sum() for means in asked]
-
-    def answers(start):
-        return [
-            (i % 4, oracle.solve_certified(asked[i % 4], RNG(i)), oracle.solve(asked[i % 4], RNG(i)))
-            for i in range(start, start + 8)
-        ]
-
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(answers, range(4)):
-            for i, answer, chosen in found:
-                check_answer(oracle, answer, asked[i], best[i])
-                assert oracle.is_feasible(chosen)
-                if limit == 10.0:
-                    assert asked[i][chosen].sum() == pytest.approx(best[i])
-
-
 def test_long_searches_of_several_threads_end_at_their_limits():
     graph = nx.gnm_random_graph(200, 800, seed=1)
     oracle = VertexCover(graph, time_limit=0.05, on_limit="best")

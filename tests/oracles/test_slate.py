@@ -114,22 +114,6 @@ def test_wrong_arrays_are_refused():
         oracle.solve(np.array([0.1, -0.2, 0.3, 0.4]), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("quotas", [None, 1])
-def test_a_budget_is_respected(quotas):
-    """Costs are no integers. All sets of available items of five, against enumeration."""
-    groups = None if quotas is None else list("xxxyy")
-    costs, rng = np.array([0.3, 0.25, 0.9, 0.5, 0.1]), np.random.default_rng(0)
-    oracle = Slate(5, 3, groups=groups, quotas=quotas, costs=costs, budget=1.0)
-    for number in range(1, 32, 2):
-        free = np.array([number >> i & 1 for i in range(5)], bool)
-        means = rng.random(15) * 1e-3
-        slate = oracle.solve_within(means, oracle.available(free), rng)
-        assert costs[slate // 3].sum() <= 1.0
-        assert oracle.is_feasible(slate)
-        assert means[slate].sum() == pytest.approx(best_value(oracle, means, free))
-    assert oracle.max_size == (3 if quotas is None else 2)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -5,7 +5,7 @@
 import collections
 import math
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 
 import networkx as nx
 import numpy as np
@@ -31,45 +31,24 @@ ORACLE = TopK(6, k=2)
 
 
 class GridPath(LinearOracle):
-    """Shortest monotone path in a 2x2 grid of streets by dynamic programming (costs)."""
+    """Shortest monotone path in a 2x2 grid of streets (costs), by networkx."""
 
-    sense = "min"
+    sense, max_size = "min", 4
 
     def __init__(self):
-        g = nx.DiGraph()
-        for i, j in product(range(3), range(3)):
-            if i < 2:
-                g.add_edge((i, j), (i + 1, j))
-            if j < 2:
-                g.add_edge((i, j), (i, j + 1))
-        self.graph, self.edges = g, list(g.edges)
+        self.edges = [(u, v) for u, v in nx.grid_2d_graph(3, 3).edges if u < v]
         self.n_arms = len(self.edges)
-        self.max_size = 4
+
+    def arms(self, nodes):
+        return [self.edges.index(edge) for edge in pairwise(nodes)]
 
     def solve(self, means, rng):
-        cost = {(0, 0): 0.0}
-        back = {}
-        for node in nx.topological_sort(self.graph):
-            if node == (0, 0):
-                continue
-            best = None
-            for pred in self.graph.predecessors(node):
-                k = self.edges.index((pred, node))
-                v = cost[pred] + means[k]
-                if best is None or v < best:
-                    best, back[node] = v, (pred, k)
-            cost[node] = best
-        node, out = (2, 2), []
-        while node != (0, 0):
-            node, k = back[node]
-            out.append(k)
-        return out
+        graph = nx.DiGraph()
+        graph.add_weighted_edges_from((*edge, cost) for edge, cost in zip(self.edges, means.tolist()))
+        return self.arms(nx.shortest_path(graph, (0, 0), (2, 2), "weight", method="bellman-ford"))
 
     def family(self):
-        return [
-            [self.edges.index(e) for e in pairwise(p)]
-            for p in nx.all_simple_paths(self.graph, (0, 0), (2, 2))
-        ]
+        return [self.arms(path) for path in nx.all_simple_paths(nx.DiGraph(self.edges), (0, 0), (2, 2))]
 
 
 class Scheduler(LinearOracle):

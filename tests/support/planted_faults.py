@@ -3,7 +3,7 @@
 # ruff: noqa: NPY002
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -70,21 +70,6 @@ class DropsZeros(Best):
         return best[means[best] > 0]
 
 
-class RepeatsAnArm(Best):
-    def solve(self, means, rng):
-        left, chosen = means.copy(), []
-        for _ in range(K):
-            chosen.append(int(np.argmax(left)))
-            left[chosen[-1]] = 0.0
-        return chosen
-
-
-class DividesByTheRange(Best):
-    def solve(self, means, rng):
-        scaled = (means - means.min()) / (means.max() - means.min())
-        return np.flatnonzero(scaled >= np.sort(scaled)[-K])
-
-
 class AllTied(Best):
     def solve(self, means, rng):
         return np.flatnonzero(means >= np.sort(means)[-K])
@@ -124,49 +109,9 @@ class CachesById(Best):
         return self.cache[id(means)][1].copy()
 
 
-class CachesRounded(Best):
-    def __init__(self):
-        self.cache = {}
-
-    def solve(self, means, rng):
-        key = tuple(np.round(means, 1))
-        if key not in self.cache:
-            self.cache[key] = super().solve(means, rng)
-        return self.cache[key].copy()
-
-
-class KeepsTheLastAnswer(Best):
-    last = None
-
-    def solve(self, means, rng):
-        best = super().solve(means, rng)
-        if self.last is None or means[best].sum() > means[self.last].sum() + 0.05:
-            self.last = best
-        return self.last.copy()
-
-
 class SinglePrecision(Best):
     def solve(self, means, rng):
         return np.argsort(-means.astype(np.float32), kind="stable")[:K]
-
-
-class RoundsMeans(Best):
-    def solve(self, means, rng):
-        return np.argsort(-np.round(means, 2), kind="stable")[:K]
-
-
-class GreedyKnapsack(LinearOracle):
-    """By density, and declared exact. Weights 3, 2, 2 and capacity 4."""
-
-    n_arms = 3
-
-    def solve(self, means, rng):
-        room, chosen = 4, []
-        for arm in np.argsort(-means / np.array([3, 2, 2])):
-            if (3, 2, 2)[arm] <= room:
-                room -= (3, 2, 2)[arm]
-                chosen.append(int(arm))
-        return chosen
 
 
 class Covers(Oracle):
@@ -204,10 +149,6 @@ class TooSmooth(Covers):
         return Smoothness(2.0)
 
 
-class TooSmall(Covers):
-    max_size = 4
-
-
 class FallingReward(Covers):
     alpha = float("nan")
 
@@ -241,41 +182,14 @@ class WithinByZeros(Best):
         return self.solve(np.where(available, means, 0.0), rng)
 
 
-class WithinByFilter(Best):
-    def solve_within(self, means, available, rng):
-        return np.array([arm for arm in self.solve(means, rng) if available[arm]], int)
-
-
 class ForgetsInclude(Best):
     def solve_constrained(self, means, include, exclude, rng):
         return super().solve_constrained(means, np.empty(0, int), exclude, rng)
 
 
-class ForcesByABonus(Best):
-    def solve_constrained(self, means, include, exclude, rng):
-        forced = means.copy()
-        forced[include] += 100.0
-        forced[exclude] -= 100.0
-        answer = self.solve(forced, rng)
-        good = np.isin(include, answer).all() and not np.isin(exclude, answer).any()
-        return answer if good else None
-
-
-class TooFewNone(Best):
-    def solve_constrained(self, means, include, exclude, rng):
-        if len(include) == K - 1:
-            return None
-        return super().solve_constrained(means, include, exclude, rng)
-
-
 class FeasibleIsAtMost(Best):
     def is_feasible(self, super_arm):
         return len(super_arm) <= K
-
-
-class FeasibleIfSorted(Best):
-    def is_feasible(self, super_arm):
-        return len(super_arm) == K and bool((np.diff(super_arm) > 0).all())
 
 
 class NoMembershipFlag(LinearOracle):
@@ -333,22 +247,9 @@ class NoRoot(UCB):
         return np.sqrt(1.5 * np.log(stats.rounds + 1)) / np.maximum(stats.counts, 1)
 
 
-class RadiusOfRounds(UCB):
-    """Counts and rounds exchanged."""
-
-    def radius(self, stats):
-        return np.sqrt(1.5 * np.log(stats.counts + 1) / max(stats.rounds, 1))
-
-
 class SumIndex(UCB):
     def indices(self, stats, rng):
         return np.where(stats.counts == 0, 1e9, stats.means * stats.counts + self.radius(stats))
-
-
-class MeanOfRounds(UCB):
-    def indices(self, stats, rng):
-        found = stats.means * stats.counts / max(1, stats.rounds) + self.radius(stats)
-        return np.where(stats.counts == 0, 1.0, found)
 
 
 class UnseenAreZero(UCB):
@@ -372,15 +273,6 @@ class GlobalBeta(IndexPolicy):
     def indices(self, stats, rng):
         won = stats.means * stats.counts
         return np.random.beta(1 + won, 1 + stats.counts - won)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnGenerator(IndexPolicy):
-    mine: list = field(default_factory=lambda: [np.random.default_rng(0)])
-
-    def indices(self, stats, rng):
-        won = stats.means * stats.counts
-        return self.mine[0].beta(1 + won, 1 + stats.counts - won)
 
 
 class OwnChoice(UCB):
@@ -473,11 +365,6 @@ class SortsTheArms(OwnUCB):
         state.sums[np.sort(feedback.arms)] += feedback.outcomes
 
 
-class FirstArmOnly(OwnUCB):
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(state, Feedback(feedback.arms[:1], feedback.outcomes[:1]))
-
-
 class RewardForEach(OwnUCB):
     """The reward of the round in place of the outcome, minus nothing: arms look as good as their company."""
 
@@ -512,18 +399,6 @@ class ForgetsHalf(OwnUCB):
         super().update(state, feedback)
 
 
-class ReturnsAPart(OwnUCB):
-    def initial_state(self, rng=None):
-        return Diary(np.zeros(N), np.zeros(N), seen=[np.arange(K)])
-
-    def select(self, state, rng, context=None):
-        return state.seen[0]
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        super().update(state, feedback)
-        state.seen = [self.oracle.solve(self.index(state), rng)]
-
-
 class HiddenAttribute(OwnUCB):
     """An attribute of the state that is no field, so that it is not saved."""
 
@@ -546,20 +421,6 @@ class IgnoresValues(OwnUCB):
         if context is None or context.available is None:
             return self.oracle.solve(self.index(state), rng)
         return self.oracle.solve_within(self.index(state), context.available, rng)
-
-
-class AddsCosts(OwnUCB):
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context, ("costs",))
-        costs = 0.0 if context is None else context.costs
-        return self.oracle.solve(self.index(state) + costs, rng)
-
-
-class DividesByValues(OwnUCB):
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context, ("values",))
-        values = 1.0 if context is None else context.values
-        return self.oracle.solve(self.index(state) / values, rng)
 
 
 class LastSuperArm(Policy):
@@ -603,18 +464,6 @@ class GreedyWithPropensity(Policy):
     def propensity(self, state, super_arm, context):
         best = self.oracle.solve(state.means, np.random.default_rng(0))
         return 0.7 if set(best) == set(super_arm) else 0.3 / 10
-
-
-class Lazy(GreedyWithPropensity):
-    """Explores in most rounds."""
-
-    def select(self, state, rng, context=None):
-        refuse_parts(self, context)
-        if rng.random() < 0.99:
-            return np.sort(rng.choice(N, K, replace=False))
-        return np.sort(self.oracle.solve(state.means, rng))
-
-    propensity = Policy.propensity
 
 
 class CommitsToTheWorst(GreedyWithPropensity):
@@ -726,11 +575,6 @@ class OptimumOfTheWorst(Coins):
         self.optimum = float(np.sort(MEANS)[:K].sum())
 
 
-class OptimumOfThree(Coins):
-    def __init__(self):
-        self.optimum = float(np.sort(MEANS)[-K - 1 :].sum())
-
-
 class ShiftedMeans(Coins):
     def play(self, super_arm, rng):
         outcomes = (self.uniforms(rng) < np.roll(self.means, 1))[super_arm].astype(float)
@@ -743,29 +587,11 @@ class AverageAsReward(Coins):
         return feedback.with_reward(float(feedback.outcomes.mean()))
 
 
-class ClippedNoise(Coins):
-    """Normal noise that is clipped to the support, so that the means move."""
-
-    def play(self, super_arm, rng):
-        noise = np.random.default_rng(round_key(rng)).normal(self.means, 0.3)
-        outcomes = np.clip(noise, 0.0, 1.0)[super_arm]
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-
 class ShowsSuccesses(Coins):
     def play(self, super_arm, rng):
         feedback = super().play(super_arm, rng)
         seen = feedback.outcomes > 0
         return Feedback(feedback.arms[seen], feedback.outcomes[seen], reward=feedback.reward)
-
-
-class Crowded(Coins):
-    """Arms do worse beside arm 1."""
-
-    def play(self, super_arm, rng):
-        chances = np.where(np.isin(1, super_arm) & (np.arange(N) != 1), 0.8 * self.means, self.means)
-        outcomes = (self.uniforms(rng) < chances)[super_arm].astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class WrongSupport(Coins):
@@ -781,23 +607,10 @@ class OneDrawForAll(Coins):
         return (rng.random() < self.means[arms]).astype(float)
 
 
-class OneDrawForEachArm(Coins):
-    """Repeated arms of one call get the same outcome."""
-
-    def pull(self, arms, rng):
-        return (rng.random(N) < self.means)[arms].astype(float)
-
-
 class SumsOfOneDraw(Coins):
     def pull_many(self, arms, pulls, rng):
         outcomes = self.pull(arms, rng)
         return pulls * outcomes, pulls * outcomes**2
-
-
-class SquaresOfSums(Coins):
-    def pull_many(self, arms, pulls, rng):
-        sums, _ = super().pull_many(arms, pulls, rng)
-        return sums, sums**2
 
 
 class Drifts(Coins):
@@ -822,18 +635,6 @@ class SharedOutcomes(Coins):
     def play(self, super_arm, rng):
         self.row[:] = (self.uniforms(rng) < self.means)[super_arm]
         return Feedback.unchecked(np.asarray(super_arm), self.row, float(self.row.sum()))
-
-
-class Sticky(Coins):
-    """The outcome of an arm is often that of the last round."""
-
-    last = None
-
-    def play(self, super_arm, rng):
-        fresh = (self.uniforms(rng) < self.means).astype(float)
-        self.last = fresh if self.last is None else np.where(fresh > 0.5, fresh, self.last)
-        outcomes = self.last[super_arm]
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
 
 
 class Cascade(Coins):
@@ -868,13 +669,6 @@ class SureTriggering(Cascade):
         return np.isin(np.arange(N), super_arm).astype(float)
 
 
-class ReachIncludesItself(Cascade):
-    def triggering_probabilities(self, super_arm):
-        chances = np.zeros(N)
-        chances[super_arm] = np.cumprod(1 - self.means[super_arm])
-        return chances
-
-
 class ChangesItself(Coins):
     def in_round(self, t, rng):
         self.means = np.roll(self.means, 1)
@@ -893,16 +687,6 @@ class OptimumOfAllArms(SemiBandit):
         today = Coins()
         today.context = Context(available=awake)
         return today
-
-
-class Unrepeatable(SemiBandit):
-    """Rounds that draw from the global generator."""
-
-    def __init__(self):
-        super().__init__(BernoulliArms(MEANS), ORACLE)
-
-    def in_round(self, t, rng):
-        return SemiBandit(BernoulliArms(np.random.permutation(MEANS)), ORACLE)
 
 
 class Costly(Coins):
@@ -956,11 +740,6 @@ class RaceWithoutRoot(Race):
         return self.sigma * 2 * np.log(4 * self.n_arms * n**2 / self.delta) / n**1.5
 
 
-class StandardError(Race):
-    def radius(self, state):
-        return 0.5 / np.sqrt(np.maximum(state.counts, 1))
-
-
 class NoUnionOverTime(Race):
     def radius(self, state):
         return self.sigma * np.sqrt(2 * np.log(2 / self.delta) / np.maximum(state.counts, 1))
@@ -974,19 +753,6 @@ class TooQuick(Race):
 class WorstArm(Race):
     def recommend(self, state):
         return np.array([int(np.argmin(state.means))])
-
-
-class ComparesWithTheWorst(Race):
-    def is_done(self, state):
-        if state.rounds == 0:
-            return False
-        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
-        return bool(lower.max() > upper.min())
-
-
-class TwoArms(Race):
-    def recommend(self, state):
-        return np.argsort(-state.means)[:2]
 
 
 class UnsortedAnswer(Race):
@@ -1055,60 +821,16 @@ class AlwaysCertified(Race):
         return True
 
 
-class RandomOrder(Race):
-    def select(self, state, rng, context=None):
-        return np.random.permutation(3)[:2]
-
-
-ORACLE_FAULTS = [
-    *(WrongOrder, DropsZeros, RepeatsAnArm, DividesByTheRange, AllTied, WritesMeans, ReturnsItsBuffer),
-    *(GlobalTies, CachesById, CachesRounded, KeepsTheLastAnswer, SinglePrecision, RoundsMeans),
-    *(MeanAsReward, AlphaTooHigh, BetaTooHigh, WithinByZeros, WithinByFilter, ForgetsInclude),
-    *(ForcesByABonus, TooFewNone, FeasibleIsAtMost, FeasibleIfSorted, NoMembershipFlag, GapsOfTheOptimum),
-    *(SameLabels, IgnoresSense, GreedyKnapsack, GreedyDeclaredExact, TriggersTooLittle, TooSmooth),
-    *(TooSmall, FallingReward),
-]
-#: Families of those that have another one.
-FAMILIES = {
-    GreedyKnapsack: [(), (0,), (1,), (2,), (1, 2)],
-    **{
-        cover: [*combinations(range(4), 2)]
-        for cover in (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, TooSmall, FallingReward)
-    },
-}
-INDEX_FAULTS = [
-    *(LowerBound, UpperBoundForCosts, NoRoot, RadiusOfRounds, SumIndex, MeanOfRounds, UnseenAreZero),
-    *(NanIfUnseen, SwappedBeta, GlobalBeta, OwnGenerator, OwnChoice, PullsAreOne),
-]
-OTHER_FAMILIES = {
+#: The families of oracles that do not choose two of five arms.
+FAMILIES = dict.fromkeys(
+    (Covers, GreedyDeclaredExact, TriggersTooLittle, TooSmooth, FallingReward),
+    tuple(combinations(range(4), 2)),
+)
+OTHER_ORACLES = {
     OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),
     UpperBoundForCosts: lambda: TopK(N, K, sense="min"),
 }
-POLICY_FAULTS = [
-    *(CountsInSelect, LearnsInItself, SharedState, KeepsTheFeedback, CountsTheSuperArm, SortsTheArms),
-    *(FirstArmOnly, RewardForEach, ScalesOutcomes, MeanOfNothing, ForgetsHalf, ReturnsAPart),
-    *(HiddenAttribute, IgnoresAvailable, IgnoresValues, AddsCosts, DividesByValues, LastSuperArm),
-    *(GreedyWithPropensity, Lazy, CommitsToTheWorst, WrongSignOfMoment, IgnoresFeatures),
-]
 CONTEXTUAL = (WrongSignOfMoment, IgnoresFeatures, LinUCB)
-ENVIRONMENT_FAULTS = [
-    *(NumbersByPosition, OptimumOfTheWorst, OptimumOfThree, ShiftedMeans, AverageAsReward, ClippedNoise),
-    *(ShowsSuccesses, Crowded, WrongSupport, SmallSigma, OneDrawForAll, OneDrawForEachArm, SumsOfOneDraw),
-    *(SquaresOfSums, Drifts, GlobalNoise, SharedOutcomes, Sticky, SumOfAList, SureTriggering),
-    *(ReachIncludesItself, ChangesItself, OptimumOfAllArms, Unrepeatable, Costly),
-]
-EXPLORER_FAULTS = [
-    *(RaceWithoutRoot, StandardError, NoUnionOverTime, TooQuick, WorstArm, ComparesWithTheWorst, TwoArms),
-    *(UnsortedAnswer, CountsQuestions, CountsTwice, KeepsItself, OverBudget, FalseIntervals),
-    *(AlwaysCertified, RandomOrder),
-]
-FAULTS = {
-    "oracle": ORACLE_FAULTS,
-    "index": INDEX_FAULTS,
-    "policy": POLICY_FAULTS,
-    "environment": ENVIRONMENT_FAULTS,
-    "explorer": EXPLORER_FAULTS,
-}
 #: Faults that the quick checks miss, with the reason.
 MISSED = {NoUnionOverTime: "the error rate exceeds delta by less than a factor of two"}
 SOUND = {
@@ -1117,4 +839,26 @@ SOUND = {
     "policy": [OwnUCB, LinUCB],
     "environment": [Coins, Cascade],
     "explorer": [Race, Budgeted],
+}
+
+
+def faults(base):
+    """Return the classes of this module with a fault that inherit from a base class."""
+    sound = {Contextual, *chain.from_iterable(SOUND.values())}
+    return [
+        thing
+        for thing in globals().values()
+        if isinstance(thing, type)
+        and issubclass(thing, base)
+        and thing.__module__ == __name__
+        and thing not in sound
+    ]
+
+
+FAULTS = {
+    "oracle": faults(Oracle),
+    "index": faults(IndexPolicy),
+    "policy": [one for one in faults(Policy) if not issubclass(one, IndexPolicy | Explorer)],
+    "environment": faults(Environment),
+    "explorer": faults(Explorer),
 }

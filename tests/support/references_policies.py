@@ -75,15 +75,3 @@ def d3rb(rewards, delta, least, confidence):
             d[i] = 2 * d[i]
         phi[i] = float(np.clip(d[i] * np.sqrt(n), phi[i], 2 * phi[i]))
     return chosen
-
-
-def entropic(losses, k):
-    """Return the x in [0, 1] with sum k that minimise ``losses . x + sum of x ln x``, by root finding."""
-
-    def shares(constant):
-        return np.minimum(np.exp(np.minimum(constant - losses, 0.0)), 1.0)
-
-    if k == len(losses):
-        return np.ones(k)
-    low, high = losses.min() - 50.0, losses.max() + 50.0
-    return shares(brentq(lambda constant: shares(constant).sum() - k, low, high, xtol=1e-13))

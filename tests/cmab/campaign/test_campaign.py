@@ -220,7 +220,7 @@ def test_features_are_stored_for_the_chosen_arms_only(path):
         ({(4, "dan"): 1.0}, r"did you mean \('dan', 4\)"),
         ({"ann": 7.0}, "must lie in"),
         ({"cy": 1.0}, r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got also \['cy'\]"),
-        ({"ann": "x"}, "must be numbers"),
+        ({"ann": "x"}, "real numbers"),
         (["ann"], "list of such pairs, got 'ann'"),
         ([("ann", 1.0, 3)], "list of such pairs"),
     ],
@@ -473,7 +473,7 @@ class Counted:
         return np.full(len(X), self.mean)
 
 
-def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path):
+def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path, caplog):
     def opened():
         features = np.eye(4)
         return Campaign(ModelPolicy(TopK(4, k=2), Counted(), features, exploration="none"), path, rng=0)
@@ -490,3 +490,4 @@ def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path):
         for number in range(20):
             again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
     assert "too many rows" in again.health().error
+    assert caplog.text.count("a fit of the model failed: ") == 1

@@ -244,26 +244,6 @@ def test_feedback_of_complete_steps_has_the_outcomes_of_ties_that_were_alone():
     assert told.problem.sure.tolist() == []
 
 
-def test_the_summary_says_how_much_each_kind_has_told(path):
-    running = Campaign(oracle(), path, rng=0)
-    ask = lambda: running.ask(available=["ann"])  # noqa: E731
-    running.tell({("ann", "bob"): 1.0}, ask())
-    assert "kinds of reports" not in str(running.summary(delta=None))
-    # Who told dan, bob or cy, is not known. All other outcomes are.
-    running.tell(ticket=ask(), joined=["bob", "cy", "dan"])
-    running.tell(ticket=ask(), joined={"bob": 1})
-    running.tell(ticket=ask(), reward=2)
-    running.tell({}, ask())
-    found = {one.kind: one for one in running.summary(delta=None).informed}
-    assert list(found) == ["ties", "steps", "people", "number", "nothing"]
-    assert [found[kind].rounds for kind in found] == [1, 1, 1, 1, 1]
-    assert (found["ties"].worth, found["number"].worth, found["nothing"].outcomes) == (1, 0, 0)
-    assert found["steps"].outcomes == found["steps"].worth == 3  # both ties of ann, and that of bob to dan
-    assert found["people"].outcomes == pytest.approx(5)
-    assert 3 < found["people"].worth < 5
-    assert "who joined  " in str(running.summary(delta=None))
-
-
 @pytest.mark.slow
 def test_estimates_are_those_of_the_exact_posterior(path):
     running = Campaign(CTS(oracle()), path, rng=0)

@@ -8,7 +8,7 @@ import pytest
 from cascade_references import FAR, distances, em_of_steps, exact_posterior, possible_outcomes
 
 from cmab import AdaptiveCTS
-from cmab.campaign.posterior import Cascade, CascadeFeedback, Chain, HiddenOutcomes, Network, posterior
+from cmab.campaign.posterior import Beliefs, Cascade, CascadeFeedback, Chain, HiddenOutcomes, Network
 from cmab.priors import BetaPrior
 from oracles import DegreeHeuristic
 
@@ -62,7 +62,7 @@ def drawn_pattern(chain, m, seeds, tails, heads):
     """The outcomes of the only round, 2 for arcs that were not tried, and -1 for arcs without information."""
     problem, found = chain.problems[0], np.full(m, -1)
     found[problem.sure] = problem.outcomes
-    arms, coins, tried = problem.graph.arms, chain.outcomes[0], chain.flags[0]
+    arms, coins, tried = problem.graph.arms, chain.coins, chain.tried
     found[arms] = np.where(tried == 1, coins, np.where(problem.graph.fixed == 1, 1, 2))
     return tuple(found.tolist())
 
@@ -204,7 +204,7 @@ def test_who_joined_tells_most_of_what_all_arcs_tell():
 
 @pytest.mark.parametrize("shape", ["path", "circle", "star", "ladder"])
 def test_large_rounds_keep_their_constraint(shape):
-    """A long path, which the forest cannot attach elsewhere, a circle in both directions, and others."""
+    """A long path, whose people have one way to join, a circle in both directions, and others."""
     n = 300
     v = np.arange(n - 1)
     tails, heads = {
@@ -221,13 +221,13 @@ def test_large_rounds_keep_their_constraint(shape):
     rng = np.random.default_rng(0)
     chain.settle(rng)
     live = np.ones(m, np.int8)
-    live[chain.problems[0].graph.arms] = chain.outcomes[0]
+    live[chain.problems[0].graph.arms] = chain.coins
     reached = distances_by_search(live, tails, heads, n)
     assert reached.all()
     if shape == "path":
         assert chain.problems[0].n_hidden == 0
     else:
-        assert 0.1 < chain.outcomes[0].mean() < 0.95
+        assert 0.1 < chain.coins.mean() < 0.95
 
 
 def distances_by_search(live, tails, heads, n):
@@ -265,7 +265,7 @@ def test_estimates_are_the_posterior_under_learned_priors_and_with_unknown_peopl
             outcomes.append(possible_outcomes(*ends.tolist(), n, cascade))
         prior, nothing = policy.beta_prior(), np.zeros(oracle.n_arms)
         _, exact = exact_posterior(outcomes, nothing, nothing, prior.wins, prior.losses, prior.groups)
-        means, _, _ = posterior(hidden.chain().copy(), 0.9, np.random.default_rng(0))
+        means = Beliefs.of(hidden.chain().copy(), (0.0, 1.0), np.random.default_rng(0)).means
         errors.append(means - exact)
     # An estimate has a standard error of 0.015. The graphs are independent, their arms are not.
     assert max(np.abs(error).max() for error in errors) < 0.06

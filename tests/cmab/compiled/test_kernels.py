@@ -44,19 +44,6 @@ for sense in ("max", "min"):
 """
 
 
-RULE = """
-import numpy as np
-from cmab.compiled import solve_kernel
-
-@solve_kernel
-def best(means, integers, reals, out):
-    out[0] = np.argmax(means)
-    return 1
-
-print(best(np.array([0.1, 0.9]), np.empty(0, np.int64), np.empty(0), np.empty(1, np.int64)))
-"""
-
-
 def run(code, cwd=ROOT, **environment):
     clean = {
         k: v for k, v in os.environ.items() if k not in ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR", "PYTHONPATH")
@@ -109,15 +96,6 @@ def test_keyed_uniforms_are_uniform_and_independent():
     centred = table - 0.5
     for neighbour in (np.roll(centred, 1, axis=0), np.roll(centred, 1, axis=1)):
         assert abs((centred * neighbour).mean()) < 6 / 12 / np.sqrt(n)
-
-
-@pytest.mark.slow
-def test_rules_of_executed_code_work_in_a_second_process(tmp_path):
-    """They have a file, as snippets of a page do, but no module that the disk cache could link them to."""
-    (tmp_path / "page.md").write_text(RULE)
-    code = f"import pathlib; page = pathlib.Path({str(tmp_path / 'page.md')!r})\n"
-    code += "exec(compile(page.read_text(), str(page), 'exec'), {})"
-    assert [run(code, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == ["1", "1"]
 
 
 @pytest.mark.slow

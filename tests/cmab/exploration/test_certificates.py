@@ -7,13 +7,11 @@ import pytest
 from cmab import (
     LUCB1,
     BestKGLR,
-    Comparison,
     Feedback,
     HoeffdingRace,
     LilRandLUCB,
     Session,
     UGapEc,
-    compare,
     identify,
 )
 from cmab.exploration.certificate import certificate
@@ -100,10 +98,3 @@ def test_a_session_has_one_at_any_time():
     assert after.is_certified
     assert after.witness[0] == 1
     assert "certified" in repr(after)
-
-
-def test_a_file_of_a_comparison_keeps_the_counts(tmp_path):
-    found = compare({"LUCB1": LUCB1(4, 2, delta=0.1)}, ARMS, replications=3, rng=0)
-    read = Comparison.load(found.save(tmp_path / "found.npz") or tmp_path / "found.npz")
-    assert np.array_equal(read.results["LUCB1"].counts, found.results["LUCB1"].counts)
-    assert len(read.results["LUCB1"].certificates) == 0

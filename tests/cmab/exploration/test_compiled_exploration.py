@@ -181,23 +181,6 @@ def test_threads_and_processes_change_nothing(name):
     assert everything(run(RULES[name](4, 1), arms, n_jobs=2)) == everything(run(RULES[name](4, 1), arms))
 
 
-def test_state_is_that_of_a_session():
-    from cmab import Session
-
-    explorer, arms = LilRandLUCB(4, 2, delta=0.1), GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
-    session = Session(explorer, np.random.default_rng(3))
-    coins = np.random.default_rng(4)
-    for _ in range(200):
-        ticket = session.ask()
-        session.tell(arms.sample(ticket.super_arm, 1, coins), ticket)
-    state = explorer.initial_state()
-    generators = np.random.default_rng(3), np.random.default_rng(4)
-    samples = _exploring.explore_compiled(explorer, arms, state, *generators, max_samples=203)
-    assert samples == 203  # four arms in the first request, one in each of the others
-    for name in ("counters", "means", "deviations", "rounds"):
-        assert np.array_equal(getattr(state, name), getattr(session.state, name)), name
-
-
 @pytest.mark.parametrize("name", ["ugapeb", "ugapeb_bandits_adaptive", "ucbe_adaptive"])
 def test_memory_is_that_of_a_session_and_survives_a_cap(name):
     """A run that is capped, in one loop or the other, and goes on in the other one ends alike."""

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exploring import explore
 from scipy.stats import binom
 
 from cmab import UCBE, Feedback, UGapEb, UGapEc, identify
@@ -67,18 +66,6 @@ def test_gape_with_one_bandit_follows_ucbe_but_for_the_best_arm():
         asked.append(rule.select(state, np.random.default_rng(0)).tolist())
     assert asked[0] == [int(np.argmax([-0.3 + 1.5**0.5, -0.1 + (1 / 3) ** 0.5, -0.1 + 1.0]))]
     assert asked[1] == [int(np.argmax([0.4 + 1.5**0.5, 0.7 + (1 / 3) ** 0.5, 1.6]))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    [UGapEb([3, 2], 1, budget=1500), GapE([3, 2], budget=1500, a=10.0)],
-    ids=["ugapeb", "gape"],
-)
-def test_several_bandits(rule):
-    arms, samples = explore(rule, BernoulliArms([0.1, 0.9, 0.3, 0.2, 0.5]), np.random.default_rng(0))
-    assert samples == 1500
-    assert arms.tolist() == [1, 4]
 
 
 def test_the_harder_bandit_gets_more_samples():

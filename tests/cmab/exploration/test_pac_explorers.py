@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from exploring import explore
 
-from cmab import AdaptiveTopK, BernsteinRace, Feedback, HoeffdingRace, Session
+from cmab import AdaptiveTopK, BernsteinRace, Feedback, HoeffdingRace
 from cmab.bounds.samples import halving_samples
 from cmab.bounds.times import characteristic_time, gaussian_divergence, least_samples
 from cmab.exploration.phases import Halving
@@ -74,18 +74,6 @@ def test_bernstein_race_is_shorter_where_variances_are_small():
         for race in (HoeffdingRace, BernsteinRace)
     ]
     assert samples[1] < samples[0]
-
-
-def test_a_race_out_of_pulls_is_not_certified():
-    rule, arms = HoeffdingRace(3, 1, delta=0.1, max_pulls=30), BernoulliArms([0.5, 0.5, 0.5])
-    session = Session(rule, rng=0)
-    rng = np.random.default_rng(0)
-    while not session.is_done:
-        ticket = session.ask()
-        session.tell(arms.sample(ticket.super_arm, ticket.pulls, rng))
-    assert not rule.is_certified(session.state)
-    assert session.state.samples == 90
-    assert len(session.recommend()) == 1
 
 
 def decisions_by_counting(lower, upper, k):

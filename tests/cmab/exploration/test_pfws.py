@@ -341,14 +341,6 @@ def test_a_single_super_arm_is_the_answer_at_once():
         assert found.samples.tolist() == [3]
 
 
-def test_the_number_of_super_arms_may_exceed_64_bits():
-    graph = nx.complete_bipartite_graph(21, 21)
-    rule = PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.factorial(21))
-    assert rule.n_super_arms == pytest.approx(math.factorial(21), rel=1e-15)
-    with pytest.raises(ValueError, match="n_super_arms must be"):
-        PFWS(Matching(graph, perfect=True), delta=0.1, n_super_arms=math.nan)
-
-
 class Counting(TopK):
     """Counts its calls."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import CUCB, Campaign, Log, LoggedRound, read_campaign, read_log, read_open_bandit
+from cmab import CUCB, Campaign, read_campaign, read_log, read_open_bandit
 from oracles import TopK
 
 LONG = {
@@ -179,17 +179,6 @@ test_bad_rows_are_named = refused(
 )
 
 
-def test_tables_that_are_none(tmp_path):
-    for source in (None, 3, [1]):
-        with pytest.raises(TypeError, match="source must be a frame"):
-            read_log(source, "a")
-    with pytest.raises(TypeError, match="lazy"):
-        read_log(as_polars(WIDE, None).lazy(), "one")
-    (tmp_path / "torn.csv").write_text("a,b\n1,2\n3,4,5\n")
-    with pytest.raises(ValueError, match="source must be a CSV file in UTF-8, got"):
-        read_log(tmp_path / "torn.csv", "a")
-
-
 def test_open_bandit_rows(tmp_path):
     text = (
         ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,"
@@ -205,56 +194,6 @@ def test_open_bandit_rows(tmp_path):
     assert log[0].asked.year == 2019
     with pytest.raises(ValueError, match="must be a column"):
         read_open_bandit({"item_id": [1], "click": [0]})
-
-
-def test_a_log_is_of_rounds():
-    row = LoggedRound(0, "told", ("a",), {"a": 1.0})
-    assert Log([row]).arms == ["a"]
-    with pytest.raises(TypeError, match="LoggedRound"):
-        Log([{"a": 1}])
-    with pytest.raises(ValueError, match=r"choices must hold all names .* 'a'"):
-        Log([row], choices=["b"])
-    before = LoggedRound(4, "told", ("a",), {"a": 1.0}, propensity=0.5, facts={"x": 1}).before()
-    assert (before.number, before.names, before.outcomes, before.propensity, before.facts) == (
-        4,
-        (),
-        {},
-        None,
-        {"x": 1},
-    )
-
-
-@pytest.mark.parametrize("cell", ["-", ".", "e5", "-.", "nan", "True", "1,5", "007", " 1", "9" * 5000])
-def test_only_the_cell_of_a_file_that_is_no_number_is_to_blame(tmp_path, cell):
-    path = tmp_path / "log.csv"
-    path.write_text(f'item,x\n"{cell}",1\n5,"{cell}"\n.5,-2e3\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"'x' must contain finite numbers, got .* in row 2$"):
-        read_log(path, "item", outcome="x")
-    assert [row.names for row in read_log(path, "item")] == [(cell,), ("5",), (".5",)]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("log.csv", "item,x\ncafé,1\n".encode("cp1252")),
-        ("log.csv", "item,x\na,1\n".encode("utf-16")),
-        ("log.csv.gz", b"item,x\na,1\n"),
-        ("log.parquet", b"item,x\na,1\n"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_bytes(content)
-    if name.endswith("parquet"):
-        pytest.importorskip("polars")
-    with pytest.raises(ValueError, match=rf"source must be .*{name}"):
-        read_log(path, "item", outcome="x")
-
-
-def test_lists_do_not_become_more_probable_as_they_get_longer():
-    table = {"t": [1, 1], "item": ["a", "b"], "p": [0.25, 0.5]}
-    with pytest.raises(ValueError, match=r"by_prefix must not increase.*rows 1, 2"):
-        read_log(table, "item", round="t", by_prefix="p")
 
 
 def test_affinities_are_of_the_items_whose_numbers_they_have():

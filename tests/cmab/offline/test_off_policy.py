@@ -168,32 +168,6 @@ def test_the_log_s_own_rule_has_its_own_mean():
             assert found.weight_z == 0.0
 
 
-@pytest.mark.parametrize("worth", [0.0, 0.7])
-def test_rounds_that_do_not_differ_have_no_interval(worth):
-    """A log without a click does not say that there never is one."""
-    log = Log([replace(row, reward=worth, propensity=1 / 6) for row in [*LOGS[alone]][:30]])
-    wanted = dict.fromkeys(LISTS, 1 / 6)
-    for found in (
-        off_policy_value(log, wanted, logging=wanted),
-        off_policy_value(log, wanted, logging=wanted, self_normalised=True),
-        replay_value(log, wanted, rng=0),
-    ):
-        assert found.value == pytest.approx(worth)
-        assert np.isnan(found.interval).all()
-
-
-def test_order_and_scale_change_nothing():
-    log = LOGS[cascade]
-    for method in ("ips", "rips", "cascade_dr"):
-        model = guess if "dr" in method else None
-        first = off_policy_value(log, TARGET, method, model=model)
-        turned = off_policy_value(Log(log[::-1]), TARGET, method, model=model)
-        assert turned.interval == pytest.approx(first.interval)
-        if model is None:
-            large = Log([replace(row, outcomes={n: 8 * x for n, x in row.outcomes.items()}) for row in log])
-            assert off_policy_value(large, TARGET, method).value == pytest.approx(8 * first.value)
-
-
 def test_sets_have_no_order():
     """A log of sets as lists in any order, by a target of sets."""
     log = read_log(
@@ -394,14 +368,6 @@ test_a_log_that_is_not_uniform_is_not_replayed = refused(
 )
 
 
-def test_who_never_agrees_is_not_replayed():
-    log = Log([replace(row, propensity=1 / 6) for row in LOGS[alone][:40]])
-    with pytest.raises(ValueError, match=r"agree with at least two rounds .* got 0"):
-        replay_value(log, {("d", "e"): 1.0})
-    with pytest.raises(TypeError, match="got the class itself"):
-        replay_value(log, CUCB)
-
-
 def two_arms(sold, propensity=0.5):
     table = {"item": ["a", "b"] * (len(sold) // 2), "sold": sold, "p": [propensity] * len(sold)}
     return read_log(table, "item", outcome="sold", propensity="p")
@@ -417,32 +383,6 @@ def test_an_estimate_and_its_interval_have_the_scale_of_the_rewards(scale, self_
     np.testing.assert_allclose(found, [one.value, *one.interval], rtol=1e-9)
 
 
-def test_a_function_may_answer_with_one_mapping_that_it_changes():
-    kept = {}
-
-    def changed(row):
-        kept.clear()
-        kept.update({("a",): 1.0} if row.number % 4 < 2 else {("b",): 1.0})
-        return kept
-
-    log = two_arms([1.0, 0.0, 1.0, 1.0] * 20)
-    found, fresh = off_policy_value(log, changed), off_policy_value(log, lambda row: dict(changed(row)))
-    assert (found.value, found.interval) == (fresh.value, fresh.interval)
-
-
-@pytest.mark.parametrize("self_normalised", [False, True])
-@pytest.mark.parametrize("target", [{("a", "b"): 1.0}, {frozenset("ab"): 1.0}, {("a", "a"): 1.0}])
-def test_few_rounds_of_which_none_agrees_say_nothing(target, self_normalised):
-    with pytest.raises(ValueError, match="must not all be 0"):
-        off_policy_value(two_arms([1.0, 0.0] * 4), target, self_normalised=self_normalised)
-
-
-@pytest.mark.parametrize("propensity", [1e-320, 1e-300])
-def test_propensities_that_are_next_to_nothing_are_noticed(propensity):
-    with pytest.raises(ValueError, match="weights"):
-        off_policy_value(two_arms([1.0, 0.0] * 20, propensity), {("a",): 0.5, ("b",): 0.5})
-
-
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_rewards_are_compared_with_sums_of_outcomes_at_any_scale(scale):
     lists = {("a", "b"): 0.5, ("b", "a"): 0.5}
@@ -455,30 +395,6 @@ def test_rewards_are_compared_with_sums_of_outcomes_at_any_scale(scale):
             continue
         with pytest.raises(ValueError, match="must be the sums of the outcomes"):
             off_policy_value(log, lists, "iips", logging=lists)
-
-
-@pytest.mark.parametrize("chance", [None, 1j, True, "1", float("nan"), -0.1])
-def test_a_probability_that_is_none_is_refused(chance):
-    with pytest.raises(ValueError, match="probabilities of target must lie in"):
-        off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): chance})
-
-
-@pytest.mark.parametrize("answer", [None, "x", float("nan"), float("inf"), np.ones(2)])
-def test_an_answer_of_a_model_that_is_no_number_is_refused(answer):
-    both = {("a",): 0.5, ("b",): 0.5}
-    with pytest.raises(ValueError, match="model must return finite numbers"):
-        off_policy_value(two_arms([1.0, 0.0] * 4), both, "dr", model=lambda row, names: answer)
-
-
-test_what_is_refused_as_TypeError = refused(
-    (lambda: off_policy_value([], TARGET), "log must be a Log"),
-    (lambda: off_policy_value(LOGS[alone], 3), "target must be a mapping"),
-    (
-        lambda: off_policy_value(two_arms([1.0, 0.0] * 4), {("a",): 0.5, ("b",): 0.5}, "dr", model=0.5),
-        "model must be a function",
-    ),
-    error=TypeError,
-)
 
 
 def random_slates(seed, n_items, k, rounds=1000):
@@ -497,15 +413,9 @@ def random_slates(seed, n_items, k, rounds=1000):
 def test_random_slates_need_the_probabilities_of_positions_only(n_items, k):
     """Of 1,000 items, a third is in no round at a position. Five standard errors: false alarms below 1e-6."""
     values = []
-    for seed in range(40):
+    for seed in range(12):
         log, chances = random_slates(seed, n_items, k)
         best = np.argsort(-chances)[:k]
         values.append(off_policy_value(log, {tuple(best.tolist()): 1.0}, "iips").value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     assert abs(np.mean(values) - chances[best].sum()) < 5 * error
-
-
-def test_a_name_that_the_log_would_have_shown_by_now_is_refused_by_position():
-    log, _ = random_slates(0, 20, 3)
-    with pytest.raises(ValueError, match="in no round at its position"):
-        off_policy_value(log, {(20, 1, 2): 1.0}, "iips")

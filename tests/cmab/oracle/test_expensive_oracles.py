@@ -62,8 +62,3 @@ def test_calls_are_few_and_the_regret_logarithmic(growth):
         * (1 + growth)
         * simulate(CUCB(oracle), bandit(oracle), horizon, **settings).regret[:, -1].mean()
     )
-
-
-def test_growth_is_not_negative():
-    with pytest.raises(ValueError, match="growth"):
-        RarelySwitchingCUCB(TopK(3, 1), growth=-0.1)

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,10 +13,8 @@ from cmab import (
     ESCB,
     LUCB1,
     Context,
-    Feedback,
     Greedy,
     Oracle,
-    Policy,
     RarelySwitchingCUCB,
     Session,
 )
@@ -215,62 +212,6 @@ def test_what_a_policy_does_not_understand_is_refused(policy, context, besides):
 
 
 # Sessions ----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Notes:
-    rounds: int = 0
-    drawn: float = 0.0
-    told: float = 0.0
-
-
-class Diary(Policy):
-    """Learns by the ticket and the generator."""
-
-    oracle = ORACLE
-
-    def initial_state(self, rng=None):
-        return Notes()
-
-    def select(self, state, rng, context=None):
-        if context is None or context.available is None:
-            return np.array([0, 1])
-        return np.flatnonzero(context.available)[:2]
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        state.rounds += 1
-        state.drawn += rng.random()
-        state.told += ticket.super_arm.sum() + (0 if ticket.context is None else ticket.context.values.sum())
-
-
-def test_sessions_keep_contexts_in_tickets_and_files(tmp_path):
-    session = Session(Diary(), rng=0)
-    context = Context(available=np.array([False, True, False, True, True]), values=np.arange(5) / 3)
-    ticket, other = session.ask(context), session.ask()
-    assert ticket.context is context
-    assert list(ticket) == [1, 3]
-    session.save(tmp_path / "session.npz")
-    loaded = Session.load(tmp_path / "session.npz", Diary())
-    assert loaded.pending == (0, 1)
-    for one in (session, loaded):
-        one.tell(Feedback(ticket, [0.0, 1.0]), ticket)
-        one.tell(Feedback(other, [0.0, 1.0]), other)
-    assert session.state == loaded.state
-    assert session.state.told == 4 + np.sum(np.arange(5) / 3) + 1
-
-
-def test_tickets_can_be_cancelled():
-    session = Session(CUCB(ORACLE), rng=0)
-    first, second = session.ask(), session.ask()
-    session.cancel(first)
-    assert session.pending == (1,)
-    session.tell(Feedback(second, [1.0, 1.0]))
-    assert session.state.rounds == 1
-    for gone in (first, 0, 1, 7, True, None):
-        with pytest.raises(ValueError, match="ticket must"):
-            session.cancel(gone)
-    with pytest.raises(ValueError, match="of another one"):
-        session.cancel(Session(CUCB(ORACLE), rng=0).ask())
 
 
 def test_contexts_must_be_those_of_the_arms():

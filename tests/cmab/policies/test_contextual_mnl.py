@@ -219,20 +219,6 @@ def test_attractions_of_a_round_follow_its_features():
     assert today.optimum == pytest.approx(max(worth))
 
 
-@pytest.mark.parametrize("rule", [ContextualMNLUCB, ContextualMNLTS])
-def test_extreme_shops(rule):
-    """One item, features of 0, items that all or none buy: numbers stay numbers."""
-    for v, features in (
-        ([0.5], [[0.0]]),
-        ([1e3, 1e3], [[1.0], [1.0]]),
-        ([0.0, 0.0], [[1.0, 0.0], [0.0, 1e-300]]),
-    ):
-        shop = Assortment(np.ones(len(v)), k=1, max_attraction=1e3)
-        (state,) = simulate(rule(shop, features), MultinomialLogit(v, shop), 200, rng=0).states
-        indices = rule(shop, features).indices(state, np.array(features), RNG(0))
-        assert ((indices >= 0.0) & (indices <= 1.0)).all() and state.rounds == 200
-
-
 def test_a_session_sees_features_in_its_context():
     session = Session(ContextualMNLUCB(Assortment([1.0, 1.0], k=1, max_attraction=9.0), dimension=1), rng=0)
     ticket = session.ask(Context(features=[[0.1], [0.9]]))

@@ -278,13 +278,3 @@ def test_features_of_single_precision_give_the_same_choices(make):
         assert np.array_equal(chosen, policy.select(state, np.random.default_rng(number), whole))
         policy.update(state, Feedback(chosen, rng.random(5)), Ticket(number, chosen, context=context))
         assert state.precision.dtype == np.float64
-
-
-def test_long_features_of_single_precision_are_refused():
-    policy = C2UCB(TopK(3, 1), dimension=2)
-    with pytest.raises(ValueError, match=r"norms of at most norm=1, got 5 of arm 1"):
-        rows = np.array([[0, 0], [3, 4], [0, 1]], np.float32)
-        policy.select(policy.initial_state(), np.random.default_rng(0), Context(features=rows))
-    with pytest.raises(ValueError, match=r"features must be finite"):
-        Context(features=np.array([[0, np.inf]], np.float32))
-    assert Context(features=np.full((1, 2), 1e30, np.float32))._longest > 1e30

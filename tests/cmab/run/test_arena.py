@@ -3,10 +3,7 @@
 import math
 import re
 import statistics
-import subprocess
-import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -97,27 +94,6 @@ def test_workers_do_not_change_numbers():
     entries, settings = [Entry.of(CTS), Entry.of(CUCB)], {"horizon": 60, "replications": 3}
     found = [numbers(run(problems, entries, **settings, n_jobs=n_jobs)) for n_jobs in (1, 2)]
     assert found[0] == found[1]
-
-
-@pytest.mark.slow
-def test_a_killed_run_continues(tmp_path):
-    """A process that is killed leaves its finished matches, and the next run gives the same numbers."""
-    code = """
-        from cmab.run.arena import run
-        from instances.arena import ENTRIES, PROBLEMS
-        run([PROBLEMS["top 5 of 20"]], ENTRIES[:12], folder="store", horizon=4000)
-    """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path)
-    file = tmp_path / "store" / "arena.sqlite"
-    while not file.exists() or b"regret" not in file.read_bytes():
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    problems, entries = [PROBLEMS["top 5 of 20"]], ENTRIES[:12]
-    before = file.stat().st_size
-    continued = run(problems, entries, folder=tmp_path / "store", horizon=4000)
-    assert file.stat().st_size > before
-    assert numbers(continued) == numbers(run(problems, entries, horizon=4000))
 
 
 def test_stored_matches_are_not_played_again(tmp_path):

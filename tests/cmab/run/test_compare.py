@@ -121,12 +121,6 @@ def test_rounding_is_no_evidence(found, gap, spread, word):
     assert [each["against the best"] for each in compared.rows()] == ["best", word]
 
 
-def test_numbers_have_commas():
-    comparison = Comparison({"A": explored([54_130, 54_131]), "B": explored([54_140, 154_130])})
-    assert " 54,130 " in " ".join(str(comparison).split())
-    assert "e+" not in str(comparison)
-
-
 def test_frames_and_other_forms(found):
     pandas = pytest.importorskip("pandas")
     pandas.testing.assert_frame_equal(found.to_frame(), pandas.DataFrame(list(found.rows())))
@@ -152,7 +146,7 @@ def test_saved_and_loaded(found, tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PK", b"\x80\x04K\x01."])
 def test_other_files_are_refused(data, tmp_path):
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match="must hold results of this version of cmab"):
+    with pytest.raises(ValueError, match="must be a whole archive of cmab"):
         Comparison.load(tmp_path / "x")
 
 
@@ -252,13 +246,6 @@ test_refusals_name_the_learner = refused(
     by=lambda learners, settings: compare(learners, ENVIRONMENT, rng=0, **settings),
     error=(TypeError, ValueError),
 )
-
-
-def test_levels_and_names_are_checked(found):
-    with pytest.raises(ValueError, match="level must be"):
-        found.table(level=1.0)
-    with pytest.raises(KeyError, match="name must be one of 'CUCB'"):
-        found["nobody"]
 
 
 def test_who_knows_the_means_is_no_winner():

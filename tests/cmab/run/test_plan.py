@@ -96,8 +96,3 @@ def test_a_line_of_code_draws_samples_against_delta():
 def test_what_cannot_be_planned_is_refused(explorers, more, error, words):
     with pytest.raises(error, match=words):
         plan(explorers, GUESS, **more)
-
-
-@pytest.mark.parametrize(("replications", "told"), [(1, "by 1 run\n"), (2, "by 2 runs\n")])
-def test_one_run_is_said_to_be_one(replications, told):
-    assert told in repr(plan(LUCB1(2, 1, delta=0.1), GUESS, replications=replications, rng=0))

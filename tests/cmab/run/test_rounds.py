@@ -124,11 +124,6 @@ def test_rounds_are_checked(answer, message):
         simulate(CUCB(ORACLE), place, 5, rng=0)
 
 
-def test_explorers_without_an_oracle_are_not_simulated():
-    with pytest.raises(TypeError, match="policy must have an oracle, got LUCB1 without one"):
-        simulate(LUCB1(5, 2, delta=0.1), PLACE, 5, rng=0)
-
-
 def test_outcomes_of_a_round_stay_in_the_declared_support():
     class Wider(SemiBandit):
         def in_round(self, t, rng):
@@ -141,11 +136,6 @@ def test_outcomes_of_a_round_stay_in_the_declared_support():
     place = Wider(BernoulliArms(MEANS), ORACLE)
     with pytest.raises(ValueError, match=r"outcomes must lie in \[0, 1\], the support that the environment"):
         simulate(CUCB(ORACLE), place, 5, rng=0)
-
-
-def test_explorers_are_not_for_rounds_that_differ():
-    with pytest.raises(ValueError, match="environment must be the same in all rounds"):
-        identify(LUCB1(n_arms=5, k=2, delta=0.1), Sleeping(), rng=0)
 
 
 # Learning by tickets, and late feedback ----------------------------------------------------------------
@@ -323,12 +313,6 @@ def test_what_cannot_be_is_refused_by_name(wrong):
     name = next(iter(wrong)).replace("earned", "expected_reward")
     with pytest.raises(ValueError, match=rf"environment\.{name}\b.* must"):
         simulate(Greedy(TopK(3, 1)), Plain(**wrong), 5, rng=0)
-
-
-@pytest.mark.parametrize("wrong", DECLARED, ids=named)
-def test_explorers_refuse_what_cannot_be(wrong):
-    with pytest.raises(ValueError, match=rf"environment\.{next(iter(wrong))}\b.* must"):
-        identify(HoeffdingRace(3, 1, delta=0.1, max_pulls=10), Plain(**wrong), rng=0)
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=range(len(SHOWN)))

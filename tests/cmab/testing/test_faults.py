@@ -14,7 +14,7 @@ def check_planted(kind, make):
     if kind == "oracle":
         return check_oracle(make(), planted.FAMILIES.get(make, planted.FAMILY))
     if kind == "index":
-        oracle = planted.OTHER_FAMILIES.get(make, lambda: planted.ORACLE)()
+        oracle = planted.OTHER_ORACLES.get(make, lambda: planted.ORACLE)()
         return check_policy(make(oracle), SemiBandit(arms, oracle))
     if kind == "policy":
         place = planted.Contextual if make in planted.CONTEXTUAL else SemiBandit

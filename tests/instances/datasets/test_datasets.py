@@ -1,7 +1,6 @@
 """Data sets: each reader on a small file of its format, made here; on the data itself where that is found."""
 
 import collections
-import dataclasses
 import functools
 import gzip
 import io
@@ -9,13 +8,12 @@ import json
 import tarfile
 import zipfile
 
-import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
 from scipy.optimize import linear_sum_assignment
 
-from cmab import Log, off_policy_value
+from cmab import off_policy_value
 from instances import datasets
 from instances.datasets import DATASETS, sources
 from instances.datasets.choices import FARES
@@ -155,12 +153,6 @@ def files(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(nowhere, monkeypatch):
-    (nowhere / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere / "file"))
-    assert len(made("movielens", nowhere).titles) == 3
-
-
 def test_an_installed_package_is_read_and_not_imported(nowhere, monkeypatch):
     place = nowhere / "site" / DATASETS["sndlib"].folder
     place.mkdir(parents=True)
@@ -216,18 +208,6 @@ def test_a_damaged_file_is_named(name, damage, nowhere, monkeypatch):
                 continue
             with pytest.raises(ValueError, match=rf"file must be the complete data set {name}, got '.*': ."):
                 made(name, nowhere)
-
-
-def test_half_a_gzipped_file_is_named(nowhere):
-    path = nowhere / "deezer_attraction.csv.gz"
-    path.write_bytes(CONTENT["deezer"][path.name][:-5])
-    with pytest.raises(ValueError, match=r"file must be the complete data set deezer.*EOFError"):
-        datasets.streaming_chances(file=path)
-    kept = nowhere / "cache/cmab/datasets/sndlib/polska.json"
-    kept.parent.mkdir(parents=True)
-    kept.write_text("{}")
-    with pytest.raises(ValueError, match=r"on this machine \(the cache is .*sndlib\): KeyError 'nodes'"):
-        datasets.network("polska")
 
 
 def test_a_log_of_clicks(nowhere):
@@ -380,65 +360,6 @@ test_what_cannot_be_fitted_is_refused = refused(
 )
 
 
-@pytest.mark.slow
-def test_the_ratings_are_those_of_movielens():
-    films = real(datasets.movielens)
-    assert (len(films.ratings), len(films.titles), len(films.occupations)) == (100_000, 1682, 943)
-    assert films.titles[films.most_rated(1)[0]] == "Star Wars"
-    assert np.bincount(films.films).max() == 583
-
-
-@pytest.mark.slow
-def test_the_baskets_are_those_of_ta_feng():
-    bought = real(datasets.baskets)
-    assert (len(bought.customers), len(bought.names), len(bought.products)) == (119_578, 23_812, 817_741)
-    assert bought.names[np.bincount(bought.products).argmax()] == "4714981010038"
-    shop = datasets.display(bought)
-    assert shop.optimum_is_exact
-    alone = datasets.display(bought, k=1)
-    assert alone.optimum < shop.optimum < 3 * alone.optimum
-
-
-@pytest.mark.slow
-def test_the_flights_are_those_of_new_york():
-    """Cancelled ones are left out; delays have a tail of many standard deviations."""
-    seen = real(datasets.flights)
-    assert (len(seen.delays), len(seen.names)) == (327_346, 16)
-    assert seen.delays.max() == 1272.0
-    assert seen.delays.mean() == pytest.approx(6.895, abs=1e-3)
-    arms = datasets.punctuality(seen)
-    assert len(arms.means) == 14
-    assert seen.names[seen.busy(500)[int(np.argmax(arms.means))]] == "AS"
-
-
-def test_the_survey_is_that_of_montreal_and_toronto():
-    """Every traveller is there; a shop of four fares earns more than any alone."""
-    survey = real(datasets.travel_survey)
-    assert (len(survey.chosen), int(survey.available.all(axis=1).sum())) == (4324, 2779)
-    shop = datasets.travel_offers(survey)
-    alone = shop.attraction * shop.oracle.revenues / (1.0 + shop.attraction)
-    assert shop.optimum > alone.max()
-
-
-def test_the_networks_are_connected():
-    for name in datasets.NETWORKS:
-        connected(real(functools.partial(datasets.network, name)))
-
-
-def connected(graph):
-    assert nx.is_connected(graph)
-    first, *_, last = graph
-    optimum = nx.shortest_path_length(graph, first, last, weight="length")
-    longest = max(length for *_, length in graph.edges(data="length"))
-    assert datasets.delays(graph, first, last).optimum == pytest.approx(0.8 * optimum / longest)
-
-
-def test_the_streaming_chances_are_deezers():
-    chances = real(datasets.streaming_chances)
-    assert chances.shape == (9, 862)
-    assert chances.mean(axis=0).max() == pytest.approx(0.119, abs=5e-4)
-
-
 def by_position(log):
     """Return the rule that shows items at each position as often as a log did."""
     shown = collections.Counter((row.facts["position"], row.names) for row in log)
@@ -463,30 +384,3 @@ def test_the_random_log_tells_what_thompson_sampling_earned(campaign):
     rule, n_items = by_position(thompson), len(random.arms)
     clicks = [rule(row).get(row.names, 0.0) * n_items for row in random if row.reward]
     assert found.value == pytest.approx(sum(clicks) / len(random))
-
-
-@pytest.mark.slow
-def test_a_wrong_propensity_column_of_the_clicks_is_noticed():
-    """Uniform over the items of other campaigns, a tenth too large, or the shares of Thompson sampling.
-
-    Of the last one nearly all weights of that target are 1: it shows in single items. Its own column on these
-    rows is not noticed, for its numbers have nothing to do with the items that are there, and the mean of one
-    over the probabilities of what a rule played is the number of items whatever the rule.
-    """
-    random, thompson = (
-        real(functools.partial(datasets.open_bandit, "men", kind)) for kind in ("random", "thompson")
-    )
-    target = by_position(thompson)
-
-    def with_column(column):
-        rounds = [dataclasses.replace(row, propensity=p) for row, p in zip(random, column, strict=True)]
-        return Log(rounds, choices=random.choices, arms=random.arms)
-
-    for chance in (1 / 80, 1 / 46, 1.1 / 34):
-        with pytest.raises(ValueError, match="the probabilities of the log are wrong"):
-            off_policy_value(with_column([chance] * len(random)), target)
-    shares = [target(row).get(row.names, 1e-3) for row in random]
-    with pytest.raises(ValueError, match="standard errors more often than"):
-        off_policy_value(with_column(shares), target)
-    unnoticed = off_policy_value(with_column([row.propensity for row in thompson]), target)
-    assert abs(unnoticed.weight_z) < 5.0

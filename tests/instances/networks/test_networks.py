@@ -248,8 +248,3 @@ def test_loops_are_left_out_and_told(tmp_path):
 def test_faults_are_named(name, text, asked, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         read_network(write(tmp_path / name, text), **asked)
-
-
-def test_one_of_two_columns(tmp_path):
-    with pytest.raises(ValueError, match="must not both be given"):
-        read_network(write(tmp_path / "net", "a b 1\n"), probability_column="3", weight_column="3")

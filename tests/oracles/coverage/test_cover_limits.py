@@ -20,21 +20,6 @@ def least(costs, sets, n_elements):
     return min(costs[list(arms)].sum() for arms in covers)
 
 
-def random_sets(rng):
-    n, n_elements = int(rng.integers(2, 9)), int(rng.integers(1, 8))
-    sets = [set(np.flatnonzero(rng.random(n_elements) < 0.5).tolist()) for _ in range(n)]
-    sets[0] |= set(range(n_elements)) - set().union(*sets)
-    return sets, n_elements
-
-
-def random_graph(rng):
-    graph = nx.gnp_random_graph(int(rng.integers(3, 10)), 0.5, seed=int(rng.integers(2**31)))
-    if not graph.number_of_edges():
-        graph.add_edge(0, 1)
-    edges = list(graph.edges)
-    return graph, [{i for i, edge in enumerate(edges) if node in edge} for node in graph], len(edges)
-
-
 def random_costs(n, rng):
     return [
         np.ones(n),
@@ -44,54 +29,6 @@ def random_costs(n, rng):
         rng.random(n) * 1e-300,
         0.5 + 1e-3 * rng.random(n),
     ]
-
-
-def compare(make, sets, n_elements, rng):
-    """Each limit gives a cover and a bound that contain the optimum, and no limit gives the optimum."""
-    for costs in random_costs(len(sets), rng):
-        optimum, slack = least(costs, sets, n_elements), 1e-11 * np.abs(costs).max()
-        for limits in (
-            {},
-            {"time_limit": 0},
-            {"time_limit": 60.0},
-            {"time_limit": 60.0, "on_limit": "best"},
-            {"node_limit": 0, "on_limit": "best"},
-            {"gap": 0.3},
-        ):
-            oracle = make(**limits)
-            answer = oracle.solve_certified(costs, rng)
-            assert oracle.is_feasible(answer.super_arm)
-            assert answer.value == costs[answer.super_arm].sum()
-            assert answer.bound - slack <= optimum <= answer.value + slack
-            assert answer.gap <= slack or limits.keys() & {"gap", "node_limit"} or limits == {"time_limit": 0}
-            if answer.certified:
-                assert answer.value - answer.bound <= oracle.gap * abs(answer.value) + slack
-            assert np.array_equal(oracle.solve(costs, rng), answer.super_arm)
-            assert (
-                np.isnan(answer.ratio) or answer.value <= answer.ratio * optimum + slack or optimum <= slack
-            )
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_sets_by_enumeration(seed):
-    rng = RNG(seed)
-    for _ in range(4):
-        sets, n_elements = random_sets(rng)
-        compare(
-            lambda sets=sets, **limits: SetCover([sorted(own) for own in sets], **limits),
-            sets,
-            n_elements,
-            rng,
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_nodes_by_enumeration(seed):
-    rng = RNG(seed)
-    for _ in range(4):
-        graph, sets, n_elements = random_graph(rng)
-        compare(lambda graph=graph, **limits: VertexCover(graph, **limits), sets, n_elements, rng)
 
 
 @pytest.mark.parametrize("density", [0.1, 0.5, 0.9])

@@ -1,6 +1,5 @@
 """Matroids against enumeration, against other algorithms, and against each other where they coincide."""
 
-import pickle
 from itertools import chain, combinations
 
 import networkx as nx
@@ -9,7 +8,6 @@ import pytest
 from refusals import refused
 from scipy import sparse
 
-from cmab import LinearOracle
 from oracles import (
     BruteForce,
     GraphicMatroid,
@@ -21,7 +19,6 @@ from oracles import (
     TransversalMatroid,
     UniformMatroid,
 )
-from oracles import matroids as _kernels_matroids
 
 RNG = np.random.default_rng(0)
 
@@ -222,47 +219,6 @@ def test_minors_by_definition(kind):
             assert contracted.is_independent(arms) == (free and is_independent(sorted([*arms, *base])))
 
 
-@of_each_kind
-def test_minors_have_gaps(kind):
-    rng = np.random.default_rng(7)
-    for _ in range(25):
-        oracle, _ = kind(rng)
-        kept, given = sides(rng, oracle.n_arms)
-        minor = oracle.contract(given).restrict(np.union1d(kept, np.arange(0, oracle.n_arms, 2)))
-        means = rng.normal(size=oracle.n_arms)
-        by_solving = LinearOracle.gaps(minor, means, [], [], RNG)
-        by_exchange = minor.gaps(means, [], [], RNG)
-        assert by_exchange[0].tolist() == by_solving[0].tolist()
-        assert np.allclose(by_exchange[1], by_solving[1], atol=1e-12)
-
-
-@pytest.mark.slow
-@of_each_kind
-def test_the_thousandth_call_is_as_the_first(kind):
-    rng = np.random.default_rng(8)
-    oracle, _ = kind(rng)
-    fresh = pickle.dumps(oracle)
-    for _ in range(1000):
-        means = rng.normal(size=oracle.n_arms)
-        last = oracle.solve(means, RNG)
-        oracle.gaps(means, [], [], RNG)
-    assert last.tolist() == pickle.loads(fresh).solve(means, RNG).tolist()
-
-
-@of_each_kind
-def test_kernels_are_what_they_say_in_python(kind, monkeypatch):
-    rng = np.random.default_rng(15)
-    problems = [(oracle, rng.normal(size=oracle.n_arms)) for oracle, _ in (kind(rng) for _ in range(20))]
-    compiled = [oracle.gaps(means, [], [], RNG) for oracle, means in problems]
-    for name, kernel in vars(_kernels_matroids).items():
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(_kernels_matroids, name, kernel.py_func)
-    for (oracle, means), (best, gaps) in zip(problems, compiled, strict=True):
-        again = oracle.gaps(means, [], [], RNG)
-        assert again[0].tolist() == best.tolist()
-        assert np.array_equal(again[1], gaps)
-
-
 # Other algorithms, on problems too large to enumerate ----------------------------------------------------
 
 
@@ -332,35 +288,6 @@ def test_the_same_uniform_matroid_six_times(n_arms, k, sense):
         for oracle in oracles:
             assert oracle.solve(means, RNG).tolist() == best.tolist()
             assert np.allclose(oracle.gaps(means, [], [], RNG)[1], gaps)
-
-
-def test_graphic_is_linear_over_the_incidence_matrix():
-    rng = np.random.default_rng(13)
-    for seed in range(10):
-        graph = nx.gnm_random_graph(12, 25, seed=seed)
-        incidence = nx.incidence_matrix(graph, oriented=True).toarray()
-        one, two = GraphicMatroid(graph), LinearMatroid(incidence)
-        for means in means_for(rng, 25):
-            assert one.solve(means, RNG).tolist() == two.solve(means, RNG).tolist()
-            assert np.allclose(one.gaps(means, [], [], RNG)[1], two.gaps(means, [], [], RNG)[1])
-
-
-def test_a_partition_is_transversal_and_laminar():
-    rng = np.random.default_rng(14)
-    classes = rng.integers(0, 4, 20)
-    members = [np.flatnonzero(classes == name) for name in range(4)]
-    capacities = dict(enumerate([0, 1, 2, 3]))
-    oracles = [
-        PartitionMatroid(classes.tolist(), capacities),
-        LaminarMatroid(20, [(arms, capacities[i]) for i, arms in enumerate(members)]),
-        TransversalMatroid(20, [arms for i, arms in enumerate(members) for _ in range(capacities[i])]),
-    ]
-    for means in chain.from_iterable(means_for(rng, 20) for _ in range(10)):
-        answers = {tuple(oracle.solve(means, RNG)) for oracle in oracles}
-        assert len(answers) == 1
-        gaps = [oracle.gaps(means, [], [], RNG)[1] for oracle in oracles]
-        assert np.array_equal(gaps[0], gaps[1])
-        assert np.array_equal(gaps[0], gaps[2])
 
 
 # Particulars ---------------------------------------------------------------------------------------------

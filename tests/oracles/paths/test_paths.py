@@ -1,7 +1,6 @@
 """Path oracles: networkx, enumeration of all simple paths, hard cases."""
 
 from fractions import Fraction
-from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from cases import PLAN, ROADS, paths
 from refusals import refused
 
-from cmab.testing import check_oracle
 from oracles import MostReliablePath, ShortestPath
 
 RNG = np.random.default_rng(0)
@@ -20,13 +18,6 @@ def random_graphs(directed, count=40):
         graph = nx.gnp_random_graph(7, 0.45, seed=seed, directed=directed)
         if nx.has_path(graph, 0, 6):
             yield graph
-
-
-def random_plan(seed):
-    graph = nx.gnp_random_graph(9, 0.4, seed=seed, directed=True)
-    plan = nx.DiGraph([(u, v) for u, v in graph.edges if u < v])
-    nx.add_path(plan, [0, 4, 8])
-    return plan
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -43,32 +34,6 @@ def test_dijkstra_against_networkx(directed):
             path = oracle.solve(costs, RNG)
             assert oracle.is_feasible(path)
             assert costs[path].sum() == pytest.approx(nx.dijkstra_path_length(graph, 0, 6, "cost"))
-
-
-@pytest.mark.parametrize("sense", ["min", "max"])
-def test_acyclic_graphs_against_enumeration(sense):
-    for seed in range(30):
-        plan = random_plan(seed)
-        oracle, family = ShortestPath(plan, 0, 8, sense=sense), paths(plan, 0, 8)
-        costs = RNG.normal(size=oracle.n_arms)
-        best = (min if sense == "min" else max)(costs[list(path)].sum() for path in family)
-        assert costs[oracle.solve(costs, RNG)].sum() == pytest.approx(best)
-
-
-def test_constrained_paths_against_enumeration():
-    for seed in range(40):
-        plan = random_plan(seed)
-        oracle, family = ShortestPath(plan, 0, 8), paths(plan, 0, 8)
-        costs = RNG.random(oracle.n_arms)
-        arms = RNG.permutation(oracle.n_arms)[:4]
-        include, exclude = arms[: seed % 3], arms[seed % 3 :]
-        left = [path for path in family if set(include) <= set(path) and not set(exclude) & set(path)]
-        answer = oracle.solve_constrained(costs, include, exclude, RNG)
-        if not left:
-            assert answer is None
-        else:
-            assert tuple(answer) in left
-            assert costs[answer].sum() == pytest.approx(min(costs[list(path)].sum() for path in left))
 
 
 def test_a_path_through_given_edges_of_a_cyclic_graph_is_refused():
@@ -122,23 +87,6 @@ test_bad_costs_are_refused = refused(
     (lambda: MostReliablePath(nx.cycle_graph(4), 0, 2).solve(np.array([0.1, 1.1, 0.2, 0.3]), RNG), "means"),
     (lambda: ShortestPath(nx.cycle_graph(4), 0, 2, sense="max"), "sense"),
 )
-
-
-@pytest.mark.parametrize("graph", [ROADS, PLAN], ids=["roads", "plan"])
-def test_is_feasible_accepts_the_sets_of_edges_of_simple_paths_and_no_others(graph):
-    oracle = ShortestPath(graph, 0, 3)
-    known = {frozenset(path) for path in paths(graph, 0, 3)}
-    for size in range(oracle.n_arms + 1):
-        for arms in combinations(range(oracle.n_arms), size):
-            assert oracle.is_feasible(np.array(arms, np.int64)) == (frozenset(arms) in known), arms
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])
-def test_families_of_paths_can_be_listed_by_is_feasible(make):
-    """The second edge of the path comes first in the graph: sorted, its edges are no walk."""
-    graph = nx.Graph([("b", "c"), ("a", "b"), ("a", "c")])
-    assert check_oracle(make(graph, "a", "c")).exhaustive
 
 
 @pytest.mark.parametrize("acyclic", [False, True])

@@ -1,7 +1,7 @@
 """Oracles from PuLP models: brute force, other solvers, and everything that goes wrong with solvers."""
 
 import pickle
-from itertools import chain, combinations, product
+from itertools import product
 
 import numpy as np
 import pulp
@@ -9,7 +9,6 @@ import pytest
 from pulp_solvers import OutOfTime
 from refusals import refused
 
-from cmab.testing import check_oracle
 from oracles import PuLPOracle, SolverError
 
 RNG = np.random.default_rng(0)
@@ -30,71 +29,11 @@ def packing(seed, n=7, rows=3, sense=pulp.LpMaximize):
     return problem, x, weights
 
 
-def feasible_sets(weights):
-    """Enumerate: the auxiliary variables give up to 3.5 more room."""
-    n = weights.shape[1]
-    subsets = chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1))
-    return [arms for arms in subsets if (weights[:, arms].sum(axis=1) <= 8 + 3.5).all()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
-def test_packing_against_enumeration(seed, sense):
-    problem, x, weights = packing(seed, sense=sense)
-    oracle = PuLPOracle(problem, x)
-    assert oracle.sense == ("max" if sense == pulp.LpMaximize else "min")
-    family = feasible_sets(weights)
-    assert oracle.max_size == max(map(len, family))
-    assert check_oracle(oracle, family, low=-1.0, high=1.0).exhaustive
-    for arms in family[:10]:
-        assert oracle.is_feasible(np.array(arms))
-    assert not oracle.is_feasible(np.arange(7)) or tuple(range(7)) in family
-
-
 def test_the_solver_writes_nothing(capfd):
     """Neither by its own output nor by the header that some versions write before options can be set."""
     problem, x, _ = packing(0)
     PuLPOracle(problem, x).solve(np.linspace(0.0, 1.0, 7), RNG)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_the_thousandth_call_is_the_first():
-    """Ties and drift in between: a warm start must not choose among equal optima."""
-    problem, x, _ = packing(1)
-    oracle, rng = PuLPOracle(problem, x), np.random.default_rng(3)
-    problems = [rng.choice([0.0, 0.5, 1.0], 7) for _ in range(20)] + [np.ones(7), np.zeros(7)]
-    first = [oracle.solve(means, rng) for means in problems]
-    for _ in range(50):
-        for i in rng.permutation(len(problems)):
-            assert np.array_equal(oracle.solve(problems[i], rng), first[i])
-
-
-def test_constrained_solves_against_enumeration():
-    problem, x, weights = packing(2)
-    oracle, family, rng = PuLPOracle(problem, x), feasible_sets(weights), np.random.default_rng(0)
-    for _ in range(60):
-        means = rng.normal(size=7)
-        include, exclude = np.split(rng.permutation(7)[: rng.integers(0, 5)], [rng.integers(0, 3)])
-        left = [a for a in family if set(include) <= set(a) and not set(exclude) & set(a)]
-        answer = oracle.solve_constrained(means, include, exclude, rng)
-        if not left:
-            assert answer is None
-        else:
-            assert tuple(answer) in left
-            assert means[answer].sum() == pytest.approx(max(means[list(a)].sum() for a in left))
-    means = rng.normal(size=7)
-    assert np.array_equal(oracle.solve(means, rng), oracle.solve_constrained(means, [], [], rng))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_another_pulp_solver_agrees(seed):
-    problem, x, _ = packing(seed)
-    kept, fresh = PuLPOracle(problem, x), PuLPOracle(problem, x, solver=pulp.HiGHS(msg=False, threads=1))
-    for _ in range(5):
-        means = RNG.random(7)
-        assert np.array_equal(kept.solve(means, RNG), fresh.solve(means, RNG))
 
 
 def test_the_users_model_is_left_alone():
@@ -111,15 +50,6 @@ def test_a_pickled_copy_compiles_its_own_model():
     means = RNG.random(7)
     expected = oracle.solve(means, RNG)
     assert np.array_equal(pickle.loads(pickle.dumps(oracle)).solve(means, RNG), expected)
-
-
-@pytest.mark.slow
-def test_a_gap_is_declared():
-    problem, x, weights = packing(3)
-    loose = PuLPOracle(problem, x, gap=0.25)
-    assert loose.alpha == 0.8
-    assert PuLPOracle(problem, x, sense="min", gap=0.2).alpha == 1.25
-    check_oracle(loose, feasible_sets(weights))
 
 
 class NotThere(pulp.HiGHS):
@@ -181,13 +111,6 @@ def test_a_variable_of_another_model_with_a_name_of_its_own():
         oracle = PuLPOracle(*foreign())
         assert oracle.is_feasible(np.array([0, 7]))
         assert oracle.is_feasible(np.array([0]))
-
-
-@pytest.mark.parametrize("means", [np.full(7, np.nan), np.full(7, np.inf), np.ones(6)])
-def test_bad_means_are_refused(means):
-    problem, x, _ = packing(0)
-    with pytest.raises(ValueError, match="means"):
-        PuLPOracle(problem, x).solve(means, RNG)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-7, 1e-6, 1.0, 1e6])

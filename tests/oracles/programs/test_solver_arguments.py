@@ -110,12 +110,6 @@ def test_what_is_no_model_is_refused_by_name(arguments, message):
         PuLPOracle(*positional, **named)
 
 
-@pytest.mark.parametrize("graph", [[(0, 1)], None, {0: [1]}, "graph"])
-def test_a_matching_needs_a_graph(graph):
-    with pytest.raises(ValueError, match=r"graph must be a networkx\.Graph"):
-        Matching(graph)
-
-
 def test_what_keeps_highs_out_is_said(monkeypatch):
     """As where OR-tools was imported first: importing highspy fails."""
     monkeypatch.setitem(sys.modules, "highspy", None)

@@ -6,11 +6,10 @@ from itertools import chain, combinations
 import networkx as nx
 import numpy as np
 import pytest
-from cases import any_hit, best_server
+from cases import any_hit
 from refusals import refused
 
-from cmab import CTS, Environment, Feedback, simulate
-from cmab.testing import check_oracle, checks
+from cmab.testing import checks
 from oracles import (
     GraphicMatroid,
     Knapsack,
@@ -190,46 +189,6 @@ test_bad_input_is_refused = refused(
     ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
     by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
 )
-
-
-def test_what_is_no_number_is_told():
-    with pytest.raises(ValueError, match="reward must return a number, got nan"):
-        SubmodularOracle(6, 2, reward=lambda means, chosen: math.nan).solve(np.ones(6), 0)
-
-
-class Clients(Environment):
-    """Facilities whose clients tell how well they are served."""
-
-    def __init__(self, oracle, means):
-        self.oracle, self.means, self.n_arms, self.n_choices = oracle, means, oracle.n_arms, oracle.n_choices
-        self.optimum = max(self.expected_reward(np.array(s)) for s in combinations(range(3), 2))
-
-    def expected_reward(self, super_arm):
-        return self.oracle.expected_reward(super_arm, self.means)
-
-    def pull(self, arms, rng):
-        return (rng.random(len(arms)) < self.means[arms]).astype(float)
-
-    def play(self, super_arm, rng):
-        arms = self.oracle.triggered_arms(super_arm)
-        outcomes = self.pull(arms, rng)
-        return Feedback(arms, outcomes, reward=outcomes.reshape(-1, 2).max(axis=0).sum())
-
-
-def test_facilities_are_learned():
-    oracle = SubmodularOracle(
-        6, 2, reward=best_server, n_choices=3, triggers=lambda s: (2 * s[:, None] + np.arange(2)).ravel()
-    )
-    environment = Clients(oracle, np.array([0.2, 0.3, 0.9, 0.1, 0.3, 0.8]))
-    result = simulate(CTS(oracle), environment, 300, rng=0)
-    assert result.super_arms[0].tolist() == [1, 2]
-
-
-@pytest.mark.slow
-def test_the_stochastic_form_conforms():
-    """All common checks, with its draws from the generator; no ratio is declared."""
-    oracle = SubmodularOracle(6, 3, reward=any_hit, method="stochastic", epsilon=0.3)
-    assert check_oracle(oracle, super_arms=list(combinations(range(6), 3)))
 
 
 @pytest.mark.slow

@@ -1,0 +1,340 @@
+"""Knapsacks and assignments: enumeration, exact integers, limits, and refusals."""
+
+from itertools import chain, combinations, product
+
+import networkx as nx
+import numpy as np
+import pytest
+from refusals import refused
+
+from oracles import GeneralizedAssignment, Knapsack, Matching, MultidimensionalKnapsack, Slate, SolverError
+from oracles import packing as _core
+from oracles.anytime import Clock
+from oracles.packing import fractional_bound, packed
+
+RNG = np.random.default_rng
+
+
+def means_of(kind, weights, rng):
+    """Means that are easy, tied, of both signs, and nearly the weights, which is hard."""
+    n = len(weights)
+    return {
+        "uniform": rng.random(n),
+        "tied": rng.choice([0.0, 0.5, 1.0], n),
+        "signed": rng.normal(size=n),
+        "weights": np.asarray(weights, float),
+        "nearly": np.asarray(weights) + 3.0,
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "tied", "nearly"])
+def test_one_row_is_the_integer_program(kind):
+    rng = np.random.default_rng(2)
+    weights = rng.integers(1, 60, 30)
+    oracle, program = Knapsack(weights, 300), MultidimensionalKnapsack([weights], [300])
+    for _ in range(5):
+        means = means_of(kind, weights, rng)
+        assert means[oracle.solve(means, rng)].sum() == pytest.approx(means[program.solve(means, rng)].sum())
+    for include, exclude in (([3, 7], [1]), ([], [0, 2]), (range(25), [])):
+        one, two = (each.solve_constrained(means, include, exclude, rng) for each in (oracle, program))
+        assert (one is None) == (two is None)
+        if one is not None:
+            assert means[one].sum() == pytest.approx(means[two].sum())
+            assert set(include) <= set(one.tolist())
+            assert not set(exclude) & set(one.tolist())
+
+
+def test_decimals_fill_the_capacity():
+    """In floating point three times 0.1 is more than 0.3."""
+    for weights, capacity in (
+        ([0.1] * 3, 0.3),
+        ([0.1] * 10, 1.0),
+        ([0.7, 0.1, 0.2], 1.0),
+        ([1e-300] * 3, 3e-300),
+    ):
+        oracle = Knapsack(weights, capacity)
+        assert oracle.solve(np.ones(len(weights)), RNG(0)).tolist() == list(range(len(weights)))
+        assert not Knapsack(weights, 0.99 * capacity).is_feasible(np.arange(len(weights)))
+
+
+def test_ends_of_the_range():
+    means = np.array([0.5, 0.2, 0.9])
+    assert Knapsack([0, 0, 1], 0).solve(means, RNG(0)).tolist() == [0, 1]
+    assert Knapsack([0.0, 0.5, 1e300], 0).solve(means, RNG(0)).tolist() == [0]
+    assert Knapsack([1, 1, 1], 1e300).solve(means, RNG(0)).tolist() == [0, 1, 2]
+    assert Knapsack([2, 2, 2], 1).solve(means, RNG(0)).tolist() == []
+    assert Knapsack([1, 1, 1], 2).solve(-means, RNG(0)).tolist() == []
+    assert Knapsack([1e300, 5.0, 1e308], 10.5).solve(means, RNG(0)).tolist() == [1]
+
+
+test_bad_input_is_refused = refused(
+    (lambda: Knapsack([], 1), "weights must have at least one"),
+    (lambda: Knapsack([1, -1], 1), "weights must be finite"),
+    (lambda: Knapsack([1, np.nan], 1), "weights must be finite"),
+    (lambda: Knapsack([[1, 2]], 1), "MultidimensionalKnapsack"),
+    (lambda: Knapsack([1], -1), "capacity"),
+    (lambda: Knapsack([1], np.inf), "capacity"),
+    (lambda: Knapsack([1], 1, epsilon=1.0), "epsilon"),
+    (lambda: MultidimensionalKnapsack([1, 2], [1]), "shape"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1, 2]), "capacities"),
+    (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
+    (lambda: MultidimensionalKnapsack([[1, 2]], [1], gap=1.0), "gap"),
+)
+
+
+def test_giving_up_is_told(monkeypatch):
+    """With too many sets at once, `solve` raises, or returns a set and a bound that contain the optimum."""
+    monkeypatch.setattr(_core, "_MOST", _core._FIRST)
+    monkeypatch.setattr(_core, "_NARROW", 64)
+    weights, capacity = RNG(0).uniform(1.0, 2.0, 40), 30.0
+    with pytest.raises(SolverError, match="on_limit='best'"):
+        Knapsack(weights, capacity).solve(weights, RNG(0))
+    answer = Knapsack(weights, capacity, on_limit="best").solve_certified(weights, RNG(0))
+    assert not answer.certified
+    assert weights[answer.super_arm].sum() == answer.value <= 30.0 <= answer.bound + 1e-9
+    assert answer.ratio > 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["uniform", "tied", "weights", "nearly"])
+def test_thousands_of_arms(kind):
+    """Against the bound of the relaxation: what the best ratio of the break item gives for the rest."""
+    rng = np.random.default_rng(4)
+    weights = rng.integers(1, 10_001, 1000)
+    means, capacity = means_of(kind, weights, rng), int(weights.sum()) // 10
+    ratio = means / weights
+    order = np.argsort(-ratio)
+    filled = np.cumsum(weights[order])
+    full = int(np.searchsorted(filled, capacity, side="right"))
+    rest = capacity - (filled[full - 1] if full else 0)
+    bound = means[order[:full]].sum() + rest * ratio[order[full]]
+    for epsilon in (0.0, 0.02):
+        oracle = Knapsack(weights, capacity, epsilon=epsilon)
+        chosen = oracle.solve(means, rng)
+        assert oracle.is_feasible(chosen)
+        assert (0.999 - epsilon) * bound <= means[chosen].sum() <= bound * (1 + 1e-12)
+
+
+def sets_of(weights, rooms):
+    """Return the feasible sets of a multidimensional knapsack."""
+    exact = weights.tolist()
+    for mask in product((0, 1), repeat=weights.shape[1]):
+        sums = [sum(w for w, bit in zip(row, mask, strict=True) if bit) for row in exact]
+        if all(used <= room for used, room in zip(sums, rooms, strict=True)):
+            yield tuple(np.flatnonzero(mask).tolist())
+
+
+@pytest.mark.parametrize("size", [10**7, 10**9, 10**12, 2**53])
+def test_a_heavy_arm_leaves_no_room(size):
+    """The capacity has no room for one unit more, although solvers compare sums with tolerances."""
+    weights, means = [[size, 1, 1]], np.array([1.0, 0.6, 0.3])
+    for oracle in (
+        MultidimensionalKnapsack(weights, [size]),
+        GeneralizedAssignment(weights, [size]),
+        Knapsack(weights[0], size),
+    ):
+        assert oracle.solve_certified(means, 0).super_arm.tolist() == [0]
+        assert not oracle.is_feasible(np.array([0, 1]))
+    with pytest.raises(ValueError, match="capacities must fit every job"):
+        GeneralizedAssignment(weights, [size], complete=True)
+
+
+test_integers_that_are_not_exact_are_refused = refused(
+    (lambda: MultidimensionalKnapsack([[10**19, 1]], [10**19]), "weights must be at most 2"),
+    (lambda: MultidimensionalKnapsack([[2**53 + 1, 1]], [5]), "weights must be at most 2"),
+    (lambda: MultidimensionalKnapsack([[1, 1]], [2**53 + 1]), "capacities must be at most 2"),
+    (lambda: GeneralizedAssignment([[10**30, 1]], [1]), "weights must be at most 2"),
+    (lambda: GeneralizedAssignment([[1, 1]], [10**30]), "capacities must be at most 2"),
+    (lambda: Knapsack([2**53 + 1, 1], 5), "weights must be at most 2"),
+    (lambda: Knapsack([1, 1], 10**19), "capacity must be at most 2"),
+)
+
+
+@pytest.mark.parametrize("budget", [2**20, 2**30 + 0.5, 10**15, 2**53])
+def test_a_slate_costs_at_most_its_budget(budget):
+    oracle = Slate(3, 2, costs=[int(budget), 1, 1], budget=budget)
+    assert oracle.solve(np.array([1.0, 0.9, 0.5, 0.5, 0.2, 0.2]), 0).tolist() == [0]
+    assert not oracle.is_feasible(np.array([0, 3]))
+    with pytest.raises(ValueError, match=r"costs must be at most 2\^53"):
+        Slate(2, 1, costs=[1, 2**53 + 1], budget=3)
+
+
+@pytest.mark.parametrize("room", [2**21 + 0.5, 2**40 + 0.25, 1000.5])
+def test_a_fraction_of_a_unit_is_no_room_for_integers(room):
+    weights, means = [[int(room), 1, 1]], np.array([1.0, 0.6, 0.3])
+    for oracle in (
+        MultidimensionalKnapsack(weights, [room]),
+        GeneralizedAssignment(weights, [room]),
+        Knapsack(weights[0], room),
+    ):
+        assert oracle.solve_certified(means, 0).super_arm.tolist() == [0]
+        assert not oracle.is_feasible(np.array([0, 1]))
+
+
+def mixed(rng, n):
+    """Return weights of all sizes up to 2^53 and a capacity near 2^53 that some sets fill."""
+    weights = [int(rng.integers(0, 2 ** int(bits))) + 1 for bits in rng.integers(0, 53, n)]
+    weights[0], weights[1] = 2**53 - int(rng.integers(0, 3)), 2**52 + int(rng.integers(-1, 2))
+    chosen = rng.random(n) < 0.5
+    part = sum(weight for weight, bit in zip(weights, chosen, strict=True) if bit)
+    return weights, int(min(max(part + rng.integers(-1, 2), 1), 2**53))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("limit", [None, 0])
+def test_knapsacks_of_all_sizes_at_once_by_enumeration(seed, limit):
+    rng = RNG(seed)
+    for n in (2, 7, 11):
+        weights, room = mixed(rng, n)
+        family = list(sets_of(np.array([weights]), [room]))
+        oracle = Knapsack(weights, room, time_limit=limit, on_limit="best")
+        assert oracle.max_size == max(map(len, family))
+        for means in (rng.random(n), np.array(weights) / 2**53, np.ones(n), rng.random(n) - 0.3):
+            best = max(means[list(arms)].sum() for arms in family)
+            answer = oracle.solve_certified(means, 0)
+            assert tuple(answer.super_arm.tolist()) in set(family)
+            assert answer.value <= best * (1 + 1e-12) <= answer.bound * (1 + 2e-12)
+            assert limit == 0 or answer.value == pytest.approx(best, rel=1e-12)
+            assert limit is None or answer.value >= best / 2
+            required = rng.choice(n, 1)
+            with_it = [means[list(arms)].sum() for arms in family if required[0] in arms]
+            found = oracle.solve_constrained(means, required, [], rng)
+            assert (found is None) == (not with_it)
+            if found is not None:
+                assert tuple(found.tolist()) in set(family)
+                assert limit == 0 or means[found].sum() == pytest.approx(max(with_it), abs=1e-12)
+        for _ in range(50):
+            arms = np.flatnonzero(rng.random(n) < 0.3)
+            assert oracle.is_feasible(arms) == (tuple(arms.tolist()) in set(family))
+
+
+def test_sums_of_many_weights_near_the_largest_do_not_overflow():
+    oracle = Knapsack(np.full(3000, int(0.6 * 2**53)), 2**53)
+    assert oracle.max_size == 1
+    for n in (2, 1000, 1800, 3000):
+        assert not oracle.is_feasible(np.arange(n))
+        assert oracle.solve_constrained(np.ones(3000), np.arange(n), [], 0) is None
+    assert oracle.solve_certified(np.ones(3000), 0).value == 1.0
+
+
+def check(oracle, means, optimum, slack):
+    """The answer and the bound contain the optimum, and the ratio is proved."""
+    answer = oracle.solve_certified(means, RNG(0))
+    assert oracle.is_feasible(answer.super_arm)
+    assert answer.value == means[answer.super_arm].sum()
+    low, high = sorted((answer.value, answer.bound))
+    assert low - slack <= optimum <= high + slack
+    if oracle.sense == "max" and optimum > slack and answer.value >= 0.0:
+        assert answer.value >= answer.ratio * optimum - slack
+    if answer.certified and oracle.on_limit == "best":
+        assert answer.gap <= slack
+    assert np.array_equal(oracle.solve(means, RNG(0)), answer.super_arm)
+    return answer
+
+
+def subsets(n):
+    return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cores_by_enumeration(seed):
+    """Also with lists that are cut at once, whose answers and bounds remain valid."""
+    rng = RNG(seed)
+    for _ in range(40):
+        n = int(rng.integers(1, 11))
+        sizes = rng.integers(0, 40, n) if rng.random() < 0.5 else rng.integers(1, 2**40, n)
+        room = int(sizes.sum() * rng.random())
+        means = [rng.random(n), sizes * 1.0, sizes + 3.0, rng.normal(size=n), np.ones(n)][rng.integers(5)]
+        best = max(means[list(arms)].sum() for arms in subsets(n) if sizes[list(arms)].sum() <= room)
+        slack = 1e-12 * np.abs(means).sum()
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
+        assert sizes[arms].sum() <= room
+        assert means[arms].sum() == pytest.approx(best, abs=slack)
+        assert best - slack <= bound <= best + slack
+        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0, False)
+        assert sizes[arms].sum() <= room
+        assert 0.5 * best - slack <= means[arms].sum() <= best + slack
+        assert bound >= best - slack
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cut_lists_keep_a_valid_bound(seed, monkeypatch):
+    """Against the complete search, on problems of 200 items whose means are nearly their weights."""
+    rng = RNG(seed)
+    sizes = rng.integers(1, 10**4, 200)
+    means, room = sizes + rng.integers(0, 100, 200) / 7.0, int(sizes.sum() // 3)
+    arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
+    best = means[arms].sum()
+    assert bound == best
+    monkeypatch.setattr(_core, "_FIRST", 64)
+    monkeypatch.setattr(_core, "_MOST", 256)
+    monkeypatch.setattr(_core, "_NARROW", 32)
+    for goes_on in (False, True):
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0, goes_on)
+        assert sizes[arms].sum() <= room
+        assert 0.5 * best <= means[arms].sum() <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
+
+
+def test_large_capacities_have_answers_and_bounds():
+    """Capacities of 1e8 and 1e10, with means of the weights: the hard case."""
+    for digits in (8, 10):
+        rng = RNG(digits)
+        sizes = rng.integers(10 ** (digits - 3), 10 ** (digits - 1), 300)
+        oracle = Knapsack(sizes, 10.0**digits, time_limit=1.0, on_limit="best")
+        answer = check(oracle, sizes + 0.1 * sizes.mean(), np.nan_to_num(np.inf), np.inf)
+        assert answer.ratio > 0.9999
+
+
+def test_fractional_bounds_by_hand():
+    assert fractional_bound(np.array([3.0, 2.0]), np.array([2.0, 4.0]), 4.0) == 4.0
+    assert fractional_bound(np.array([3.0, -2.0]), np.array([0.0, 4.0]), 0.0) == 3.0
+    assert fractional_bound(np.array([1.0]), np.array([2.0]), 0.0) == 0.0
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+@pytest.mark.parametrize("room", [1e-320, 1e-300, 1.0, 1e18, 1.7e308])
+def test_weights_and_capacities_of_every_size(room, limit):
+    """Without a warning: the weights are fractions of the capacity or many times as large."""
+    means = np.array([1.0, 2.0, 3.0, 4.0])
+    for weight in (1e-320, 1e-300, 1e-10, 1.0, 1e18, 1e300, 1.7e308):
+        row = np.array([weight, weight / 3.0, 0.0, weight])
+        options = {"time_limit": limit, "on_limit": "best"}
+        one = Knapsack(row, room, **options).solve_certified(means, RNG(0))
+        two = MultidimensionalKnapsack([row, np.ones(4)], [room, 4], **options).solve_certified(means, RNG(0))
+        agents = GeneralizedAssignment(row.reshape(2, 2), [room, room], **options)
+        assert agents.is_feasible(agents.solve(means, RNG(0)))
+        # Arms that are heavier than the capacity by more than the rounding are never chosen.
+        heavy = row > room * (1.0 + 1e-6)
+        for answer in (one, two):
+            assert not heavy[answer.super_arm].any()
+            assert answer.value >= means[row == 0.0].sum()
+            assert answer.bound >= answer.value
+
+
+def test_numbers_of_eighteen_digits():
+    """They are counted in parts of the capacity, without an overflow."""
+    oracle = Knapsack([6e18, 5e18, 4e18, 2e30], 1e19)
+    assert oracle.solve(np.array([5.0, 4.0, 3.0, 99.0]), 0).tolist() == [0, 2]
+    rows = MultidimensionalKnapsack([[6e18, 5e18, 4e18, 2e30]], [1e19])
+    assert rows.solve(np.array([5.0, 4.0, 3.0, 99.0]), 0).tolist() == [0, 2]
+
+
+def test_weights_of_one_are_b_matchings():
+    graph = nx.complete_bipartite_graph(3, 5)
+    oracle = GeneralizedAssignment(np.ones((3, 5)), [2, 1, 1])
+    matching = Matching(graph, capacity={0: 2, 1: 1, 2: 1, **dict.fromkeys(range(3, 8), 1)})
+    for seed in range(10):
+        means = RNG(seed).normal(size=15)
+        assert oracle.solve(means, 0).tolist() == matching.solve(means, 0).tolist()
+
+
+test_bad_assignments_are_refused = refused(
+    (lambda: GeneralizedAssignment([1, 2], [1]), "weights must have shape"),
+    (lambda: GeneralizedAssignment([[1, -2]], [1]), "weights must be finite"),
+    (lambda: GeneralizedAssignment([[1, 2]], [1, 2]), "capacities"),
+    (lambda: GeneralizedAssignment([[1]], [1], method="best"), "method"),
+    (lambda: GeneralizedAssignment([[1]], [1], sense="most"), "sense"),
+    (lambda: GeneralizedAssignment([[1]], [1], method="local_ratio", sense="min"), "must be 'program'"),
+    (lambda: GeneralizedAssignment([[1]], [1], gap=1.0), "gap"),
+    (lambda: GeneralizedAssignment([[1]], [1], method="local_ratio").solve(np.array([-1.0]), 0), "means"),
+)
