@@ -207,7 +207,7 @@ def advice_of(opened: Opened, following: dict[str, Any]) -> str:
     better = f"another choice is better by {100 * MARGIN:.0f} % or more"
     if share < 0.1:
         return f"You can stop trying others: it is unlikely (less than 1 in 10) that {better}."
-    told = f"the chance that {better} is about {round(10 * share)} in 10"
+    told = f"the chance that {better} is about {min(round(10 * share), 9)} in 10"
     if share < 0.5:
         return f"{told.capitalize()}. It may pay to go on."
     return f"It is too early to stop: {told}."
