@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from oracles.influence.certificate import (
 )
 from oracles.influence.cover import sizes, take
 from oracles.influence.graph import DirectedGraph, as_directed_graph
-from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle
+from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle, Options
 from oracles.influence.search import (
     OPTIONS,
     USUAL,
@@ -422,10 +422,9 @@ class AdaptiveInfluence:
         The number of seeds in each wave.
     waves : int
         The number of waves. There must be at least ``waves * k`` candidates.
-    delta : float, optional
-        The probability that the guarantee of some wave fails. The default is that of `InfluenceMaximization`.
-    epsilon, node_weights, candidates, search
-        As in `InfluenceMaximization`.
+    **options
+        `delta`, `epsilon`, `node_weights`, `candidates` and `search` as in `InfluenceMaximization`. `delta`
+        is the probability that the guarantee of some wave fails.
 
     Attributes
     ----------
@@ -474,24 +473,16 @@ class AdaptiveInfluence:
         k: int,
         *,
         waves: int,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        node_weights: ArrayLike | None = None,
-        candidates: ArrayLike | None = None,
-        search: Search = USUAL,
+        **options: Unpack[Options],
     ) -> None:
         graph = as_directed_graph(graph)
         self.waves = integer("waves", waves, 1)
-        # The options of the oracle of each wave. The oracle is new in each wave: weights and candidates
-        # change.
-        self._options: dict[str, Any] = {"epsilon": epsilon, "search": search}
-        whole = InfluenceMaximization(
-            graph, k, delta=delta, node_weights=node_weights, candidates=candidates, **self._options
-        )
+        whole = InfluenceMaximization(graph, k, model="ic", backend=None, **options)
         self.k = whole.k
         integer("waves", waves, 1, int(whole.candidates.sum()) // self.k)
         self.graph, self.candidates, self.delta = graph, whole.candidates, whole.delta
         self.epsilon, self.node_weights = whole.epsilon, whole.node_weights
+        self._options: dict[str, Any] = {"epsilon": whole.epsilon, "search": whole.search}
         # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves. In expectation, each wave
         # closes ratio / waves of the gap to the best policy. A wave whose guarantee fails, which has
         # probability at most delta / waves, closes nothing.
