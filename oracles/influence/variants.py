@@ -26,7 +26,7 @@ from oracles.influence.certificate import (
     greedy_ratio,
     upper_bound,
 )
-from oracles.influence.cover import sizes, take
+from oracles.influence.cover import take
 from oracles.influence.graph import DirectedGraph, as_directed_graph
 from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle, Options
 from oracles.influence.search import (
@@ -172,14 +172,13 @@ def _counted(
 
 
 @eager_kernel
-def cover_within(index, costs, budget):
+def cover_within(index, gains, costs, budget):
     """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
 
     Costs and budget are integers below 2^53, so the remaining budget is exact. Free nodes come first. Return
-    the nodes, the number of sets they cover, and the remaining gains.
+    the nodes and the number of sets they cover; `gains` becomes the remaining gains.
     """
     # No set is covered at first, so the gain of a node is the number of sets that contain it.
-    gains = sizes(index.offsets)
     n = gains.shape[0]
     heap, keys = np.arange(n), np.zeros(n)
     for v in range(n):
@@ -203,7 +202,7 @@ def cover_within(index, costs, budget):
         size += 1
         budget -= costs[best]
         covered += take(index, best, gains, covered_sets)
-    return chosen[:size], covered, gains
+    return chosen[:size], covered
 
 
 _PATIENCE = 64
@@ -352,7 +351,8 @@ class BudgetedInfluence(InfluenceOracle):
     def _choose(self, sets: SetCollection, costs: FloatArray, log_term: float) -> tuple[IntArray, int, float]:
         index = sets.index()
         degrees = np.diff(index.offsets)
-        chosen, covered, left = call_kernel(cover_within, index, costs, _UNITS)
+        left = degrees.copy()
+        chosen, covered = call_kernel(cover_within, index, left, costs, _UNITS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # The greedy choice alone has no ratio: one node may cover more than all nodes that greedy chooses.
