@@ -404,10 +404,13 @@ def test_a_snapshot_is_used_also_after_a_correction(where, monkeypatch):
 
 
 def test_a_name_can_be_forgotten(path):
+    campaign(path).close()
     running = campaign(path)
     request = running.ask(available=["ann", "bob"])
     running.tell({"ann": 1.0}, request)
+    assert b'"ann"' in path.read_bytes()
     running.forget("ann")
+    assert not any(b'"ann"' in file.read_bytes() for file in path.parent.iterdir())
     running.ask()
     assert running.history()[1]["names"] == ("(forgotten 0)", "bob")
     running.close()
