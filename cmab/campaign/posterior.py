@@ -460,7 +460,6 @@ class _Parts:
     def __init__(
         self, cascade: Cascade, network: Network, observed: IntArray, seeds: IntArray, has_steps: bool
     ) -> None:
-
         tails, heads, n = network
         self.network, self.n = network, n
         self.status = np.full(n, OUT, np.int8)

@@ -287,7 +287,6 @@ class TimedSets(ReverseGraph):
         pool: AnyArray,
         stamps: AnyArray,
     ) -> tuple[int, int, int]:
-
         assert self.backwards is not None
         rest = (key, first, last, owners, ends, pool, stamps)
         drawn: tuple[int, int, int] = draw_timed_sets(self.world, self.backwards, *rest)
