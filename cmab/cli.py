@@ -184,6 +184,7 @@ def _warm_up(_: argparse.Namespace) -> Iterator[str]:
     import networkx as nx
 
     from cmab import CTS, CUCB, AdaptiveCTS, LilRandLUCB, LUCBPlusPlus, Session, identify, simulate
+    from cmab.compiled import interpret
     from instances import BernoulliArms, IndependentCascade, SemiBandit
     from oracles import InfluenceMaximization, Matching, ShortestPath, TopK
 
@@ -192,14 +193,15 @@ def _warm_up(_: argparse.Namespace) -> Iterator[str]:
     places: list[Any] = [SemiBandit(BernoulliArms([0.5] * oracle.n_arms), oracle) for oracle in linear]
     spread = InfluenceMaximization(network, k=2)
     places.append(IndependentCascade(network, 0.1, k=2))
-    for oracle, place in zip((*linear, spread), places, strict=True):
-        for policy in (AdaptiveCTS(oracle), CTS(oracle), CUCB(oracle)):
-            simulate(policy, place, 20, replications=2, rng=0)
-            Session(policy, rng=0).ask()
-        yield type(oracle).__name__
-    for explorer in (LUCBPlusPlus(3, 1, delta=0.1), LilRandLUCB(3, 1, delta=0.1)):
-        identify(explorer, BernoulliArms([0.05, 0.95, 0.05]), rng=0)
-        yield type(explorer).__name__
+    with interpret(False):
+        for oracle, place in zip((*linear, spread), places, strict=True):
+            for policy in (AdaptiveCTS(oracle), CTS(oracle), CUCB(oracle)):
+                simulate(policy, place, 20, replications=2, rng=0)
+                Session(policy, rng=0).ask()
+            yield type(oracle).__name__
+        for explorer in (LUCBPlusPlus(3, 1, delta=0.1), LilRandLUCB(3, 1, delta=0.1)):
+            identify(explorer, BernoulliArms([0.05, 0.95, 0.05]), rng=0)
+            yield type(explorer).__name__
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -56,6 +58,7 @@ import numpy as np
 from llvmlite import binding, ir
 from numba import extending
 from numba.core.cpu import CPUTargetOptions
+from numba.core.registry import CPUDispatcher
 
 from cmab.arrays import FloatArray, IntArray
 
@@ -64,6 +67,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 _config: Any = numba.config
 _njit: Any = numba.njit
 _intrinsic: Any = extending.intrinsic
+_overload: Any = extending.overload
 types: Any = numba.types
 IS_COMPILING = not _config.DISABLE_JIT
 # Division by zero gives inf or nan, as in numpy. A check for it would prevent the vectorisation of loops.
@@ -103,10 +107,114 @@ def cache_folder() -> str:
     return str(Path(base) / "cmab" / f"kernels-{digest.hexdigest()[:16]}")
 
 
-def _compiled(function: Any, **options: bool) -> Any:
+# Interpreted first, compiled when it pays ------------------------------------------------------------------
+
+#: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
+_COMPILE, _COMPILE_BYTE, _LOAD = 0.05, 0.0007, 0.03
+#: A call with more array entries than this is compiled at once.
+_MOST_ENTRIES = 5_000
+_thread = threading.local()
+_choice: list[bool | None] = [None]
+
+
+@contextmanager
+def interpret(always: bool) -> Iterator[None]:
+    """Interpret all kernels of the process (True), or compile them at their first call (False), for tests."""
+    previous, _choice[0] = _choice[0], always
+    try:
+        yield
+    finally:
+        _choice[0] = previous
+
+
+@contextmanager
+def _interpreting(state: bool) -> Iterator[None]:
+    previous, _thread.is_interpreting = getattr(_thread, "is_interpreting", False), state
+    try:
+        yield
+    finally:
+        _thread.is_interpreting = previous
+
+
+class _Deferred(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function that is interpreted until this has taken as long as its compilation would.
+
+    This takes at most about twice the time of the better choice in hindsight (ski rental). An interpreted
+    function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
+    """
+
+    spent, budget, is_settled = 0.0, -1.0, False
+
+    def __call__(self, *arguments: Any) -> Any:
+        if getattr(_thread, "is_interpreting", False):
+            return self.py_func(*arguments)
+        if (self.is_settled and not _choice[0]) or self.settle(0.0, arguments):
+            return _call_compiled(self, *arguments)
+        return _plain(self.interpreted(*arguments))
+
+    def interpreted(self, *arguments: Any) -> Any:
+        """Call the Python function, and add the processor time that it takes."""
+        started = time.thread_time()
+        try:
+            with _interpreting(True), np.errstate(all="ignore"):
+                return self.py_func(*arguments)
+        finally:
+            self.spent += time.thread_time() - started
+
+    def settle(self, expected: float, arguments: Sequence[Any] = ()) -> bool:
+        """Return whether to use compiled code from now on, if the next calls take `expected` seconds."""
+        if _choice[0] is not None:
+            return not _choice[0]
+        if self.budget < 0.0:
+            self.budget = _seconds_to_compile(self, set())
+        self.is_settled = bool(
+            self.overloads or self.spent + expected > self.budget or _entries(arguments) > _MOST_ENTRIES
+        )
+        return self.is_settled
+
+
+_call_compiled = CPUDispatcher.__call__
+
+
+def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
+    """Return an estimate for a function and the functions that it calls; measured within a factor of two."""
+    if dispatcher.overloads or id(dispatcher) in known:
+        return 0.0
+    known.add(id(dispatcher))
+    code = dispatcher.py_func.__code__
+    index = getattr(getattr(dispatcher._cache, "_cache_file", None), "_index_path", None)
+    if index is not None and Path(index).exists():
+        return _LOAD
+    called = (dispatcher.py_func.__globals__.get(name) for name in code.co_names)
+    inner = sum(_seconds_to_compile(other, known) for other in called if isinstance(other, _Deferred))
+    return _COMPILE + _COMPILE_BYTE * len(code.co_code) + inner
+
+
+def _entries(arguments: Sequence[Any]) -> int:
+    """Return the number of entries of all arrays among the arguments of a kernel."""
+    return sum(
+        argument.size
+        if isinstance(argument, np.ndarray)
+        else _entries(argument)
+        if isinstance(argument, tuple)
+        else 0
+        for argument in arguments
+    )
+
+
+def _plain(result: Any) -> Any:
+    """Return the result with Python's numbers, as compiled code does."""
+    if isinstance(result, np.generic):
+        return result.item()
+    return tuple(map(_plain, result)) if type(result) is tuple else result
+
+
+def _compiled(function: Any, *, is_deferred: bool = True, **options: bool) -> Any:
     if not IS_COMPILING:
         return _quiet(function)
     dispatcher = _njit(**_OPTIONS, **options)(function)
+    if is_deferred:
+        dispatcher.__class__ = _Deferred
     if not hasattr(sys.modules.get(function.__module__), "__file__"):  # code of a page or of a console
         return dispatcher
     with _setting:
@@ -135,12 +243,17 @@ def _quiet(function: Function) -> Function:
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` with numba at its first call, and cache the code on disk if possible.
+    """Interpret `function` until compilation pays, then compile it, and cache the code on disk if possible.
 
     The compiled function runs without the global interpreter lock. With ``NUMBA_DISABLE_JIT=1``, the function
     is not compiled.
     """
     return _compiled(function, **_INNER)
+
+
+def eager_kernel(function: Any) -> Any:
+    """Compile `function` at its first call, because interpreting a single call might take seconds."""
+    return _compiled(function, is_deferred=False, **_INNER)
 
 
 def lean_kernel(function: Any) -> Any:
@@ -167,22 +280,26 @@ def loop_kernel(signature: Any, *, is_lean: bool = False) -> Callable[[Any], Any
 
 
 class _Loop:
-    """A loop with one signature, which is compiled at the first call."""
+    """A loop with one signature, which runs in calls of a part of a second."""
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
-        self.prepare()
-        return self.dispatcher(*arguments)
+        if self.dispatcher.overloads and not _choice[0]:
+            return _call_compiled(self.dispatcher, *arguments)
+        return self.dispatcher.interpreted(*arguments)
 
-    def prepare(self) -> None:
-        """Compile the loop unless it is compiled."""
+    def prepare(self, expected: float) -> bool:
+        """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
+        if not self.dispatcher.settle(expected):
+            return False
         if not self.dispatcher.signatures:
             with self.lock:
                 if not self.dispatcher.signatures:
                     self.dispatcher.compile(self.signature)
                     self.dispatcher.disable_compile()
+        return True
 
 
 def is_ours(function: Callable[..., object]) -> bool:
@@ -207,12 +324,16 @@ def _prefetching(context: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), generate
 
 
-def _nothing(array: Any, index: int) -> None:
-    """Replace `prefetch` if numba does not compile."""
+_prefetch: Any = _intrinsic(_prefetching)
 
 
-prefetch: Any = _intrinsic(_prefetching) if IS_COMPILING else _nothing
-"""Start loading ``array[index]`` into the processor cache; an index beyond the end is harmless."""
+def prefetch(array: Any, index: int) -> None:
+    """Start loading ``array[index]`` into the processor cache; an index beyond the end is harmless."""
+
+
+@_overload(prefetch, inline="always")
+def _compiled_prefetch(array, index):
+    return lambda array, index: _prefetch(array, index)
 
 
 def _calling(context: Any, address: Any) -> Any:
@@ -225,7 +346,18 @@ def _calling(context: Any, address: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-_call_address: Any = _intrinsic(_calling)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64)
+_called: Any = _intrinsic(_calling)
+
+
+def _call_address(address: int) -> int:
+    with _interpreting(False):
+        return _FUNCTION(int(address))()
+
+
+@_overload(_call_address)
+def _compiled_call(address):
+    return lambda address: _called(address)
 
 
 # Signatures of rules -------------------------------------------------------------------------------------
@@ -394,9 +526,6 @@ def call_kernel(compiled: Any, *arguments: Any) -> Any:
         raise cause from None
 
 
-_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64)
-
-
 @solve_kernel
 def _ask_address(means, integers, reals, out):
     """Call the function at the address ``integers[0]``, which already has access to the arrays."""
@@ -405,9 +534,6 @@ def _ask_address(means, integers, reals, out):
 
 def callback_to(answer: Callable[[], int]) -> tuple[Kernel, Any]:
     """Return a kernel that calls `answer`, and an object that the caller must keep as long as the kernel."""
-    if not IS_COMPILING:
-        # Without compilation, kernels are Python functions, which can call `answer` directly.
-        return Kernel(lambda *_: answer()), None
     # ctypes frees the code at the address together with the pointer, so the caller must keep the pointer.
     pointer = _FUNCTION(answer)
     address = ctypes.cast(pointer, ctypes.c_void_p).value

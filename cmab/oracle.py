@@ -17,7 +17,7 @@ from cmab.compiled import Kernel
 from cmab.feedback import Feedback
 from cmab.guarantees import Smoothness, declared_certificate
 from cmab.parameters import described
-from cmab.root_search import RootSearch, SetSearch
+from cmab.root_search import MOST_LISTED, RootSearch, SetSearch, best_listed
 from cmab.validation import arm_indices, check_name, check_vector, integer, listed, real, real_array, shown
 
 Sense = Literal["max", "min"]
@@ -468,8 +468,8 @@ class LinearOracle(Oracle):
         (minus, for costs) at slopes s of tangents to the root. Each tangent gives a bound for all super arms.
         If no tangent touches the root at the best super arm, the search splits the family by an arm. For up
         to twenty arms, dozens of calls are usual, or a few with a positive `tolerance`. If the family is all
-        sets of k arms, a dynamic programme replaces the splitting; it is faster if many
-        numbers are equal.
+        sets of k arms, and there are at most 20,000 of them, all are compared. If there are more, a dynamic
+        programme replaces the splitting; it is faster if many numbers are equal.
 
         The problem is hard in general, and the number of calls may be exponential in the number of arms. The
         search therefore stops after `root_limit` linear problems, or 1,000 times as many choices of the
@@ -538,14 +538,20 @@ class LinearOracle(Oracle):
         means, squares = self._check_means(means), real_array("squares", squares)
         check_vector("squares", squares, self.n_arms, 0.0)
 
+        margin, size = real("tolerance", tolerance, 0.0), self._uniform_size
+        limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
+        if size is not None and math.comb(self.n_arms, size) <= MOST_LISTED:
+            listed = best_listed(size, sign * means, squares, gone)
+            if listed is None:
+                raise self._none_within(np.asarray(available))
+            return listed
+
         def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
             if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
                 return self.solve(sign * weights, rng)
             return self.solve_constrained(sign * weights, include, exclude, rng)
 
-        limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
-        kind = RootSearch if self._uniform_size is None else SetSearch
-        margin = real("tolerance", tolerance, 0.0)
+        kind = RootSearch if size is None else SetSearch
         search = kind(best, sign * means, squares, margin, tuple(gone), limit)
         found = search.run()
         if found is None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -222,6 +225,34 @@ def _is_steep(found: Point, slope: float) -> bool:
     """Return whether the least bound is at a smaller slope than the slope that led to `found`."""
     # The bound, (u + s v)(found) + 1 / (4 s), is convex in s, with the derivative v - 1 / (4 s^2).
     return bool(np.sqrt(found.square) > 0.5 / slope)
+
+
+#: Families of at most this many sets are listed.
+MOST_LISTED = 20_000
+
+
+@lru_cache(8)
+def _all_sets(n_arms: int, k: int) -> IntArray:
+    """Return all sets of k arms, a column each."""
+    count = comb(n_arms, k)
+    listed = np.fromiter(chain.from_iterable(combinations(range(n_arms), k)), np.int64, count * k)
+    return np.ascontiguousarray(listed.reshape(count, k).T)
+
+
+def best_listed(k: int, means: FloatArray, squares: FloatArray, gone: list[int]) -> IntArray | None:
+    """Return the best set of k arms without the arms in `gone`, or None, by comparing all sets."""
+    if gone:
+        means = means.copy()
+        means[gone] = -np.inf
+    sets = _all_sets(len(means), k)
+    values = np.zeros(sets.shape[1])
+    roots = values.copy()
+    for column in sets:
+        values += means[column]
+        roots += squares[column]
+    values += np.sqrt(roots)
+    place = int(np.argmax(values))
+    return sets[:, place].copy() if values[place] > -np.inf else None
 
 
 # Sums that differ by less than this share of their size count as equal, far below the rounding of the search.

@@ -8,20 +8,15 @@ from typing import Self
 
 import numpy as np
 
-from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.feedback import LARGEST, MOST_PULLS, Feedback
-from cmab.validation import integer, shown
+from cmab.feedback import MOST_PULLS, Feedback
+from cmab.validation import shown
 
 _ARRAYS = ("counters", "means", "deviations", "memory")
 # One lock for all statistics. Compiled code releases the interpreter lock, so concurrent updates could lose
 # counts. A lock in each object would have to be excluded from copies and files.
 _WRITING = threading.Lock()
-
-
-def alike(array: object, fresh: AnyArray) -> bool:
-    """Return whether `array` has the shape and type of the array `fresh` of an initial state."""
-    return isinstance(array, np.ndarray) and array.shape == fresh.shape and array.dtype == fresh.dtype
 
 
 def _require_vector(name: str, array: object, dtype: type) -> None:
@@ -277,35 +272,8 @@ class ArmStatistics:
         return f"{type(self).__name__}({said})"
 
     def check(self, fresh: Self) -> None:
-        """Raise if no feedback leads to these statistics, as may happen with a damaged file.
-
-        Parameters
-        ----------
-        fresh : ArmStatistics
-            The state before the first round. It gives the number of arms and the size of the memory.
-
-        Raises
-        ------
-        ValueError
-            If a size, sign or number is wrong, or if counts, means and rounds contradict each other.
-        """
-        if not all(alike(getattr(self, name), getattr(fresh, name)) for name in _ARRAYS[:3]):
-            raise ValueError(f"statistics must have the arms of {fresh!r}, got {self!r}")
-        integer("rounds", self.rounds, 0, MOST_PULLS)
-        if ((self.counters < 0) | (self.counters > MOST_PULLS)).any():
-            raise ValueError(f"counts must lie in [0, {MOST_PULLS}], got {shown(self.counters.tolist())}")
-        if not (np.abs(self.means) <= LARGEST).all():
-            raise ValueError(f"means must be finite, got {shown(self.means.tolist())}")
-        # Deviations are nan (unknown) if a batch came without its squares.
-        if not (~(self.deviations < 0) & ~np.isinf(self.deviations)).all():
-            raise ValueError(f"deviations must not be negative, got {shown(self.deviations.tolist())}")
-        unseen = self.counts == 0
-        if self.means[unseen].any() or self.deviations[unseen].any():
-            raise ValueError("arms without outcomes must have mean 0 and no deviations")
-        if self.rounds == 0 and self.counters.any():
-            raise ValueError("rounds must be positive because there are outcomes, got 0")
-        if not alike(self.memory, fresh.memory) or np.isnan(self.memory).any():
-            raise ValueError(f"memory must be {len(fresh.memory)} numbers, got {shown(self.memory)}")
+        """Raise ``ValueError`` unless the arrays have the sizes of the initial state `fresh`."""
+        self.check_sizes(len(fresh.means), len(fresh.memory))
 
     def check_support(self, low: float, high: float) -> None:
         """Raise if no outcomes in ``[low, high]`` lead to these statistics, up to rounding.

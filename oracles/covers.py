@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import GOLDEN, kernel, lean_kernel, mix
+from cmab.compiled import GOLDEN, eager_kernel, kernel, lean_kernel, mix
 from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
@@ -284,7 +284,7 @@ def begin_walk(incidence, costs, chosen, walk):
             chosen[arm] = True
 
 
-@kernel
+@eager_kernel
 def improve_cover(incidence, costs, walk, steps, chosen, least):
     """Search for `steps` exchanges; write the best cover to `chosen`, and return its cost, at most `least`.
 
@@ -406,7 +406,7 @@ def _bound(tree, depth, slack):
                 left[node >> 6] &= ~(_ONE << np.uint64(node & 63))
 
 
-@kernel
+@eager_kernel
 def search_independent(tree, budget, best, chosen):
     """Search `budget` nodes; write the best set to `chosen`, and return its weight (at least `best`).
 

@@ -103,6 +103,8 @@ def kruskal(order, tails, heads, root, size, taken):
         root[v] = u
         size[u] += size[v]
         taken[edge] = 1
+        if size[u] == size.shape[0]:
+            break
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
+from cmab.compiled import Kernel, eager_kernel, kernel, lean_kernel, solve_kernel
 from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
@@ -365,7 +365,7 @@ def _merge(sizes, worth, room, item, sign, best, core):
     return best
 
 
-@kernel
+@eager_kernel
 def expand(sizes, worth, room, budget, best, core):
     """Expand the core until `budget` states were merged; return the result and the best worth.
 

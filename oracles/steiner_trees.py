@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel, lean_kernel
+from cmab.compiled import eager_kernel, kernel, lean_kernel
 from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
@@ -65,7 +65,7 @@ def _settle(roads, weights, distance, into, heap, keys):
                 size += 1
 
 
-@kernel
+@eager_kernel
 def nearly_cheapest(roads, weights, terminals, chosen):
     """Write the edges of a tree of at most 2 - 2 / t times the least cost; return whether one exists.
 
@@ -105,7 +105,7 @@ def nearly_cheapest(roads, weights, terminals, chosen):
     return bool(joined == t)
 
 
-@kernel
+@eager_kernel
 def cheapest(roads, weights, terminals, chosen):
     """Write the edges of a cheapest tree; return whether one exists: Dreyfus and Wagner 1971.
 
@@ -159,7 +159,7 @@ def arc_from(roads, node, i):
     return int(2 * edge + (roads.tails[edge] != node))
 
 
-@kernel
+@eager_kernel
 def dual_ascent(roads, slack, is_terminal, root, starts, cuts):
     """Return a lower bound on the cost of a tree, infinite if no tree exists: Wong 1984.
 
@@ -618,7 +618,7 @@ def grown_tree(roads, guide, weights, is_terminal, start, is_node, chosen, table
     return _span(roads, weights, is_terminal, int(np.argmax(is_terminal)), is_node, chosen, tables)
 
 
-@kernel
+@eager_kernel
 def improved(roads, weights, is_terminal, is_node, chosen, cost, cursor, budget, tables):
     """Improve a tree in place by local search; return its cost.
 

@@ -88,7 +88,7 @@ from instances import (
     SemiBandit,
     SleepingSemiBandit,
 )
-from instances.arena.arms import ShrunkCoins
+from instances.arena.linear import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,

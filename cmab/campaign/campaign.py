@@ -52,6 +52,7 @@ from cmab.session import (
     check_feedback,
     choose,
     interval_of,
+    only,
     support_of,
 )
 from cmab.validation import check_flag, integer, real, shown
@@ -348,8 +349,13 @@ class Campaign:
         """The number of events, which grows with every action of any process."""
         return self._replica.current().number
 
-    def recommend(self) -> list[Hashable]:
+    def recommend(self, *, timeout: float | None = None) -> list[Hashable]:
         """Return the names of the arms that the explorer currently recommends.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -358,9 +364,8 @@ class Campaign:
         """
         if not isinstance(self.policy, Explorer):
             raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        return [
-            self._replica.of.arms.own[arm] for arm in self.policy.recommend(self._replica.current().state)
-        ]
+        found = self.policy.recommend(self._replica.current(timeout).state)
+        return [self._replica.of.arms.own[arm] for arm in found]
 
     def history(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -394,27 +399,25 @@ class Campaign:
             since_snapshot=replay.number - (snapshots[0] if snapshots else 0),
             overtaken=replica.store.overtaken,
             repeated=replica.store.repeated,
-            error=replica.error or self._failure(replay),
+            error=replica.error,
         )
 
-    def _failure(self, replay: Replay) -> str | None:
-        """Return why the last fit of a model failed, or None."""
-        return self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
-
-    def beliefs(self, *, rng: Seed = 0) -> Beliefs:
+    def beliefs(self, *, rng: Seed = 0, timeout: float | None = None) -> Beliefs:
         """Return the posterior of the means of the base arms, from observed and hidden outcomes.
 
         Parameters
         ----------
         rng : int, numpy.random.Generator or None
             The seed of the draws from the posterior.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Raises
         ------
         ValueError
             If the policy does not draw from Beta posteriors.
         """
-        prior, replay = shares_prior(self.policy), self._replica.current()
+        prior, replay = shares_prior(self.policy), self._replica.current(timeout)
         if prior is None:
             raise ValueError(f"policy must draw from Beta posteriors to have estimates, got {self.policy!r}")
         low, high = self.policy.support
@@ -425,7 +428,7 @@ class Campaign:
             chain = self._replica.chain(replay).copy()
         return Beliefs.of(chain, (low, high), _generator(rng))
 
-    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
+    def estimates(self, *, level: float = 0.9, rng: Seed = 0, timeout: float | None = None) -> list[Estimate]:
         """Return the posterior of the mean of each base arm by name, from observed and hidden outcomes.
 
         Parameters
@@ -434,6 +437,8 @@ class Campaign:
             The probability of the credible intervals, in (0, 1).
         rng : int, numpy.random.Generator or None
             The seed of the draws from the posterior.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Returns
         -------
@@ -445,7 +450,7 @@ class Campaign:
         ValueError
             If the policy does not draw from Beta posteriors, or if `level` is out of its range.
         """
-        level, beliefs = real("level", level, 0.0, 1.0, inside=True), self.beliefs(rng=rng)
+        level, beliefs = real("level", level, 0.0, 1.0, inside=True), self.beliefs(rng=rng, timeout=timeout)
         rows = zip(beliefs.means.tolist(), *(one.tolist() for one in beliefs.intervals(level)), strict=True)
         return [Estimate(name, *row) for name, row in zip(self._replica.of.arms.own, rows, strict=True)]
 
@@ -456,6 +461,7 @@ class Campaign:
         reward_range: tuple[float, float] | None = None,
         independent: bool = False,
         rng: Seed = 0,
+        timeout: float | None = None,
     ) -> RegretCertificate:
         """Return an upper bound on the regret so far and on the gap of the present choice.
 
@@ -463,6 +469,8 @@ class Campaign:
         ----------
         delta, reward_range, independent, rng
             As in `regret_bound`.
+        timeout : float, optional
+            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -472,7 +480,7 @@ class Campaign:
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
         """
-        replay = self._replica.current()
+        replay = self._replica.current(timeout)
         oracle, stats = statistics_for(self.policy, replay.state)
         return certified(
             oracle,
@@ -507,7 +515,7 @@ class Campaign:
         with self._replica.store.within(timeout):
             return summary_of(self, self._replica.current(), self._replica.rounds(), level)
 
-    def export(self, path: str | os.PathLike[str]) -> None:
+    def export(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Write the campaign to a table or to a text file.
 
         Parameters
@@ -515,10 +523,13 @@ class Campaign:
         path : str or path-like
             A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
             `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
+        timeout : float, optional
+            The number of seconds to wait for the database.
         """
         from cmab.campaign.summary import export_campaign
 
-        export_campaign(self, path)
+        with self._replica.store.within(timeout):
+            export_campaign(self, path)
 
     # Acting.
 
@@ -616,11 +627,12 @@ class Campaign:
         if context is not None:
             check_context(context, self.policy)
         if available is not None:
-            context = self._restricted(context, available)
+            entries = replica.of.choices.find(available)
+            context = only(context, entries, len(replica.of.choices.own))
         with replica.store.within(timeout):
             if key is not None and (found := replica.store.find(key=_checked_key(key))):
                 return [self._answered(found[0], key)]
-            replay = replica.current() if replica.is_contended else replica.known()
+            replay = replica.current() if replica.is_stale else replica.known()
             own: list[Any] | None = None if names is None else [(self._own_choice(names), 1, {})]
             choice = own or self._chosen(n, replay, context, 0)
             for attempt in range(1, 1_000_000):
@@ -660,6 +672,10 @@ class Campaign:
             self._replica.error = f"{type(error).__name__}: {error}"
             log.warning("%s: the policy cannot choose: %s", self._replica.store.where, self._replica.error)
             raise
+        failed = self.policy.failure(replay.state) if isinstance(self.policy, ModelPolicy) else None
+        if failed is not None and failed != self._replica.error:
+            log.warning("%s: a fit of the model failed: %s", self._replica.store.where, failed)
+        self._replica.error = failed
         return found
 
     def _propensity(
@@ -1052,7 +1068,7 @@ class Campaign:
         """Store the events that `made` returns for the latest state, and return them."""
         replica = self._replica
         with replica.acting():
-            if replica.is_contended:
+            if replica.is_stale:
                 replica.catch_up()
             while True:
                 try:
@@ -1189,17 +1205,6 @@ class Campaign:
         """Raise the error of a policy that cannot learn from a correction, before it is stored."""
         told = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
         self.policy.update(self._replica.replay.twin().state, told, ticket, np.random.default_rng(0))
-
-    def _restricted(self, context: Context | None, available: Collection[Hashable]) -> Context:
-        """Return the context with the flags of the entries that are available by name."""
-        if context is not None and context.available is not None:
-            raise ValueError("available must be given once, by name or in the context, got both")
-        if isinstance(available, str) or not isinstance(available, Collection):
-            raise ValueError(f"available must be a list of names, got {shown(available)}")
-        flags = np.zeros(len(self._replica.of.choices.own), np.bool_)
-        flags[self._replica.of.choices.find(available)] = True
-        rest = {} if context is None else {name: getattr(context, name) for name in context.parts}
-        return Context(available=flags, **rest)
 
 
 def _generator(rng: Seed) -> np.random.Generator:

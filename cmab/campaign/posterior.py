@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel
+from cmab.compiled import eager_kernel, kernel
 from cmab.feedback import Feedback
 from cmab.policy import Policy
 from cmab.priors import BetaPrior, grid_log_weights
@@ -189,7 +189,7 @@ def is_free(graph, arc, coins, distances):
     return False
 
 
-@kernel
+@eager_kernel
 def flip_distances(graph, nodes, arcs, flips, is_strict, chances, coins, distances, queue, rng):
     """Draw `flips` random arcs given all others; return the number of violated constraints.
 
@@ -307,7 +307,7 @@ def redraw_untried(graph, arcs, chances, coins, tried, rng):
             coins[arc] = rng.random() < chances[arc]
 
 
-@kernel
+@eager_kernel
 def visit(graph, table, r, inner, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of round r, `inner` times, given the probability of each arc."""
     distances, mark, queue, kept = room
@@ -330,7 +330,7 @@ def visit(graph, table, r, inner, chances, coins, tried, room, rng):
     mark_tried(graph, nodes, arcs, coins, tried, distances, queue)
 
 
-@kernel
+@eager_kernel
 def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of rounds ``first, ..., last - 1``, each given the counts of all others."""
     for r in range(first, last):

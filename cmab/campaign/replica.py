@@ -24,6 +24,8 @@ log = logging.getLogger("cmab.campaign")
 _EVERY, _EVERY_HIDDEN = 1_000, 100
 #: After another process has overtaken this one, so many writes in a row show that it is alone again.
 _WARY = 20
+#: The seconds for which events that were read are fresh, if other processes write as well.
+_FRESH = 0.02
 
 
 class Replica:
@@ -46,6 +48,7 @@ class Replica:
         #: How many writes of this process without another one in between show that it is alone.
         self._contended = 0
         self.error: str | None = None
+        self._read_at = 0.0
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
         self.of: Translation
@@ -83,9 +86,9 @@ class Replica:
             self._lock.release()
 
     @property
-    def is_contended(self) -> bool:
-        """Whether other processes have written lately."""
-        return self._contended > 0
+    def is_stale(self) -> bool:
+        """Whether other processes write as well, and may have written since the last reading."""
+        return self._contended > 0 and time.monotonic() - self._read_at > _FRESH
 
     def known(self) -> Replay:
         """Return the state that this process knows."""
@@ -94,14 +97,15 @@ class Replica:
                 pass
         return self.replay
 
-    def current(self) -> Replay:
+    def current(self, timeout: float | None = None) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
-        self.known()
-        if self._lock.acquire(blocking=False):
-            try:
-                self.catch_up()
-            finally:
-                self._lock.release()
+        with self.store.within(timeout):
+            self.known()
+            if self._lock.acquire(blocking=False):
+                try:
+                    self.catch_up()
+                finally:
+                    self._lock.release()
         return self.replay
 
     def open(self) -> None:
@@ -156,19 +160,23 @@ class Replica:
         after = None if is_rewrite or not is_current else self._after(self.replay, events)
         stored: list[Event] | None = None
         if self._contended and expected is None and len(events) == 1 and events[0].kind in ("ask", "tell"):
-            added = self.store.add(events[0], known)
-            stored = None if added is None else [added]
-            self._contended -= added is not None and added.number == known + 1
+            newer, added = self.store.add(events[0], known)
+            if added is not None:
+                stored, after = [added], after if not newer else None
+                self._contended -= not newer
+                if newer:
+                    self.take([*newer, added])
         elif is_current and self.store.append(events, names, n_names):
             stored = list(events)
         else:
             self._contended = _WARY
         if stored is None:
             self.catch_up()
-        elif stored[0].number == known + 1:  # otherwise, the next call reads the events in between
+        elif self.replay.number == known:
             for event in stored:
                 self._describe(event)
             self._publish(after)
+        self._read_at = time.monotonic()
         if stored is not None and stored[-1].number // self._every > (stored[0].number - 1) // self._every:
             # The process that writes the event with a round number stores the snapshot.
             self._keep_snapshot()
@@ -189,6 +197,7 @@ class Replica:
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
         events = list(self.store.read(self.replay.number))
+        self._read_at = time.monotonic()
         if self.store.breaks != self._breaks:
             self.open()
             return True

@@ -110,8 +110,8 @@ _LAST = f"""
     {_INTO}
     SELECT {{0}}, m.number + 1, {{2}}, COALESCE({{3}}, m.ticket + 1), {{4}}, {{5}}, {{6}}, {{7}}
     FROM (
-        SELECT MAX(number) AS number, COALESCE(MAX(ticket), -1) AS ticket
-        FROM cmab_events WHERE campaign = {{0}}
+        SELECT (SELECT MAX(number) FROM cmab_events WHERE campaign = {{0}}) AS number,
+            COALESCE((SELECT MAX(ticket) FROM cmab_events WHERE campaign = {{0}}), -1) AS ticket
     ) AS m {{early}}
     WHERE NOT EXISTS (
         SELECT 1 FROM cmab_events WHERE campaign = {{0}} AND number > {{1}}
@@ -120,10 +120,15 @@ _LAST = f"""
     {_UNLESS} RETURNING number, ticket
 """
 _LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
-_LAST_POSTGRESQL = _LAST.format(
-    *(f"%({name})s::{_TYPES.get(name, 'text')}" for name in _NAMES),
-    early=", (SELECT set_config('synchronous_commit', 'off', true)) AS s",
-)
+_EARLY = ", (SELECT set_config('synchronous_commit', 'off', true)) AS s"
+_TYPED = [f"%({name})s::{_TYPES.get(name, 'text')}" for name in _NAMES]
+#: In PostgreSQL, the same statement also returns the events that were not read yet.
+_LAST_POSTGRESQL = f"""
+    WITH added AS ({_LAST.format(*_TYPED, early=_EARLY)})
+    SELECT {", ".join(_NAMES[1:])} FROM cmab_events
+    WHERE campaign = %(campaign)s::int AND number > %(number)s::int
+    UNION ALL SELECT number, NULL, ticket, NULL, NULL, NULL, NULL FROM added ORDER BY number
+"""
 #: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
 #: and then this one waits for the disk. Rows of other writers reach the disk in the same write.
 _FLUSH = "SELECT pg_logical_emit_message(true, 'cmab', '')"
@@ -225,7 +230,7 @@ class Store:
             connect_args=wait,
         )
         self._error: type[Exception] = self._engine.dialect.loaded_dbapi.Error
-        #: Open connections of the driver that no call uses.
+        #: Cursors of the driver that no call uses, each of its own connection.
         self._idle: list[Any] = []
         if self.is_sqlite:
             sql.event.listen(self._engine, "connect", _durable)
@@ -330,14 +335,14 @@ class Store:
         statements = [str(one.compile(dialect=self._engine.dialect)) for one in made]
         insert = f"INSERT INTO cmab_campaigns (name, format) VALUES (?, ?) {_UNLESS} RETURNING id"
 
-        def work(connection: Any) -> bool:
+        def work(cursor: Any) -> bool:
             for statement in statements:
-                connection.execute(statement)
-            with _transaction(connection):
-                row = connection.execute(self._marked(insert), (self.name, FORMAT)).fetchone()
+                cursor.execute(statement)
+            with _transaction(cursor):
+                row = next(iter(cursor.execute(self._marked(insert), (self.name, FORMAT)).fetchall()), None)
                 if row is not None:
                     self.id = row[0]
-                    self._insert(connection, events, names, 0)
+                    self._insert(cursor, events, names, 0)
             return row is not None
 
         return self._call(work)
@@ -357,20 +362,20 @@ class Store:
         is_one, breaks = len(events) == 1 and not names, self.breaks
         given, statement = self._values(events[0]), self._marked(_ONE)
 
-        def work(connection: Any) -> bool:
+        def work(cursor: Any) -> bool:
             if self.breaks != breaks:  # the first attempt may have stored the events, or lost those before
-                return events[-1] in self._after(connection, events[-1].number - 1)
+                return events[-1] in self._after(cursor, events[-1].number - 1)
             if is_one:
-                return bool(connection.execute(statement, given).rowcount == 1)
-            with _transaction(connection) as transaction:
-                transaction.is_kept = self._insert(connection, events, names, n_names)
+                return bool(cursor.execute(statement, given).rowcount == 1)
+            with _transaction(cursor) as transaction:
+                transaction.is_kept = self._insert(cursor, events, names, n_names)
             return transaction.is_kept
 
         is_added = self._call(work)
         self.overtaken += not is_added
         return is_added
 
-    def add(self, event: Event, known: int) -> Event | None:
+    def add(self, event: Event, known: int) -> tuple[list[Event], Event | None]:
         """Add a report, or an ask without a ticket, after all events, although some were not read yet.
 
         Parameters
@@ -382,6 +387,8 @@ class Store:
 
         Returns
         -------
+        list of Event
+            The events between the known ones and the stored one.
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
@@ -390,28 +397,36 @@ class Store:
         if event.kind == "ask":
             given["ticket"] = None
 
-        def work(connection: Any) -> Event | None:
+        def work(cursor: Any) -> tuple[list[Event], Event | None]:
             if self.breaks != breaks:  # the first attempt may have stored the event
-                stored = next((one for one in self._after(connection, 0) if _is_same(one, event)), None)
+                newer = self._after(cursor, 0)
+                stored = next((one for one in newer if _is_same(one, event)), None)
+                newer = newer[known : None if stored is None else stored.number - 1]
             else:
-                row = connection.execute(statement, given).fetchone()
-                stored = None if row is None else event._replace(number=row[0], ticket=row[1])
+                rows = cursor.execute(statement, given).fetchall()
+                own = rows.pop() if rows and (self.is_sqlite or rows[-1][1] is None) else None
+                newer = list(map(self._event, rows))
+                stored = None
+                if own is not None:
+                    stored = event._replace(number=own[0], ticket=own[1 if self.is_sqlite else 2])
+                if self.is_sqlite and stored is not None and stored.number > known + 1:
+                    newer = self._after(cursor, known)[: stored.number - known - 1]
             if stored is not None and not self.is_sqlite:
-                connection.execute(_FLUSH)
-            return stored
+                cursor.execute(_FLUSH)
+            return newer, stored
 
-        found = self._call(work)
-        self.overtaken += found is None
-        return found
+        newer, stored = self._call(work)
+        self.overtaken += stored is None
+        return newer, stored
 
     def forget(self, place: int, name: str, event: Event) -> bool:
         """Replace a name, and add the event that says so; return False if the writer was overtaken."""
         change = self._marked("UPDATE cmab_names SET name = ? WHERE campaign = ? AND place = ?")
 
-        def work(connection: Any) -> bool:
-            with _transaction(connection) as transaction:
-                transaction.is_kept = self._insert(connection, [event], (), 0)
-                connection.execute(change, (name, self.id, place))
+        def work(cursor: Any) -> bool:
+            with _transaction(cursor) as transaction:
+                transaction.is_kept = self._insert(cursor, [event], (), 0)
+                cursor.execute(change, (name, self.id, place))
             return transaction.is_kept
 
         return self._call(work)
@@ -422,10 +437,10 @@ class Store:
         drop = self._marked("DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?")
         insert = self._marked("INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)")
 
-        def work(connection: Any) -> None:
-            with _transaction(connection):
-                connection.execute(drop, (self.id, number, *(before or [0])))
-                connection.execute(insert, (self.id, number, data))
+        def work(cursor: Any) -> None:
+            with _transaction(cursor):
+                cursor.execute(drop, (self.id, number, *(before or [0])))
+                cursor.execute(insert, (self.id, number, data))
 
         self._call(work)
 
@@ -435,15 +450,14 @@ class Store:
 
     def _rows(self, query: str, *given: Any) -> list[Any]:
         query = self._marked(query)
-        return self._call(lambda connection: connection.execute(query, given).fetchall())
+        return self._call(lambda cursor: cursor.execute(query, given).fetchall())
 
-    def _after(self, connection: Any, number: int) -> list[Event]:
-        query = self._marked(f"{_FIND} AND number > ?")
-        return list(map(self._event, connection.execute(query, (self.id, number)).fetchall()))
+    def _after(self, cursor: Any, number: int) -> list[Event]:
+        query = self._marked(f"{_FIND} AND number > ? ORDER BY number")
+        return list(map(self._event, cursor.execute(query, (self.id, number)).fetchall()))
 
-    def _insert(self, connection: Any, events: Sequence[Event], names: Sequence[str], n_names: int) -> bool:
+    def _insert(self, cursor: Any, events: Sequence[Event], names: Sequence[str], n_names: int) -> bool:
         """Insert events and names in a transaction; return whether all events had free numbers."""
-        cursor = connection.cursor()
         cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
         is_added = cursor.rowcount == len(events)
         if names and is_added:
@@ -463,16 +477,16 @@ class Store:
             raise DamagedStoreError(f"{self.where}: event {row[0]} must have a body in JSON") from None
 
     def _call(self, work: Callable[[Any], Found]) -> Found:
-        """Return the result of `work` on a connection of the driver; repeat it while the database is busy."""
+        """Return the result of `work` on a cursor of the driver; repeat it while the database is busy."""
         begun, pause, is_told = time.monotonic(), 0.05, False
         while True:
             try:
                 with _calls if self.is_sqlite else nullcontext():
-                    connection = self._connected()
+                    cursor = self._cursor()
                     try:
-                        return work(connection)
+                        return work(cursor)
                     finally:
-                        self._idle.append(connection)
+                        self._idle.append(cursor)
             except self._error as error:
                 at = getattr(self._deadline, "at", None) or begun + self.timeout
                 left, is_long = max(0.0, at - time.monotonic()), time.monotonic() - begun > _LONG
@@ -489,14 +503,14 @@ class Store:
                     time.sleep(min(pause, left))
                     pause = min(2.0 * pause, 1.0)
 
-    def _connected(self) -> Any:
-        """Return a connection of the driver, which is new if none is idle."""
+    def _cursor(self) -> Any:
+        """Return a cursor of the driver, of a new connection if none is idle."""
         with suppress(IndexError):
             return self._idle.pop()
         made = self._engine.raw_connection()
-        found = made.driver_connection
+        cursor = made.driver_connection.cursor()
         made.detach()
-        return found
+        return cursor
 
     def _check_repeatable(self, error: Any, left: float) -> None:
         """Raise the typed error of the campaign, unless the call can be repeated."""
@@ -519,17 +533,17 @@ class _Transaction:
 
 
 @contextmanager
-def _transaction(connection: Any) -> Iterator[_Transaction]:
+def _transaction(cursor: Any) -> Iterator[_Transaction]:
     """Run a block in a transaction of a connection that otherwise commits each statement."""
-    connection.execute("BEGIN")
+    cursor.execute("BEGIN")
     transaction = _Transaction()
     try:
         yield transaction
     except BaseException:
         with suppress(Exception):  # a lost connection has no transaction to take back
-            connection.execute("ROLLBACK")
+            cursor.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT" if transaction.is_kept else "ROLLBACK")
+    cursor.execute("COMMIT" if transaction.is_kept else "ROLLBACK")
 
 
 def _durable(connection: Any, _: Any) -> None:
@@ -538,9 +552,9 @@ def _durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous = FULL")
 
 
-def _close(connections: list[Any]) -> None:
-    while connections:
-        connections.pop().close()
+def _close(cursors: list[Any]) -> None:
+    while cursors:
+        cursors.pop().connection.close()
 
 
 def _has_content(path: Path) -> bool:

@@ -169,7 +169,7 @@ def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]
     return tuple(Learned(names[arm], *row) for arm, *row in rows)
 
 
-def read_campaign(where: str | os.PathLike[str]) -> Log:
+def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
     """Return the rounds of a campaign by name, after all undos and corrections.
 
     The function needs no learner and writes nothing. You can call it while processes use the campaign.
@@ -178,6 +178,8 @@ def read_campaign(where: str | os.PathLike[str]) -> Log:
     ----------
     where : str or path-like
         The path or the URL of a `Campaign`.
+    timeout : float
+        The number of seconds to wait for the database.
 
     Raises
     ------
@@ -199,7 +201,7 @@ def read_campaign(where: str | os.PathLike[str]) -> Log:
     """
     from cmab.campaign.store import Store
 
-    store = Store(where)
+    store = Store(where, timeout)
     try:
         if not store.exists():
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
@@ -256,7 +258,7 @@ def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
         lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
         target.write_text("\n".join([*lines, ""]), encoding="utf-8")
         return
-    rounds = read_campaign(campaign.address)
+    rounds = read_campaign(campaign.address, timeout=campaign._replica.store.left())
     if target.suffix == ".csv":
         rounds.to_csv(target)
     elif target.suffix == ".parquet":

@@ -220,6 +220,7 @@ def _weeks(folder: CampaignFolder) -> list[Row]:
             "waiting": row.waiting,
             "asked": row.asked,
             "joined" if folder.is_network else "total": row.joined,
+            **({"different_people": row.different} if folder.is_network else {}),
         }
         for row in by_week(folder.rounds())
     ]
@@ -390,7 +391,7 @@ def size_in_words(folder: CampaignFolder) -> str:
     )
     if folder.problem.graph is None:
         return f"{counted(n, 'item')}, {each}"
-    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.graph.n_arcs, 'tie')}, {each}"
+    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.n_ties, 'tie')}, {each}"
 
 
 def outcome_in_words(of: Round, *, is_network: bool) -> str:
@@ -427,7 +428,7 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
         )
     for of in waiting[:_MOST]:
         yield f"Round {of.number} waits for its report since {of.asked[:10]}: {labels_of(of.names)}"
-    yield from _progress(folder, rounds)
+    yield from _progress(folder)
     certificate = folder.campaign.summary().certificate if reported else None
     if certificate is not None and math.isfinite(certificate.exact_gap):
         best = "the best choice" if not folder.is_network else "the best people"
@@ -455,42 +456,22 @@ def is_telling(folder: CampaignFolder, gap: float) -> bool:
     return gap < 0.9 * widest
 
 
-def _progress(folder: CampaignFolder, rounds: Sequence[Round]) -> Iterator[str]:
-    rows = by_name(folder)
-    yield ""
-    head = ["item", "mean result", "chosen", "in rounds"]
+def _progress(folder: CampaignFolder) -> Iterator[str]:
+    about = "By item (the mean result is an estimate)"
     if folder.is_network:
-        yield "By person (how many people join, with the person, if only this person is asked; an estimate)"
-        head = ["person", "brings about", "asked", "in rounds"]
-    table = [head]
-    table += [
-        [str(row.name), f"{row.brings:.3g}", f"{row.asked:,}", listed_rounds(row.rounds)]
-        for row in rows[:_MOST]
-    ]
-    yield from aligned(table)
-    if len(rows) > _MOST:
-        yield f"  and {len(rows) - _MOST:,} more"
-    yield ""
-    yield "By week"
-    joined = ["joined, by round", "different people"] if folder.is_network else ["sum of results"]
-    weeks = [["week of", "rounds", "asked" if folder.is_network else "chosen", *joined, "waiting"]]
-    weeks += [
-        [
-            row.monday,
-            listed_rounds(row.rounds),
-            f"{row.asked:,}",
-            f"{row.joined:g}",
-            *([row.different] if folder.is_network else []),
-            f"{row.waiting:,}",
-        ]
-        for row in by_week(rounds)[-_MOST:]
-    ]
-    yield from aligned(weeks)
+        about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
+    people = _people(folder)
+    yield from ["", about, *aligned(people[:_MOST])]
+    if len(people) > _MOST:
+        yield f"  and {len(people) - _MOST:,} more"
+    yield from ["", "By week", *aligned(_weeks(folder)[-_MOST:])]
 
 
-def aligned(table: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield the rows of a table with aligned columns."""
-    wide = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
-    for row in table:
-        cells = (cell.ljust(width) for cell, width in zip(row, wide, strict=True))
-        yield f"  {'  '.join(cells)}".rstrip()
+def aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield rows with aligned columns below their header."""
+    table = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows)]
+    cells = [[f"{cell:,.7g}" if isinstance(cell, float) else str(cell) for cell in row] for row in table]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        texts = (text.replace("_", " ") if row is cells[0] else text for text in row)
+        yield f"  {'  '.join(map(str.ljust, texts, wide))}".rstrip()

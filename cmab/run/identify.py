@@ -14,6 +14,7 @@ from cmab.arrays import IntArray
 from cmab.compiled import (
     IS_COMPILING,
     SAMPLES,
+    STEPS,
     Arguments,
     ExplorerKernel,
     Kernel,
@@ -38,6 +39,8 @@ _MOST = 2**62
 _FOREVER = np.iinfo(np.int64).max // 4
 # Steps per call of the compiled loop, between which signals arrive, and trees are built again.
 _STEPS = 2_000_000
+# Steps of the first call while the loop is interpreted, and the seconds that a call may take then.
+_FIRST_STEPS, _TICK_SECONDS = 10, 0.2
 # Samples that take minutes in Python, and a minute in compiled code.
 _LONG_IN_PYTHON, _LONG_COMPILED = 10**7, 10**8
 
@@ -329,10 +332,16 @@ def _loop(
     reals = parameters[-1].reals
     scratch = reals[len(reals) - len(state.memory) :]
     scratch[:] = state.memory
-    if IS_COMPILING:
-        loop.prepare()  # which Ctrl-C may end
+    steps, expected = _FIRST_STEPS, 0.0
     while not is_over:
+        # Ctrl-C may end the compilation.
+        steps = _STEPS if not IS_COMPILING or loop.prepare(expected) else steps
+        clock[STEPS], started = steps, time.perf_counter()
         with signals_wait():
             is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))
+        # An interpreted call is followed by one of twice the length, or of the same if it takes long.
+        expected = time.perf_counter() - started
+        if expected < _TICK_SECONDS / 2:
+            steps, expected = 2 * steps, 2.0 * expected
         watch.see(int(clock[SAMPLES]), _LONG_COMPILED)
     state.memory[:] = scratch

@@ -421,19 +421,24 @@ def play_compiled(
     if certify is not None:
         record.certificates.append(certificates)
     # An oracle in Python may take seconds a round, compiled rounds take microseconds.
-    played, last, step = 0, int(record.rounds[-1]), 1 if compiled.oracle is None else 1000
+    played, last, step, expected = 0, int(record.rounds[-1]), 1 if compiled.oracle is None else 10, 0.0
     # A certificate needs the state at the checkpoint, so the loop ends there.
     ends = [last] if certify is None else record.rounds.tolist()
     while played < last:
+        is_fast = run.prepare(expected)
+        if is_fast and compiled.oracle is not None:
+            step = max(step, 1000)
         started, before = time.perf_counter(), played
         played = min(ends[len(certificates)], played + step)
         run.play(played)
+        seconds = time.perf_counter() - started
+        expected = seconds / (played - before) * (last - played)
         if certify is not None and played == ends[len(certificates)]:
             paid = float(run.recorded[len(certificates), 0])
             certificates.append(certify.now(policy, state, Played(told=played, total=paid, spread=None)))
         if tick is not None:
             tick(played - before)
-        if time.perf_counter() - started < TICK_SECONDS / 2:
+        if seconds < TICK_SECONDS / 2:
             step *= 2
 
 
@@ -496,12 +501,14 @@ class CompiledLoop:
             Streams(*streams),
         )
 
+    def prepare(self, expected: float) -> bool:
+        """Compile the loop, which Ctrl-C may end, if that is worth it; return whether it is compiled."""
+        return not IS_COMPILING or self._loop.prepare(expected)
+
     def play(self, last: int) -> None:
         """Play up to round `last`, or to the round before the one in which the oracle raises."""
         # The array keeps round, checkpoint and size between calls, so each call continues after the last one.
         self._progress[LAST] = last
-        if IS_COMPILING:
-            self._loop.prepare()  # which Ctrl-C may end
         try:
             with signals_wait():
                 came_through = self._loop(*self._arguments)

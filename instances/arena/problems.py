@@ -20,7 +20,6 @@ import numpy as np
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
 from cmab.run.arena import Instance, Problem
-from instances.arena.few_rounds import FEW_ROUNDS
 from instances.arena.linear import (
     LINEAR,
     Rng,
@@ -35,7 +34,7 @@ from instances.arena.linear import (
     top_k,
     uniform,
 )
-from instances.arena.unseen import UNSEEN
+from instances.arena.unusual import FEW_ROUNDS, UNSEEN, jumping
 from instances.arms import BernoulliArms, SemiBandit
 from instances.changing import PiecewiseStationary
 from instances.choices import MultinomialLogit
@@ -219,13 +218,6 @@ def arriving(rng: Rng, *, n: int, k: int, change: int) -> tuple[LinearOracle, En
     late = rng.permutation(n) < n // 2
     parts = [np.where(late, 0.0, means), means]
     return oracle, PiecewiseStationary([SemiBandit(BernoulliArms(p), oracle) for p in parts], [change])
-
-
-def jumping(rng: Rng, *, n: int, k: int, changes: tuple[int, ...]) -> tuple[LinearOracle, Environment]:
-    """Draw means that jump after given rounds."""
-    oracle = TopK(n, k)
-    parts = [SemiBandit(BernoulliArms(uniform(rng, n)), oracle) for _ in range(len(changes) + 1)]
-    return oracle, PiecewiseStationary(parts, changes)
 
 
 def drifting(rng: Rng, *, n: int, k: int, rounds: int) -> tuple[LinearOracle, Environment]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, Environment, EpsilonGreedy, Learner, Oracle, RandomPolicy, simulate
+from cmab import CTS, CUCB, KLCUCB, Environment, EpsilonGreedy, Learner, Oracle, RandomPolicy, compare
 from cmab.arrays import IntArray
 from instances.arms import BernoulliArms, SemiBandit
 from instances.choices import MultinomialLogit
@@ -108,8 +108,6 @@ def demo(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iter
 def _run(
     name: str, make: Callable[[argparse.Namespace, np.random.Generator], Problem], options: argparse.Namespace
 ) -> Iterator[str]:
-    from cmab.run.tables import text, write_csv
-
     problem = make(options, np.random.default_rng(options.seed))
     place, oracle = problem.environment, problem.oracle
     yield problem.about
@@ -123,27 +121,17 @@ def _run(
     }
     ends = np.unique(np.geomspace(1, options.rounds, 50).astype(int))
     settings: Any = {"replications": options.replications, "rng": options.seed, "n_jobs": options.jobs}
-    results = {
-        name: simulate(policy, place, options.rounds, checkpoints=ends, **settings)
-        for name, policy in learners.items()
-    }
-    rows = []
-    for learner, result in results.items():
-        regret = result.regret[:, -1]
-        error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else None
-        reward = float(result.expected_rewards[:, -1].mean() / options.rounds)
-        rows.append(
-            {"learner": learner, "reward a round": reward, "regret": float(regret.mean()), "s.e.": error}
-        )
-    yield text(rows)
-    chosen = "; ".join(map(str, problem.names(results["Learner"].super_arms[0])))
+    found = compare(learners, place, horizon=options.rounds, checkpoints=ends, **settings)
+    yield found.table()
+    chosen = "; ".join(map(str, problem.names(found["Learner"].super_arms[0])))
     yield f"The best choice has {place.optimum:.4g} a round. Last choice of the learner: {chosen}"
     if options.out is not None:
-        from cmab.plotting import regret_curves, save
+        from cmab.plotting import save
+        from cmab.run.tables import write_csv
 
         options.out.mkdir(parents=True, exist_ok=True)
-        write_csv(options.out / "table.csv", rows)
-        axes = regret_curves(results)
+        write_csv(options.out / "table.csv", found.rows())
+        axes = found.plot()
         axes.set_title(f"cmab demo {name}", loc="left")
         save(axes, options.out / "regret")
         yield f"written to {options.out}: table.csv, regret.png"

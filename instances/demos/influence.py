@@ -161,7 +161,6 @@ def play(
     own = np.random.SeedSequence(seed.entropy, spawn_key=(replication,))
     early, blocks = range(1, min(rounds, _EARLY[-1]) + 1), np.linspace(0, rounds, min(rounds, 25) + 1)[1:]
     ends = np.unique([*early, *blocks.round(), max(1, 9 * rounds // 10)]).astype(int)
-    simulate(policy, place, min(rounds, 3), rng=own)  # compiles the rules before time is measured
     result = simulate(policy, place, rounds, checkpoints=ends, rng=own)
     lengths = np.diff(result.rounds, prepend=0)
     earned = np.diff(result.expected_rewards[0], prepend=0.0) / lengths

@@ -473,7 +473,7 @@ class Counted:
         return np.full(len(X), self.mean)
 
 
-def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path):
+def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path, caplog):
     def opened():
         features = np.eye(4)
         return Campaign(ModelPolicy(TopK(4, k=2), Counted(), features, exploration="none"), path, rng=0)
@@ -490,3 +490,4 @@ def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path):
         for number in range(20):
             again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
     assert "too many rows" in again.health().error
+    assert caplog.text.count("a fit of the model failed: ") == 1

@@ -132,14 +132,16 @@ def test_passwords_are_not_shown():
     assert store.where.endswith("#summer")
 
 
-def test_readers_do_not_wait_for_writers(tmp_path):
+def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("cmab.campaign.store._LONG", 0.0)
     path = tmp_path / "campaign.db"
     running, other = campaign(path), campaign(path)
     running.ask()
     blocking = sqlite3.connect(path, isolation_level=None)
     blocking.execute("BEGIN IMMEDIATE")
     with pytest.raises(errors.StoreTimeoutError, match="locked"):
-        running.ask(timeout=0.0)
+        running.ask(timeout=0.05)
+    assert caplog.text.count("database is locked; the call is repeated") == 1
     begun = threading.Event()
 
     def late():

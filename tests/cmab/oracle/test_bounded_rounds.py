@@ -12,6 +12,12 @@ from cmab.run.workers import progress_bar
 from oracles import TopK
 
 
+@pytest.fixture(autouse=True)
+def no_lists(monkeypatch):
+    """Search small families as well, instead of comparing all sets of k arms."""
+    monkeypatch.setattr(linear, "MOST_LISTED", 0)
+
+
 @pytest.fixture
 def choices(monkeypatch):
     """The number of choices that searches among all sets of k arms kept."""

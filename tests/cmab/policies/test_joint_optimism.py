@@ -67,8 +67,9 @@ FAMILIES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_search_finds_what_enumeration_finds(name):
+def test_the_search_finds_what_enumeration_finds(name, monkeypatch):
     """On up to ten thousand super arms, at widths as rules have them and at others."""
+    monkeypatch.setattr("cmab.oracle.MOST_LISTED", 0)
     oracle, family = FAMILIES[name]()
     assert len(family) <= 10_000
     listed, rng = BruteForce(oracle.n_arms, family, sense=oracle.sense), np.random.default_rng(0)
@@ -91,7 +92,9 @@ def test_where_no_tangent_touches_the_best():
         assert list(answer) == [2]
 
 
-def test_a_tolerance_is_kept():
+@pytest.mark.parametrize("most_listed", [0, 20_000])
+def test_a_tolerance_is_kept(most_listed, monkeypatch):
+    monkeypatch.setattr("cmab.oracle.MOST_LISTED", most_listed)
     rng = np.random.default_rng(0)
     oracle, family = TopK(10, 4), list(combinations(range(10), 4))
     for tolerance in (1e-9, 0.01, 0.1, 10.0):

@@ -1,5 +1,6 @@
 """All loops compute the same run, and only rules that belong together are fused."""
 
+import contextlib
 import importlib
 import signal
 import sys
@@ -18,6 +19,7 @@ from cmab.compiled import (
     SOLVE,
     Kernel,
     compiled_form,
+    interpret,
     keyed_uniform,
     keyed_uniforms,
     loop_kernel,
@@ -58,6 +60,40 @@ def all_paths(make_policy, arms, sense="max", k=4, **settings):
     return runs
 
 
+def assert_same_runs(runs):
+    for run in runs[1:]:
+        assert np.array_equal(run.rewards, runs[0].rewards)
+        assert np.array_equal(run.expected_rewards, runs[0].expected_rewards)
+        for a, b in zip(run.states, runs[0].states, strict=True):
+            assert_same_state(a, b)
+        for a, b in zip(run.super_arms, runs[0].super_arms, strict=True):
+            assert np.array_equal(a, b)
+
+
+def random_pair(number):
+    """Return a rule and an oracle of the tables that fit together, and the environment."""
+    rng = np.random.default_rng(number)
+    rules = [row.values[0] for row in rows(POLICIES, "runs") if not row.marks]
+    while True:
+        rule, case = rules[rng.integers(len(rules))], ORACLES[rng.integers(len(ORACLES))]
+        with contextlib.suppress(ValueError):
+            oracle = case.make()
+            environment = SemiBandit(BernoulliArms(np.linspace(0.2, 0.8, oracle.n_arms)), oracle)
+            policy = rule.make(oracle)
+            simulate(policy, environment, 40, rng=6)  # raises if the indices do not fit the oracle
+            return policy, environment
+
+
+@pytest.mark.filterwarnings("ignore:the regret is unknown")
+@pytest.mark.parametrize("number", range(200))
+def test_interpreted_kernels_give_the_same_run(number):
+    runs = []
+    for always in (True, False):
+        with interpret(always):
+            runs.append(simulate(*random_pair(number), 40, replications=2, rng=6))
+    assert_same_runs(runs)
+
+
 @pytest.mark.parametrize("arms", ARMS)
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("case", rows(POLICIES, "runs"))
@@ -67,13 +103,7 @@ def test_all_loops_give_the_same_run(case, sense, arms):
     settings = {"horizon": last, "replications": 2, "checkpoints": [1, 2, 7, last // 4, last - 1, last]}
     fused, mixed, plain = all_paths(case.make, ARMS[arms], sense, k, **settings)
     assert plain.path == "python"
-    for fast in (fused, mixed):
-        assert np.array_equal(fast.rewards, plain.rewards)
-        assert np.array_equal(fast.expected_rewards, plain.expected_rewards)
-        for a, b in zip(fast.states, plain.states, strict=True):
-            assert_same_state(a, b)
-        for a, b in zip(fast.super_arms, plain.super_arms, strict=True):
-            assert np.array_equal(a, b)
+    assert_same_runs([plain, fused, mixed])
 
 
 @pytest.mark.filterwarnings("ignore:the regret is unknown")

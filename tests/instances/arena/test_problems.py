@@ -10,7 +10,7 @@ from cmab.run.arena import CannotPlay, play
 from cmab.testing import check_environment
 from instances import SemiBandit
 from instances.arena import ENTRIES, PROBLEMS, UNUSUAL, ShrunkCoins
-from instances.arena.unseen import UNSEEN
+from instances.arena.unusual import UNSEEN
 from oracles import TopK
 
 ALL = PROBLEMS | UNUSUAL

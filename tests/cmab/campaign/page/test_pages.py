@@ -151,7 +151,7 @@ def test_sentences_before_and_after_the_first_report(page):
     assert "brings about" in state and "% interval" not in state and "chance that" in state
     bring = [float(x) for x in re.findall(r'"name">[^<]*</th><td class="right">([\d.]+)', state)]
     assert len(bring) == 2 and bring == sorted(bring, reverse=True) and max(bring) <= 9.0
-    numbers = [float(x) for x in re.findall(r"(?:about <strong>|more than )([\d.]+)", state)]
+    numbers = [float(x) for x in re.findall(r"(?:about <strong>|to |more than )(\d+\.\d)", state)]
     assert numbers and max(numbers) <= 9.0  # no more people than the network has
 
 

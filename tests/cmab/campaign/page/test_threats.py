@@ -168,10 +168,17 @@ def test_roles_limit_what_users_do(shared):
 
 
 def test_passwords_cannot_be_guessed_for_long(shared):
+    from starlette.testclient import TestClient
+
     assert shared.client.get(f"{shared.place}/state").headers["location"] == "/login"
     answers = [shared.log_in("rita", f"wrong {at}").status_code for at in range(7)]
     assert answers == [403] * 5 + [429] * 2
     assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 429
+    elsewhere = TestClient(
+        shared.app, base_url=f"http://{HOST}", follow_redirects=False, client=("10.0.0.7", 1)
+    )
+    data = {"user": "rita", "password": PASSWORDS["rita"]}
+    assert elsewhere.post("/login", data=data).status_code == 303  # only the address that tries is locked out
     known, unknown = shared.log_in("rob", "wrong"), shared.log_in("nobody", "wrong")
     assert known.text == unknown.text and known.status_code == unknown.status_code
     shared.access._of_users.succeed(("testclient", "rita"))
