@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def packed(document: Any, arrays: Mapping[str, AnyArray], *, compressed: bool = 
     """Return the bytes of an archive with a document of JSON values and some arrays."""
     buffer = io.BytesIO()
     # The archive can only hold arrays, so the text is stored as an array of bytes.
-    text = np.frombuffer(json.dumps(document, default=np.ndarray.tolist).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(document, default=methodcaller("tolist")).encode(), np.uint8)
     (np.savez_compressed if compressed else np.savez)(buffer, allow_pickle=False, document=text, **arrays)
     return buffer.getvalue()
 

@@ -568,21 +568,7 @@ class LinearStatistics:
         theta = np.einsum("gij,gi->gj", roots, np.einsum("gij,gj->gi", roots, self.moment))
         return Posterior(theta, roots)
 
-    def check_layout(self, n_groups: int, dimension: int) -> None:
-        """Raise unless the arrays have the shapes for these groups and this dimension.
-
-        Raises
-        ------
-        ValueError
-            If an array has a wrong shape or type.
-        """
-        shapes = {"precision": (n_groups, dimension, dimension), "moment": (n_groups, dimension)}
-        for name, shape in shapes.items():
-            array: object = getattr(self, name)
-            is_right = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape
-            if not is_right:
-                raise ValueError(f"state.{name} must be floats of shape {shape}, got {shown(array)}")
-
     def check(self, fresh: Self) -> None:
         """Raise ``ValueError`` unless the arrays have the shapes of the initial state `fresh`."""
-        self.check_layout(*fresh.moment.shape)
+        if self.precision.shape != fresh.precision.shape or self.moment.shape != fresh.moment.shape:
+            raise ValueError(f"state must be like {fresh!r}, got {self!r}")

@@ -108,9 +108,22 @@ def link_names(app, doctree, page):
                 break
 
 
+def write_plain_pages(app, failure):
+    """Copy the Markdown of the pages beside their HTML, and list them in `llms.txt` for assistants."""
+    lines = [f"# cmab {release}", "", "> Combinatorial bandits with graph oracles in Python.", ""]
+    for page in sorted(Path(app.srcdir).glob("*/*.md")):
+        place = page.relative_to(app.srcdir)
+        text = page.read_text()
+        title, first = (part.strip() for part in text.split("\n\n")[:2])
+        lines.append(f"- [{title.removeprefix('# ')}]({place}): {' '.join(first.split())}")
+        (Path(app.outdir) / place).write_text(text)
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n")
+
+
 def setup(app):
     """Write the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, _: namespace_pages.write(Path(app.srcdir) / "api"))
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", show_defaults)
     app.connect("doctree-resolved", link_names)
+    app.connect("build-finished", write_plain_pages)

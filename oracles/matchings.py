@@ -232,8 +232,8 @@ class TwoSides:
         is_forward = is_row[tails]
         rows, columns = place[np.where(is_forward, tails, heads)], place[np.where(is_forward, heads, tails)]
         shape = int(is_row.sum()), int((~is_row).sum())
-        has_parallels = may_repeat and len(np.unique(rows * shape[1] + columns)) < len(rows)
-        return cls(rows, columns, shape, has_parallels)
+        cells = np.sort(rows * shape[1] + columns) if may_repeat else np.empty(0, np.int64)
+        return cls(rows, columns, shape, bool((cells[1:] == cells[:-1]).any()))
 
     @cached_property
     def _cells(self) -> IntArray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The level of all intervals.
 LEVEL = 0.9
 # The number of posterior draws, and of ties times draws, for the contribution of a person.
-_DRAWS, _LEAST_DRAWS, _SPREAD_EFFORT = 40, 8, 4_000_000
+_DRAWS, _LEAST_DRAWS, _SPREAD_EFFORT = 40, 12, 4_000_000
 _CASCADES, _VALUE_CASCADES = 100, 300
 
 Kind = Literal["known", "explored"]
@@ -138,6 +138,10 @@ def values_alone(oracle: Oracle, beliefs: Beliefs, chosen: list[int]) -> list[fl
 
     In a network, this is the number of people who join, with the person.
     """
+    from oracles.influence.maximization import InfluenceOracle
+
+    if not isinstance(oracle, InfluenceOracle):
+        return [float(mean) for mean in beliefs.means[chosen]]
     rng = np.random.default_rng(0)
     draws = [beliefs.draw(rng) for _ in range(_LEAST_DRAWS)]
     values = [[value_of(oracle, np.array([at], np.int64), means) for means in draws] for at in chosen]

@@ -367,7 +367,7 @@ class _Replication(NamedTuple):
     def outcomes(self) -> list[Outcome]:
         number = next(iter(self.entries)).replication
         instance = self.problem.draw(seed=self.seed, replication=number)
-        settings = {"seed": self.seed, "horizon": self.horizon, "instance": instance}
+        settings: Any = {"seed": self.seed, "horizon": self.horizon, "instance": instance}
 
         def match(entry: Entry) -> tuple[float, bytes]:
             try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -11,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from cmab import archive
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.bounds.certificate import RegretCertificate
 from cmab.exploration.certificate import Certificate
@@ -369,10 +368,7 @@ def archived(header: dict[str, Any], results: dict[str, Any]) -> bytes:
                 plain[name][key] = len(value)
             else:
                 plain[name][key] = value
-    buffer = io.BytesIO()
-    entries = json.dumps({"format": _FORMAT, "header": header, "results": plain}, default=np.generic.item)
-    np.savez_compressed(buffer, allow_pickle=False, entries=np.array(entries), **arrays)
-    return buffer.getvalue()
+    return archive.packed({"format": _FORMAT, "header": header, "results": plain}, arrays)
 
 
 def from_archive(data: bytes, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -383,27 +379,17 @@ def from_archive(data: bytes, name: str) -> tuple[dict[str, Any], dict[str, Any]
     ValueError
         If `name`, the file of the data, is not such an archive.
     """
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            entries = json.loads(str(archive["entries"]))
-            if entries["format"] != _FORMAT:
-                raise ValueError(f"format {entries['format']}")
-            results = {}
-            for place, (key, plain) in enumerate(entries["results"].items()):
-                kind: Any = Simulation if plain.pop("kind") == "Simulation" else Identification
-                own = {
-                    f.name: archive[f"{place}.{f.name}"]
-                    for f in fields(kind)
-                    if f"{place}.{f.name}" in archive
-                }
-                lists = {
-                    each: [archive[f"{place}.{each}.{i}"] for i in range(length)]
-                    for each, length in plain.items()
-                    if each in _LISTS
-                }
-                results[key] = kind(**plain | own | lists)
-            return entries["header"], results
-    except Exception as error:  # the file may be another file, or damaged
-        raise ValueError(
-            f"{name} must hold results of this version of cmab, got {type(error).__name__}: {error}"
-        ) from None
+    entries, arrays = archive.unpacked(data, name)
+    if not isinstance(entries, dict) or entries.get("format") != _FORMAT:
+        raise ValueError(f"{name} must hold results of this version of cmab, got another archive")
+    results = {}
+    for place, (key, plain) in enumerate(entries["results"].items()):
+        kind: Any = Simulation if plain.pop("kind") == "Simulation" else Identification
+        own = {f.name: arrays[f"{place}.{f.name}"] for f in fields(kind) if f"{place}.{f.name}" in arrays}
+        lists = {
+            each: [arrays[f"{place}.{each}.{i}"] for i in range(length)]
+            for each, length in plain.items()
+            if each in _LISTS
+        }
+        results[key] = kind(**plain | own | lists)
+    return entries["header"], results

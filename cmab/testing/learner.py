@@ -196,8 +196,8 @@ def check_feedback(subject: LearnerSubject) -> str:
     tried = 0
     for state, each in subject.states():
         feedback, ticket, other = deepcopy(each.feedback), deepcopy(each.ticket), deepcopy(state)
-        for array in (feedback.arms, feedback.outcomes, ticket.super_arm):
-            array.setflags(write=True)
+        for own in (feedback.arms, feedback.outcomes, ticket.super_arm):
+            own.setflags(write=True)
         subject.learner.update(other, feedback, ticket, subject.rng(33))
         found = difference(each.feedback, feedback) or difference(each.super_arm, ticket.super_arm)
         require(not found, "update changed the feedback or the ticket: {}", found)

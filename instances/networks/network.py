@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.edges import is_number
 from cmab.run.tables import number
-from instances.graphs import bytes_of, text_in
+from instances.graphs import bytes_of, is_number, text_in
 from instances.networks._chances import column_of, numbers_in, others_told, shares
 from instances.networks._delimited import delimited
 from instances.networks._edge_table import EdgeTable

@@ -8,10 +8,12 @@ import unicodedata
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
+from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, chart_of, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.reasons import Reason, reasons_of, value_of
@@ -26,14 +28,15 @@ from cmab.campaign.tables import (
     table_of,
 )
 
-if TYPE_CHECKING:
-    from oracles import DirectedGraph
-
 PAGE_ROWS = 50
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 #: Another choice counts as better if it brings this share more.
 MARGIN = 0.05
 _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
+#: The factor that widens a range, and the line in log-odds that raises a chance, because the model is too
+#: certain. With both, nine of ten ranges contain the truth, and a chance is the frequency with which another
+#: choice is better (`tests/benchmarks/page_sentences.py`).
+WIDER, ODDS = 1.45, (1.23, 0.92)
 
 
 @dataclass(frozen=True)
@@ -57,20 +60,12 @@ def frame(opened: Opened) -> dict[str, Any]:
         "noun": "people" if folder.is_network else "items",
         "one": "person" if folder.is_network else "item",
         "n_names": len(folder.problem.names.labels),
-        "n_ties": opened.kept("ties", lambda: _number_of_ties(folder.problem.graph)),
+        "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
         "budget": folder.options.budget,
         "notes": folder.options.notes,
         "new_only": folder.options.new_only,
     }
-
-
-def _number_of_ties(graph: DirectedGraph | None) -> int:
-    """Return the number of pairs of people with a tie in one direction or both."""
-    if graph is None:
-        return 0
-    ends = np.minimum(graph.tails, graph.heads), np.maximum(graph.tails, graph.heads)
-    return len(np.unique(ends[0].astype(np.int64) * graph.n_nodes + ends[1]))
 
 
 def rounds_in(opened: Opened) -> list[Round]:
@@ -164,8 +159,8 @@ def bound_of(opened: Opened) -> float | None:
 def next_round(opened: Opened) -> dict[str, Any]:
     """Return the best choice by the present estimates, its expected result, and whether others can be better.
 
-    Each draw from the posterior has a best choice of its own. ``better`` is the share of draws in which it
-    brings at least 5 % more.
+    Each draw from the posterior has a best choice of its own. ``better`` is the chance that it brings at
+    least 5 % more, from the share of such draws.
     """
     folder = opened.folder
     beliefs, oracle = folder.beliefs(), folder.problem.oracle
@@ -177,26 +172,34 @@ def next_round(opened: Opened) -> dict[str, Any]:
         means = beliefs.draw(rng)
         other = np.asarray(oracle.solve(means, rng))
         own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
-    low, high = np.quantile(own, _RANGE)
+    mean, most = float(own.mean()), _most(folder, len(choice))
+    low, high = mean + WIDER * (np.quantile(own, _RANGE) - mean)
+    share = np.clip((best >= (1.0 + MARGIN) * own).mean(), 0.5 / draws, 1.0 - 0.5 / draws)
+    least = float(len(choice)) if folder.is_network else 0.0
     return {
         "names": [str(name) for name in oracle.labels(choice)],
-        "mean": float(own.mean()),
-        "low": float(low),
-        "high": float(high),
-        "better": float((best >= (1.0 + MARGIN) * own).mean()),
+        "mean": mean,
+        "low": max(float(low), least),
+        "high": min(float(high), most),
+        "better": float(expit(ODDS[0] + ODDS[1] * logit(share))),
     }
+
+
+def _most(folder: CampaignFolder, size: int) -> float:
+    """Return the largest result that a choice can have."""
+    return float(len(folder.problem.names.labels)) if folder.is_network else size * folder.options.largest
 
 
 def advice_of(opened: Opened, following: dict[str, Any]) -> str:
     """Return whether another choice can be better, in words."""
-    people = "people" if opened.folder.is_network else "in results"
-    share, count = following["better"], round(10 * following["better"])
-    margin = f"{100 * MARGIN:.0f} % or more {people}"
+    share = following["better"]
+    better = f"another choice is better by {100 * MARGIN:.0f} % or more"
     if share < 0.1:
-        return f"You can stop trying others: it is unlikely (less than 1 in 10) that others bring {margin}."
+        return f"You can stop trying others: it is unlikely (less than 1 in 10) that {better}."
+    told = f"the chance that {better} is about {min(round(10 * share), 9)} in 10"
     if share < 0.5:
-        return f"The chance that another choice brings {margin} is about {count} in 10. It may pay to go on."
-    return f"It is too early to stop: the chance that another choice brings {margin} is about {count} in 10."
+        return f"{told.capitalize()}. It may pay to go on."
+    return f"It is too early to stop: {told}."
 
 
 def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: int) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def test_saved_and_loaded(found, tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PK", b"\x80\x04K\x01."])
 def test_other_files_are_refused(data, tmp_path):
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match="must hold results of this version of cmab"):
+    with pytest.raises(ValueError, match="must be a whole archive of cmab"):
         Comparison.load(tmp_path / "x")
 
 

@@ -1,7 +1,9 @@
-"""The page in a real browser: by keyboard, without JavaScript, on phone and desktop, in light and dark."""
+"""The page in a real browser, as people use it: clicks, double clicks, back, reload, tabs, phone, print."""
 
 import csv
+import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,12 @@ from browser import Served, look, open_browser
 from served_pages import NETWORK
 
 pytestmark = pytest.mark.slow
-LOOKS = [(390, False), (390, True), (1_280, False), (1_280, True)]
+LOOKS = [(390, True), (1_280, False)]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    pytest.importorskip("starlette", reason="cmab[serve] serves the page")
+    pytest.importorskip("fastapi", reason="cmab[serve] serves the page")
     browser = open_browser(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.quit()
@@ -24,103 +26,234 @@ def browser(tmp_path_factory):
 def served(browser, tmp_path_factory):
     with Served(tmp_path_factory.mktemp("campaigns")) as served:
         browser.get(served.address)
-        for _ in range(100):
-            if "token" not in browser.current_url:
-                break
-            time.sleep(0.1)
+        wait(lambda: "token" not in browser.current_url)
         assert browser.current_url == f"{served.base}/"
         yield served
+
+
+def wait(condition):
+    """Wait until a condition holds, for half a minute at most."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+
+    for _ in range(300):
+        with suppress(NoSuchElementException, StaleElementReferenceException):  # the next page has just come
+            if found := condition():
+                return found
+        time.sleep(0.1)
+    raise AssertionError("the condition does not come true")
 
 
 def by(browser, selector):
     return browser.find_element("css selector", selector)
 
 
-def press(browser, *keys):
-    """Press keys, whatever has the focus."""
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    chain = ActionChains(browser)
-    for key in keys:
-        chain.send_keys(key)
-    chain.perform()
+def texts(browser, selector):
+    return [each.text for each in browser.find_elements("css selector", selector)]
 
 
-def tab_to(browser, selector):
-    """Move the focus with the Tab key until it reaches an element; assert that each stop is visible."""
-    from selenium.webdriver.common.keys import Keys
+def click(browser, text):
+    """Click a link, a button or a label by its words, as a reader does, and wait for the next page."""
+    kinds = "self::a or self::button or self::label or self::summary"
+    found = browser.find_element("xpath", f"//*[({kinds}) and contains(normalize-space(.), '{text}')]")
+    before = by(browser, "html") if found.tag_name in ("a", "button") else None
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+    found.click()
+    if before is not None:
+        wait(lambda: is_gone(before) and browser.execute_script("return document.readyState") == "complete")
 
-    goal = by(browser, selector)
-    for _ in range(80):
-        here = browser.switch_to.active_element
-        if here == goal:
-            return here
-        press(browser, Keys.TAB)
-        box = browser.execute_script(
-            "const b = document.activeElement.getBoundingClientRect(); return [b.width, b.height]"
-        )
-        assert min(box) > 0
-    raise AssertionError(f"the Tab key does not reach {selector}")
+
+def is_gone(element):
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    try:
+        element.tag_name  # noqa: B018
+    except StaleElementReferenceException:
+        return True
+    return False
+
+
+def fill(browser, label, text):
+    """Type into the field with this label."""
+    found = browser.find_element("xpath", f"//label[starts-with(normalize-space(.), '{label}')]")
+    by(browser, f"#{found.get_attribute('for')}").send_keys(text)
+
+
+def told(browser):
+    return by(browser, "[role=status]").text
+
+
+def new_campaign(browser, served, folder, title):
+    """Make a campaign with clicks, and return its address."""
+    file = folder / "friends.csv"
+    file.write_text(NETWORK, encoding="utf-8")
+    browser.get(served.base)
+    click(browser, "New campaign")
+    fill(browser, "Title", title)
+    fill(browser, "File of the network", str(file))
+    click(browser, "Create the campaign")
+    assert "was created: 8 people, " in told(browser)
+    return browser.current_url
+
+
+def report(browser, n=1):
+    """Report that the first `n` people of the form joined, and return their names."""
+    click(browser, "Enter the report")
+    labels = browser.find_elements("css selector", "label[for^=joined]")[:n]
+    names = [label.text for label in labels]
+    for label in labels:
+        label.click()
+    if not n:
+        click(browser, "Nobody joined")
+    click(browser, "Store the")
+    return names
+
+
+def asked(browser):
+    return texts(browser, ".reasons h3")
+
+
+def test_each_action_with_clicks(browser, served, tmp_path):
+    """Choose, leave out, report, correct, undo, cancel, settings, delete: only words that the reader sees."""
+    place = new_campaign(browser, served, tmp_path, "Clicks")
+    click(browser, "Choose 2 people")
+    assert told(browser) == "Round 1 was chosen."
+    first = asked(browser)[0]
+    click(browser, "Leave out")
+    assert f"{first} was left out." in told(browser) and first not in asked(browser)
+    assert by(browser, "h1").text == "Round 1" and f"Left out: {first}" in by(browser, "main").text
+    names = report(browser, 1)
+    assert "The report of round 1 was stored." in told(browser)
+    click(browser, "Correct it")
+    assert by(browser, "#joined-1").is_selected()
+    fill(browser, "Others who joined", f"{names[0]}, {names[0]}")
+    click(browser, "Store the correction")
+    assert "corrected" in told(browser)
+    click(browser, "History")
+    click(browser, "Undo the last")
+    assert told(browser) == "The correction of round 1 was taken back."
+    click(browser, "Undo the last")
+    assert told(browser) == "The report of round 1 was taken back."
+    click(browser, "Round")
+    click(browser, "Enter the report")
+    came = texts(browser, "label[for^=came]")
+    click(browser, came[1])
+    click(browser, "Others were asked instead")
+    other = next(name for name in ("Ann", "Bob", "Carl") if name not in came)
+    by(browser, "#instead").send_keys(other)
+    click(browser, "Nobody joined")
+    click(browser, "Store the report")
+    click(browser, "State")
+    assert f"Round 1: {came[0]}, {other} – 2 people joined" in by(browser, "main").text
+    click(browser, "Round")
+    click(browser, "Use: the best")
+    click(browser, "Choose 2 people")
+    click(browser, "Cancel this round")
+    assert told(browser) == "Round 2 was cancelled."
+    click(browser, "Settings")
+    fill(browser, "Name", "Ann")
+    fill(browser, "knows", "Emil")
+    click(browser, "Add the tie")
+    assert told(browser) == "The tie of Ann and Emil was added."
+    click(browser, "Export")
+    for name in ("Estimates", "History", "State"):
+        click(browser, name)
+        assert name in by(browser, "h1").text
+    click(browser, "Settings")
+    click(browser, "Delete Clicks")
+    by(browser, "form[action$='/delete'] button").click()
+    wait(lambda: browser.current_url == f"{served.base}/")
+    assert "Clicks was deleted." in told(browser) and "Not done" in visited(browser, place)
+
+
+def visited(browser, address):
+    browser.get(address)
+    return by(browser, "main").text
 
 
 @pytest.fixture(scope="module")
 def spring(browser, served, tmp_path_factory):
-    """A campaign that is made with the keyboard alone, with two reported rounds and one that waits."""
-    from selenium.webdriver.common.keys import Keys
-
-    file = tmp_path_factory.mktemp("files") / "friends.csv"
-    file.write_text(NETWORK, encoding="utf-8")
-    look(browser, 1_280, is_dark=False)
-    browser.get(served.base)
-    tab_to(browser, "a[href='/new']")
-    press(browser, Keys.ENTER)
-    tab_to(browser, "#title")
-    press(browser, "Spring")
-    by(browser, "#network").send_keys(str(file))  # the dialogue of files is the browser's
-    tab_to(browser, "button.main")
-    press(browser, Keys.ENTER)
-    place = browser.current_url.split("?")[0]
-    for nobody in (True, False):
-        tab_to(browser, "form[action$='/choose'] button")
-        press(browser, Keys.ENTER)
-        tab_to(browser, "a.main[href$='/report']")
-        press(browser, Keys.ENTER)
-        if nobody:
-            tab_to(browser, "#nobody")
-            press(browser, Keys.SPACE)
-        else:
-            name = by(browser, ".ticks label").text
-            tab_to(browser, "#others")
-            press(browser, name)
-        tab_to(browser, "button.main")
-        press(browser, Keys.ENTER)
-        assert "was stored" in by(browser, "[role=status]").text
-    tab_to(browser, "form[action$='/choose'] button")
-    press(browser, Keys.ENTER)
+    """A campaign with two reported rounds and one that waits."""
+    place = new_campaign(browser, served, tmp_path_factory.mktemp("files"), "Spring")
+    for n in (0, 1):
+        click(browser, "Choose 2 people")
+        report(browser, n)
+    click(browser, "Choose 2 people")
     return place
 
 
-def test_a_campaign_is_played_with_the_keyboard_alone(browser, spring):
-    browser.get(f"{spring}/history")
-    rows = [row.text for row in browser.find_elements("css selector", "tbody tr")]
-    assert len(rows) == 6 and "2 people joined" in rows[3] and "3 people joined" in rows[1]
+def rounds(browser, place):
+    browser.get(f"{place}/export/rounds.json")
+    return browser.execute_script("return document.body.innerText").count('"round"')
 
 
-def test_nothing_needs_javascript(browser, spring):
+def test_double_clicks_reloads_back_and_two_tabs_act_once(browser, served, tmp_path):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    place = new_campaign(browser, served, tmp_path, "Twice")
+    button = by(browser, "form[action$='/choose'] button")
+    ActionChains(browser).double_click(button).perform()
+    wait(lambda: "Round 1 was chosen." in by(browser, "main").text)
+    browser.refresh()
+    assert by(browser, "h1").text == "Round 1" and not browser.find_elements("css selector", "[role=status]")
+    click(browser, "Enter the report")
+    click(browser, "Nobody joined")
+    ActionChains(browser).double_click(by(browser, "form.stack button.main")).perform()
+    wait(lambda: "The report of round 1 was stored." in by(browser, "main").text)
+    browser.back()  # to the form, which is sent again
+    wait(lambda: browser.find_elements("css selector", "#nobody"))
+    browser.get(place)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(place)
+    click(browser, "Choose 2 people")
+    browser.close()
+    browser.switch_to.window(first)
+    click(browser, "Choose 2 people")  # this tab is older
+    assert re.search("Round 2 was chosen|The campaign has changed", by(browser, "main").text)
+    browser.get(f"{place}/history")
+    chosen = [row for row in texts(browser, "tbody tr") if "chosen" in row]
+    assert len(chosen) == 2, chosen
+
+
+def test_nothing_needs_javascript_or_a_mouse(browser, spring):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(spring)
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        browser.get(spring)
-        by(browser, "a.main[href$='/report']").click()
-        by(browser, "#nobody").click()
-        by(browser, "button.main").click()
-        assert "was stored" in by(browser, "[role=status]").text
-        by(browser, "form[action$='/choose'] button").click()
-        assert by(browser, ".reasons h3").text
+        for selector, key in (
+            ("a.main[href$='/report']", Keys.ENTER),
+            ("#nobody", Keys.SPACE),
+            ("button.main", Keys.ENTER),
+        ):
+            goal = by(browser, selector)
+            for _ in range(60):
+                if browser.switch_to.active_element == goal:
+                    break
+                browser.switch_to.active_element.send_keys(Keys.TAB)
+            browser.switch_to.active_element.send_keys(key)
+            time.sleep(0.5)
+        assert "was stored" in told(browser)
+        by(browser, "form[action$='/choose'] button.main").click()
+        time.sleep(0.5)
+        assert asked(browser)
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-PAGES = ["", "/state", "/estimates", "/history", "/export", "/print", "/upload", "REPORT", "NEW", "HOME"]
+PAGES = [
+    "",
+    "/state",
+    "/estimates",
+    "/history",
+    "/export",
+    "/print",
+    "/upload",
+    "/settings",
+    "REPORT",
+    "NEW",
+    "HOME",
+]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -130,7 +263,11 @@ def test_accessibility_and_width(browser, served, spring, path):
     if path == "REPORT":
         browser.get(spring)
         special["REPORT"] = by(browser, "a.main[href$='/report']").get_attribute("href")
+    browser.get_log("browser")
     browser.get(special.get(path, f"{spring}{path}"))
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    elsewhere = "e => new URL(e.name).origin != location.origin"
+    assert not browser.execute_script(f"return performance.getEntriesByType('resource').filter({elsewhere})")
     for width, is_dark in LOOKS:
         look(browser, width, is_dark=is_dark)
         browser.execute_script(axe.read_text(encoding="utf-8"))
@@ -138,106 +275,72 @@ def test_accessibility_and_width(browser, served, spring, path):
             "const done = arguments[0]; axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa',"
             " 'wcag22aa', 'best-practice']}).then(r => done(r.violations))"
         )
-        told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
-        assert not told, (width, is_dark, told)
+        why = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+        assert not why, (width, is_dark, why)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        small = browser.execute_script(
+            "return [...document.querySelectorAll('a, button')].filter(e => !e.closest('p, li, td'))"
+            ".filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 24)"
+        )
+        assert [each.text for each in small] == []
     look(browser, 1_280, is_dark=False)
 
 
-def test_the_browser_complains_of_nothing(browser, spring):
-    browser.get_log("browser")
-    for path in ("", "/state", "/estimates", "/history", "/export", "/print"):
-        browser.get(f"{spring}{path}")
-    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
-    elsewhere = browser.execute_script(
-        "return performance.getEntriesByType('resource').map(e => new URL(e.name).origin)"
-        ".filter(o => o !== location.origin)"
-    )
-    assert elsewhere == []
+def test_a_round_is_printed_on_one_sheet(browser, spring):
+    import base64
+
+    browser.get(f"{spring}/print")
+    assert len(texts(browser, "ol.blank li")) == 60
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"]))) == 1
 
 
 def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path):
     browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     browser.get(spring)
     by(browser, "a[href*='template.csv']").click()
-    for _ in range(100):
-        files = list(tmp_path.glob("*.csv"))
-        if files:
-            break
-        time.sleep(0.1)
-    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
+    file = wait(lambda: next(tmp_path.glob("*.csv"), None))
+    rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
     assert rows and set(rows[0]) == {"round", "name", "result", "step"}
-    rows[0]["result"] = "yes"
-    lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
-    files[0].write_text("\n".join(lines), encoding="utf-8")
-    browser.get(f"{spring}/upload")
-    by(browser, "#table").send_keys(str(files[0]))
-    by(browser, "button.main").click()
-    assert "The table was stored" in by(browser, "[role=status]").text
+    rows[0]["result"] = "maybe"
+    for result, answer in (
+        ("maybe", "1 line was refused. Nothing was stored."),
+        ("yes", "The table was stored"),
+    ):
+        rows[0]["result"] = result
+        lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        browser.get(f"{spring}/upload")
+        by(browser, "#table").send_keys(str(file))
+        click(browser, "Upload")
+        assert answer in by(browser, "main").text
 
 
-def click(browser, text):
-    """Click a link or a button by its words, as a reader does."""
-    from selenium.common.exceptions import StaleElementReferenceException
+def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, served, tmp_path):
+    import networkx as nx
 
-    words = f"//*[(self::a or self::button) and contains(normalize-space(.), '{text}')]"
-    for _ in range(20):
-        try:
-            return browser.find_element("xpath", words).click()
-        except StaleElementReferenceException:  # the page of the click before has just arrived
-            time.sleep(0.1)
-    raise AssertionError(f"the page changes all the time before a click on {text!r}")
-
-
-def mark(browser, n):
-    """Mark the first people in the form of the report, and return their names."""
-    labels = browser.find_elements("css selector", ".ticks label")[:n]
-    for label in labels:
-        label.click()
-    return [label.text for label in labels]
-
-
-def test_a_reader_plays_four_rounds_with_one_late_and_one_corrected_report(browser, served, tmp_path):
-    """Only words that the reader sees are used: no address and no knowledge of the page."""
-    file = tmp_path / "friends.csv"
-    file.write_text(NETWORK, encoding="utf-8")
-    browser.get(served.base)
-    click(browser, "New campaign")
-    browser.find_element("xpath", "//label[text()='Title']/following::input").send_keys("Four rounds")
-    browser.find_element("xpath", "//label[text()='File of the network']/following::input").send_keys(
-        str(file)
+    graph = nx.planted_partition_graph(6, 20, 0.18, 0.008, seed=5)
+    rows = "".join(f"Person {a},Person {b}\n" for a, b in graph.edges)
+    place = new_campaign_of(browser, served, tmp_path, rows)
+    click(browser, "Choose 5 people")
+    labels = browser.execute_script(
+        "return [...document.querySelectorAll('svg text')].map(e => e.getBoundingClientRect().toJSON())"
     )
+    assert len(browser.find_elements("css selector", "circle > title")) == len(graph) and place
+    assert 5 <= len(labels) <= 13
+    for at, one in enumerate(labels):
+        for other in labels[:at]:
+            apart = one["right"] < other["left"] or other["right"] < one["left"]
+            assert apart or one["bottom"] < other["top"] + 6 or other["bottom"] < one["top"] + 6
+
+
+def new_campaign_of(browser, served, folder, rows):
+    file = folder / "many.csv"
+    file.write_text(f"name_1,name_2\n{rows}", encoding="utf-8")
+    browser.get(f"{served.base}/new")
+    fill(browser, "Title", "Many")
+    fill(browser, "File of the network", str(file))
+    by(browser, "#k").clear()
+    fill(browser, "How many to choose", "5")
     click(browser, "Create the campaign")
-    for number in (1, 2, 3, 4):
-        click(browser, "Choose 2 people")
-        if number == 2:
-            continue  # its report is late
-        if number == 3:
-            browser.find_element(
-                "xpath", "//section[contains(., 'Round 3:')]//a[contains(., 'report')]"
-            ).click()
-        else:
-            click(browser, "Enter the report")
-        mark(browser, 1)
-        click(browser, "Store the report")
-        if number == 3:
-            click(browser, "Enter the report")
-            assert "Report of round 2" in by(browser, "h1").text
-            mark(browser, 1)
-            click(browser, "Store the report")
-    click(browser, "State")
-    browser.find_element("css selector", "a[aria-label='Correct the report of round 1']").click()
-    mark(browser, 2)
-    click(browser, "Store the correction")
-    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    click(browser, "Export")
-    browser.find_element("css selector", "a[aria-label='Rounds as csv']").click()
-    for _ in range(100):
-        if files := list(tmp_path.glob("*rounds.csv")):
-            break
-        time.sleep(0.1)
-    rows = list(csv.DictReader(files[0].read_text(encoding="utf-8-sig").splitlines()))
-    assert [row["state"] for row in rows] == ["reported"] * 4
-    assert [row["corrected"] for row in rows] == ["True", "False", "False", "False"]
-    assert [float(row["joined"]) for row in rows[1:]] == [3.0] * 3
-    assert rows[0]["joined"] == "3.0"  # the first mark was taken away, and the second set
+    return browser.current_url
