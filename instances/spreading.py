@@ -233,7 +233,8 @@ class SpreadingInfluence(Environment):
     def _judging(self) -> tuple[ReverseGraph, IntArray, AnyArray, int]:
         """The pool as an inverted index from components to the sets that contain them."""
         sets = self._drawn(_JUDGING)
-        return sets.graph, *sets.index(), sets.n_sets
+        index = sets.index()
+        return sets.graph, index.offsets, index.sets, sets.n_sets
 
     def _reverse(self) -> ReverseGraph:
         return ReverseGraph.of(self.graph, self.means, model=self.model)
@@ -512,7 +513,7 @@ class LinearThreshold(SpreadingInfluence):
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Place the weights of the edges into a node side by side on [0, 1]."""
-        from oracles.influence.sampling import side_by_side
+        from oracles.influence.spread import side_by_side
 
         # A uniform number per node selects the edge whose interval contains it, or no edge.
         lows, highs = call_kernel(side_by_side, *self.graph.in_arcs, self.means)

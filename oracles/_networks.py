@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import IntArray
-from cmab.compiled import kernel
+from cmab.arrays import AnyArray, IntArray
+from cmab.compiled import lean_kernel
 from cmab.validation import shown
 
 if TYPE_CHECKING:
@@ -86,32 +86,48 @@ def _numbered(n_nodes: int, tails: IntArray, heads: IntArray) -> Network:
     return Network(number, list(zip(tails.tolist(), heads.tolist(), strict=True)), tails, heads)
 
 
-@kernel
-def group_offsets(keys, n):
-    """Return where each of the groups 0..n-1 of `keys` begins after sorting, and the end."""
-    offsets = np.zeros(n + 1, np.int64)
-    for i in range(keys.shape[0]):
-        offsets[keys[i] + 1] += 1
-    for v in range(n):
-        offsets[v + 1] += offsets[v]
-    return offsets
+# More numbers than this have 64 bits.
+_LONG = 2**31
 
 
-@kernel
-def order_by(keys, n):
+def numbers_below(n: int) -> type[np.integer[Any]]:
+    """Return the type of numbers below `n`: 32 bits if they fit, otherwise 64."""
+    return np.int32 if n <= _LONG else np.int64
+
+
+@lean_kernel
+def _group(ends, entries, offsets, sets):
+    """Fill the arrays that `grouped_sets` returns; `offsets` has one more entry, all 0 at first."""
+    n_sets = ends.shape[0] - 1
+    # While the sets are written, ``offsets[v + 1]`` is the place of the next set that contains v.
+    for at in range(ends[n_sets]):
+        offsets[entries[at] + 2] += 1
+    for v in range(2, offsets.shape[0]):
+        offsets[v] += offsets[v - 1]
+    for i in range(n_sets):
+        for at in range(ends[i], ends[i + 1]):
+            v = entries[at]
+            sets[offsets[v + 1]] = i
+            offsets[v + 1] += 1
+
+
+def grouped_sets(ends: IntArray, entries: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
+    """Return the sets that contain each of the numbers below `n`, as (offsets, sets), in increasing order.
+
+    Set i is ``entries[ends[i]:ends[i + 1]]``. This counting sort is stable, and linear in entries and sets.
+    """
+    offsets, sets = np.zeros(n + 2, np.int64), np.empty(ends[-1], numbers_below(len(ends) - 1))
+    _group(ends, entries, offsets, sets)
+    return offsets[:-1], sets
+
+
+def order_by(keys: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
     """Return the offsets of the groups 0..n-1 of `keys`, and the positions of a stable sort."""
-    offsets = group_offsets(keys, n)
-    # A counting sort is stable, and linear in keys and groups.
-    place = offsets[:-1].copy()
-    order = np.empty(keys.shape[0], np.int32)
-    for i in range(keys.shape[0]):
-        order[place[keys[i]]] = i
-        place[keys[i]] += 1
-    return offsets, order
+    return grouped_sets(np.arange(len(keys) + 1), keys, n)
 
 
 def edge_ends(tails: IntArray, heads: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
-    """Return the ends of edges by node: offsets and, for each end, the edge plus m at its head.
+    """Return the ends of edges by node: offsets, and the edge of each end, plus m at its head.
 
     With m edges, the numbers at node v are ``ends[offsets[v]:offsets[v + 1]]``. Number i < m is the tail of
     edge i, and number m + i is its head.

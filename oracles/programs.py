@@ -348,6 +348,12 @@ class KeptProgram:
             # Other code started the scheduler of this thread with another number of threads: use that number.
             highs.setOptionValue("threads", 0)
             highs.run()
+        if highs.getModelStatus() == kinds.kUnknown:
+            # With columns that are fixed and weights of many digits, presolve may end without an answer.
+            highs.clearSolver()
+            highs.setOptionValue("presolve", "off")
+            highs.run()
+            highs.setOptionValue("presolve", "choose")
         status, info = highs.getModelStatus(), highs.getInfo()
         if status == kinds.kInfeasible:
             return Outcome("infeasible", None, np.inf)

@@ -10,6 +10,7 @@ import tomllib
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -468,6 +469,14 @@ class Problem:
     graph: DirectedGraph | None = None
     told: tuple[str, ...] = ()
     costs: dict[Hashable, float] | None = None
+
+    @cached_property
+    def n_ties(self) -> int:
+        """The number of pairs of people with a tie in one direction or both."""
+        if self.graph is None:
+            return 0
+        ends = np.minimum(self.graph.tails, self.graph.heads), np.maximum(self.graph.tails, self.graph.heads)
+        return len(np.unique(ends[0].astype(np.int64) * self.graph.n_nodes + ends[1]))
 
     def weighted(self, weights: list[float]) -> Oracle:
         """Return the oracle of the network in which each person counts by a weight."""

@@ -391,7 +391,7 @@ def size_in_words(folder: CampaignFolder) -> str:
     )
     if folder.problem.graph is None:
         return f"{counted(n, 'item')}, {each}"
-    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.graph.n_arcs, 'tie')}, {each}"
+    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.n_ties, 'tie')}, {each}"
 
 
 def outcome_in_words(of: Round, *, is_network: bool) -> str:

@@ -34,8 +34,6 @@ PRIOR_WEIGHTS = (2.0, 8.0, 32.0, 128.0)
 CAUTION = 5.0
 #: The weight of the prior with a common mean in a round of discovery.
 VAGUE = 4.0
-#: The number of rounds with news that is added in the probability of a round of discovery.
-HASTE = 2.0
 # A sum of weights below this value is scaled to 1, and no weight is then below the second value.
 _SMALL, _LEAST = 1e-100, 1e-150
 _GOLDEN = 0.6180339887498949
@@ -43,8 +41,8 @@ _GOLDEN = 0.6180339887498949
 _SHORTEST = 1e-140
 
 # The memory has the weights of the points of the grid, group by group, the sum of the outcomes of each arm,
-# the number of its outcomes, and whether it was seen late. The last entry is the number of rounds with news,
-# which showed an arm for the first time.
+# the number of its outcomes, and whether it was found, which means first seen in a round of discovery. The
+# last entry is the number of rounds with news, which showed an arm for the first time.
 
 
 @learn_kernel
@@ -55,7 +53,7 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
     sums = memory[int(reals[GROUPS]) * n_points : memory.shape[0] - 1]
     m = sums.shape[0] // 3
     news, groups, first_seen = memory[memory.shape[0] - 1], reals[GRID + 2 * n_points :], 0
-    is_late = 2.0 * news < t - 1.0
+    is_found = is_discovery(news, t)
     for j in range(n):
         if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums[: 2 * m]) < 0.0:
             break  # never, but without this test the compiler would omit the reading
@@ -66,7 +64,7 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
         count, won = sums[m + arm], float(math.floor(sums[arm] + shift))
         if count == 0.0:
             first_seen += 1
-            sums[2 * m + arm] = 1.0 if is_late else 0.0
+            sums[2 * m + arm] = 1.0 if is_found else 0.0
         sums[arm] += share_of(outcomes[j], reals)
         sums[m + arm] = count + 1.0
         has_won = math.floor(sums[arm] + shift) > won
@@ -74,6 +72,13 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
         first = int(groups[arm]) * n_points
         multiply(memory[first : first + n_points], wins, losses, counted, seen, count)
     memory[memory.shape[0] - 1] = news + (1.0 if first_seen > 0 else 0.0)
+
+
+@lean_kernel
+def is_discovery(news, t):
+    """Return whether round t is a round of discovery, if `news` rounds before it had news."""
+    # The multiples of the golden ratio, modulo 1, are spread evenly. The update can compute them as well.
+    return news > 0.0 and t * _GOLDEN % 1.0 * t * min(news + 2.0, 0.5 * math.sqrt(t)) < t - 1.0 - news
 
 
 @lean_kernel
@@ -215,13 +220,13 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
     m, n_points, low, length = counts.shape[0], int(reals[POINTS]), reals[LOW], reals[HIGH] - reals[LOW]
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
-    late, news = memory[memory.shape[0] - 1 - m :], memory[memory.shape[0] - 1]
+    found, news = memory[memory.shape[0] - 1 - m :], memory[memory.shape[0] - 1]
     pooled = pooled_dispersion(counts, means, deviations, low, length, out)
-    few, common, is_flat = math.sqrt(math.sqrt(float(t))), 0.0, False
-    is_discovery = news > 0.0 and rng.random() * t * (news + HASTE) < t - 1.0 - news
-    if is_discovery:
+    few, common = 0.0, 0.0
+    if is_discovery(news, t):
+        # Arms with fewer than `few` outcomes have a common prior.
         q = int(rng.random() * n_points)
-        common, is_flat = wins[q] / (wins[q] + losses[q]), rng.random() < 0.5
+        common, few = wins[q] / (wins[q] + losses[q]), t**0.25 if rng.random() < 0.5 else 1.0
     group, p = -1, 15 * n_points // 32
     for place in range(m):
         arm = int(order[place])
@@ -234,15 +239,13 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
         share, n = share_at(means[arm], low, length), float(counts[arm])
         known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
         alpha, beta = wins[p], losses[p]
-        if is_discovery and (n == 0.0 or (is_flat and n < few)):
+        if n < few:
             alpha, beta, known = VAGUE * common, VAGUE * (1.0 - common), n
-        elif is_flat:
-            alpha, beta = 1.0, 1.0
-        elif is_discovery or late[arm] > 0.0:
+        elif found[arm] > 0.0:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + known * share, beta + known * (1.0 - share)
         theta = rng.beta(a, b)
-        if not is_flat:
+        if n >= few:
             dispersion = n / known if n > 0.0 else pooled
             theta = bounded_draw(a, b, t / (n + dispersion * (alpha + beta + 1.0)), theta)
         out[arm] = low + length * theta
@@ -272,12 +275,11 @@ class AdaptiveCTS(GridPolicy):
 
     A super arm may consist of arms unlike those that were seen. Therefore some rounds are rounds of
     *discovery*. A round has *news* if it shows an arm for the first time. After R rounds with news and Z
-    rounds without, round t is one of discovery with probability ``Z / t / (R + 2)``. In this round, the arms
-    without outcomes have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn from the grid.
-    In half of these rounds, the same prior holds for arms with fewer than ``t**0.25`` outcomes, whose
-    dispersion is 1 then, the prior of the others is uniform, and no draw is moved. In the other half, the
-    prior of arms with outcomes has the drawn mean of step 1 and the weight 1. Arms that are first seen when
-    most rounds had no news keep the weight 1 in all rounds.
+    rounds without, a share ``Z / t / min(R + 2, sqrt(t) / 2)`` of the rounds around t is of discovery. In
+    these rounds, *rare* arms have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn from
+    the grid. Their dispersion is 1, and their draws are not moved. In half of these rounds, arms without
+    outcomes are rare, in the other half, arms with fewer than ``t**0.25`` outcomes. Arms that are first seen
+    in a round of discovery have a prior of weight 1 from then on.
 
     Step 1 is the exact posterior for outcomes 0 and 1. Other outcomes enter it as coins: the number of
     successes of an arm is the sum of its outcomes as shares of the support, rounded at a random-like offset.

@@ -8,11 +8,11 @@ from .heuristics import MonteCarloGreedy as MonteCarloGreedy
 from .maximization import InfluenceMaximization as InfluenceMaximization
 from .maximization import InfluenceOracle as InfluenceOracle
 from .search import Search as Search
-from .spread import IndependentTriggering as IndependentTriggering
-from .spread import TriggeringModel as TriggeringModel
+from .triggering import IndependentTriggering as IndependentTriggering
+from .triggering import TriggeringInfluence as TriggeringInfluence
+from .triggering import TriggeringModel as TriggeringModel
 from .variants import AdaptiveInfluence as AdaptiveInfluence
 from .variants import BudgetedInfluence as BudgetedInfluence
 from .variants import RobustCertificate as RobustCertificate
-from .variants import TriggeringInfluence as TriggeringInfluence
 from .variants import clcb_cascades as clcb_cascades
 from .variants import robust_seeds as robust_seeds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cmab.arrays import IntArray
@@ -15,7 +14,9 @@ GREEDY_RATIO = 1.0 - 1.0 / math.e
 # Tang, Tang, Lim, Han, Li, Yuan: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization
 # with a Knapsack Constraint, SIGMETRICS 2021, abstract: greedy by gain per cost or the best single node.
 BUDGET_RATIO = 0.405
-_ROUNDING, _PRECISION, _HALVINGS = 1e-9, 1e-6, 40
+_ROUNDING, _PRECISION, _LEAST, _STEPS = 1e-9, 1e-6, 1e-15, 60
+#: The smallest `delta`, up to which the quantiles below are accurate.
+LEAST_DELTA = 1e-60
 # A number of sets that is never reached. It is finite, unlike the theoretical number for extreme weights.
 _NEVER = 2.0**60
 
@@ -98,13 +99,12 @@ class Schedule:
         epsilon: float,
         delta: float,
         first: int | None,
-        ahead: int = 1,
         greedy: float = GREEDY_RATIO,
     ) -> Schedule:
         """Return the schedule for exp(`log_choices`) seed sets and an optimum of at least `floor`.
 
         On every sample, the coverage of the chosen seeds is at least `greedy` times the best. The first
-        sample has `ahead` times the sets of OPIM-C, or `first` sets if given.
+        sample has the number of sets of OPIM-C, or `first` sets if given.
 
         The spread of seeds S is C(S) + `scale` P[S meets a set], where C is additive and known. In the paper,
         C = 0 and `scale` is the number of nodes; its proof also holds here. Roots are drawn in proportion to
@@ -124,7 +124,7 @@ class Schedule:
         log_6 = math.log(6.0 / delta)
         root = greedy * math.sqrt(log_6) + math.sqrt(greedy * (log_choices + log_6))
         last = max(1, math.ceil(min(2.0 * (scale / floor) * (root / epsilon) * (root / epsilon), _NEVER)))
-        start = max(1, ahead * math.ceil(2.0 * root**2)) if first is None else first
+        start = max(1, math.ceil(2.0 * root**2)) if first is None else first
         start = min(start, last)
         n_tests = max(1, math.ceil(math.log2(last / start)) + 1)
         return cls(start, last, math.log(3.0 * n_tests / delta))
@@ -138,30 +138,31 @@ def greedy_ratio(k: int) -> float:
 def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
     """Return a lower confidence bound on the spread of fixed seeds, at level ``1 - exp(-log_term)``.
 
-    The larger of two bounds (Tang et al. 2018, eq. 5; the binomial tail of `_log_tail`). Both increase with
-    `hits`, so their failure events are nested, and taking the larger bound costs no confidence.
+    This is the exact binomial bound of Clopper and Pearson. It is sharper than the bound of Tang et al. 2018,
+    eq. 5, and it also increases with `hits`.
     """
-    # `lowerSelect` of the authors' code.
-    root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
-    low = max(0.0, root**2 - log_term / 18.0) / n_sets if root > 0.0 else 0.0
-    return scale * _boundary(low, hits / n_sets, lambda share: _log_tail(hits, n_sets, share) <= -log_term)
+    if hits == 0:
+        return 0.0
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(hits, n_sets - hits + 1, math.exp(-log_term)))
+    # Round outward: the relative error of the quantiles is below 1e-7 for up to 2^31 sets.
+    return scale * (low - _PRECISION * low * (1.0 - low))
 
 
 def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> float:
     """Return an upper confidence bound on the optimum, at level ``1 - exp(-log_term)``.
 
-    `coverage` is an upper bound on the number of sets that the best seeds cover. The result is the smaller of
-    two bounds (Tang et al. 2018, eq. 8; the binomial tail), as in `lower_bound`.
+    `coverage` is an upper bound on the number of sets that the best seeds cover. The result is the exact
+    binomial bound, which replaces eq. 8 of Tang et al. 2018.
     """
-    # `upperOPT` of the authors' code.
-    root = math.sqrt(coverage + log_term / 2.0) + math.sqrt(log_term / 2.0)
-    missed = n_sets - math.floor(coverage + _ROUNDING)
-    if missed <= 0:
+    hits = math.floor(coverage + _ROUNDING)
+    if hits >= n_sets:
         return scale
-    low = max(0.0, 1.0 - root**2 / n_sets)
-    return scale * (
-        1.0 - _boundary(low, missed / n_sets, lambda share: _log_tail(missed, n_sets, share) <= -log_term)
-    )
+    from scipy.special import betainccinv
+
+    high = float(betainccinv(hits + 1, n_sets - hits, math.exp(-log_term)))
+    return scale * min(1.0, high + _PRECISION * high * (1.0 - high) + _LEAST)
 
 
 def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float, float]:
@@ -173,57 +174,19 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
     """
     rate = log_term / n_sets
     x = min(max(coverage, 0.5), n_sets - 0.5) / n_sets
-    low, high = x, 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if bernoulli_divergence(x, middle) <= rate:
-            low = middle
-        else:
-            high = middle
-    if high == 1.0:
+    # Newton's method from above, where the divergence is convex. Pinsker: KL(x, q) >= 2 (q - x)^2.
+    high = min(x + math.sqrt(0.5 * rate), 1.0 - _ROUNDING)
+    for _ in range(_STEPS):
+        step = (bernoulli_divergence(x, high) - rate) * high * (1.0 - high) / (high - x)
+        high = high - step
+        if step <= _ROUNDING * high:
+            break
+    high = min(high * (1.0 + _ROUNDING), 1.0)
+    if high >= 1.0 - _ROUNDING:
         return 1.0, 0.0
     # The derivative of q in KL(x, q) = rate: -(dKL/dx) / (dKL/dq), where dKL/dq = (q - x) / (q (1 - q)).
     slope = (math.log(high / x) - math.log((1.0 - high) / (1.0 - x))) * high * (1.0 - high) / (high - x)
     return high - slope * x, slope
-
-
-def secures(hits: int, n_sets: int, share: float, log_term: float) -> bool:
-    """Return whether `hits` of `n_sets` show a hit probability of `share`: `lower_bound` reaches it."""
-    root = math.sqrt(hits + 2.0 * log_term / 9.0) - math.sqrt(log_term / 2.0)
-    if root > 0.0 and root**2 - log_term / 18.0 >= share * n_sets:
-        return True
-    return _log_tail(hits, n_sets, share) <= -log_term
-
-
-def _log_tail(hits: int, n_sets: int, share: float) -> float:
-    """Return an upper bound on the log-probability that at least `hits` of `n_sets` sets are hit.
-
-    Sets are hit independently with probability `share`. The ratios of successive terms of the tail decrease,
-    so a geometric series of the first two terms is an upper bound. At five standard deviations its error is a
-    few per cent. There, Chernoff's bound is ten times the tail, and OPIM-C's bound, which ignores that a set
-    is hit at most once, is larger if spreads are large.
-    """
-    if hits <= n_sets * share:
-        return 0.0
-    if share <= 0.0:
-        return -math.inf
-    # P[hits] of the binomial distribution, times the geometric series with the ratio of the first two terms.
-    odds = share / (1.0 - share)
-    first = log_binomial(n_sets, hits) + hits * math.log(odds) + n_sets * math.log1p(-share)
-    return min(0.0, first - math.log1p(-odds * (n_sets - hits) / (hits + 1)))
-
-
-def _boundary(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Return approximately the largest number in ``[low, high]`` up to which `holds` is true."""
-    if not holds(low):
-        return low
-    while high - low > _PRECISION * high:
-        middle = 0.5 * (low + high)
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def estimate(hits: int, n_sets: int, scale: float) -> tuple[float, float]:

@@ -1,10 +1,6 @@
-"""Cascades with delays up to a deadline: with feedback, for estimates, and backward as sets.
+"""Influence maximisation with a deadline: message delays, cascades up to the deadline, and their sets.
 
-In both directions, nodes are settled in order of time, as in Dijkstra's algorithm.
-
-Message delays, and the spread by a deadline.
-
-Influence maximisation with a deadline.
+Forward and backward, nodes are settled in order of time, as in Dijkstra's algorithm.
 """
 
 from __future__ import annotations
@@ -12,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,10 +17,9 @@ from cmab.compiled import GOLDEN, eager_kernel, kernel, keyed_uniform, lean_kern
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import frozen, integer, per_arm, real
 from oracles.influence.graph import DirectedGraph, require_memory
-from oracles.influence.maximization import InfluenceMaximization
+from oracles.influence.maximization import InfluenceMaximization, Options
 from oracles.influence.sampling import draw_root
-from oracles.influence.search import USUAL, Search
-from oracles.influence.sets import ReverseGraph
+from oracles.influence.sets import ReverseGraph, Room
 from oracles.influence.spread import KEY, MOST_CASCADES, cascade_key, mean_and_error, node_worths
 
 if TYPE_CHECKING:
@@ -75,8 +70,8 @@ def timed_cascade(world, arms, seeds, key, times, heap, keys, active, observed, 
     of time. If `observed` is empty, nothing is recorded. Return the number of active nodes and of observed
     arcs.
     """
-    offsets, others, chances, scales = world.offsets, world.others, world.chances, world.scales
-    steps, deadline, shows = world.steps, world.deadline, observed.shape[0] > 0
+    offsets, others, chances, scales, steps, deadline = world
+    shows = observed.shape[0] > 0
     size, n_active, seen = 0, 0, 0
     for seed in seeds:
         size = _arrive(seed, 0.0, times, heap, keys, size)
@@ -107,7 +102,7 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
     times, active = np.full(n, np.inf), np.empty(n, np.int64)
     heap, keys = np.empty(n + m, np.int64), np.empty(n + m)
     nothing, no_arms, no_numbers = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
-    total, norm = 0.0, 0.0
+    total, squares = 0.0, 0.0
     for i in range(first, last):
         run, spread = cascade_key(key, i), 0.0
         size, _ = timed_cascade(world, no_arms, seeds, run, times, heap, keys, active, nothing, no_numbers)
@@ -115,21 +110,15 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
             spread += weights[v]
             times[v] = np.inf
         total += spread
-        norm = math.hypot(norm, spread - origin)
-    return total, norm
+        squares += (spread - origin) ** 2
+    return total, squares
 
 
 @eager_kernel
 def draw_timed_sets(world, backwards, key, first, last, owners, ends, pool, stamps):
     """Draw sets of the nodes that reach a root by the deadline (Tang et al. 2015, section 5)."""
     roots, cuts, aliases = world.roots, world.cuts, world.aliases
-    offsets, others, chances, scales = (
-        backwards.offsets,
-        backwards.others,
-        backwards.chances,
-        backwards.scales,
-    )
-    steps, deadline = backwards.steps, backwards.deadline
+    offsets, others, chances, scales, steps, deadline = backwards
     base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
     heap, keys = np.empty(n + others.shape[0], np.int64), np.empty(n + others.shape[0])
     times = np.empty(n)  # valid for nodes with the stamp of the set
@@ -277,20 +266,9 @@ class TimedSets(ReverseGraph):
         )
         return cls(**vars(plain), backwards=delays.along(*graph.in_arcs, graph.in_tails, means))
 
-    def draw(
-        self,
-        key: int,
-        first: int,
-        last: int,
-        owners: AnyArray,
-        ends: IntArray,
-        pool: AnyArray,
-        stamps: AnyArray,
-    ) -> tuple[int, int, int]:
-
+    def draw(self, key: int, first: int, last: int, room: Room) -> tuple[int, int, int]:
         assert self.backwards is not None
-        rest = (key, first, last, owners, ends, pool, stamps)
-        drawn: tuple[int, int, int] = draw_timed_sets(self.world, self.backwards, *rest)
+        drawn: tuple[int, int, int] = draw_timed_sets(self.world, self.backwards, key, first, last, *room)
         return drawn
 
 
@@ -322,13 +300,9 @@ class DeadlineInfluence(InfluenceMaximization):
         The probability of a meeting in a step, in (0, 1]. A scalar applies to all edges.
     rates : float or array_like, shape (n_arms,), optional
         One over the mean delay, positive. A scalar applies to all edges. Give either `rates` or `meeting`.
-    delta : float, optional
-        The probability that the guarantee of a call fails. The default is one over the number of arms, but at
-        most 1/2.
-    epsilon : float, optional
-        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
-    node_weights, candidates, search
-        As in `InfluenceMaximization`, except that `search` must not have a sampler.
+    **options
+        `delta`, `epsilon`, `node_weights`, `candidates` and `search` as in `InfluenceMaximization`, except
+        that `search` must not have a sampler.
 
     Examples
     --------
@@ -362,21 +336,9 @@ class DeadlineInfluence(InfluenceMaximization):
         deadline: float,
         meeting: ArrayLike | None = None,
         rates: ArrayLike | None = None,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        node_weights: ArrayLike | None = None,
-        candidates: ArrayLike | None = None,
-        search: Search = USUAL,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            graph,
-            k,
-            delta=delta,
-            epsilon=epsilon,
-            node_weights=node_weights,
-            candidates=candidates,
-            search=search,
-        )
+        super().__init__(graph, k, model="ic", backend=None, **options)
         self.delays = Delays.of(self.graph, deadline, meeting, rates)
         self.deadline, self.meeting, self.rates = deadline, self.delays.meeting, self.delays.rates
         # Some messages of a sender arrive in time and others do not, so the edges out of a node are not a
@@ -401,22 +363,9 @@ class DeadlineInfluence(InfluenceMaximization):
         """Return None: the probabilities depend on delays, which cannot be enumerated."""
         return None
 
-    def _reached(self, probabilities: FloatArray) -> float:
-        worths, tails, heads = node_worths(self.graph, self.node_weights), self.graph.tails, self.graph.heads
-        reach = self.candidates.astype(np.float64)
-        for hops in range(1, self.graph.n_nodes):
-            # Give each hop of a path an equal part of the time: a lower bound on the probability of being in
-            # time.
-            chances = probabilities * self.delays.chances_within(self.deadline / hops)
-            further = self.candidates.astype(np.float64)
-            for _ in range(hops):
-                before, further = further, further.copy()
-                np.maximum.at(further, heads, before[tails] * chances)
-            worth = float((further * worths).max())
-            if worth > 0.0 or np.array_equal(further > 0.0, reach > 0.0):
-                return worth
-            reach = further
-        return 0.0
+    def _hop_chances(self, probabilities: FloatArray, hops: int) -> FloatArray:
+        # Give each hop of a path an equal part of the time: a lower bound on the chance to be in time.
+        return probabilities * self.delays.chances_within(self.deadline / hops)
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         return TimedSets.within(self.delays, self.graph, probabilities, self.node_weights)

@@ -1,13 +1,4 @@
-"""Graph kernels of influence maximisation: counting sort, strong components, the reverse graph.
-
-Directed graphs as arrays, the representation that the influence classes use.
-
-Features of arcs computed from the network alone.
-
-Groups of arcs with similar expected probabilities.
-
-The weights of linear thresholds, which sum to at most 1 at each node.
-"""
+"""Directed graphs as arrays, as the influence classes use them, and features of their arcs."""
 
 from __future__ import annotations
 
@@ -16,12 +7,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import kernel
 from cmab.validation import frozen, integer, shown, vector
 from oracles._networks import network_of, order_by
 
@@ -29,51 +20,13 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class Arcs(NamedTuple):
-    """The arcs of a graph by tail and head, and the numbers of the arcs out of and into each node.
-
-    The arcs out of node v are ``out_arms[out_offsets[v]:out_offsets[v + 1]]``; arcs into v are stored
-    likewise.
-    """
-
-    tails: AnyArray
-    heads: AnyArray
-    out_offsets: IntArray
-    out_arms: AnyArray
-    in_offsets: IntArray
-    in_arms: AnyArray
-
-
 # The first 31 bits of a probability are compared with 31 random bits; p = 1 (2^31) is above all of them.
 SCALE = 2.0**31
-CERTAIN = np.uint32(1 << 31)
 
 
 @kernel
-def count_extremes(chances):
-    """Return how many probabilities are 1, and how many are 0."""
-    certain, impossible = 0, 0
-    for i in range(chances.shape[0]):
-        certain += chances[i] == 1.0
-        impossible += chances[i] == 0.0
-    return certain, impossible
-
-
-@kernel
-def write_limits(chances, arms, first, last, limits):
-    """Write to `limits` the first 31 bits of the probabilities of ``arms[first:last]``."""
-    for i in range(first, last):
-        # This is exact: a power of two moves the binary point. The cast drops the bits that `is_below`
-        # compares.
-        limits[i] = np.uint32(chances[arms[i]] * SCALE)
-
-
-@kernel
-def strong_components(offsets, arms, heads, chances):
-    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative).
-
-    Components are numbered in the order of their lowest nodes.
-    """
+def _strong_components(offsets, arms, heads, chances):
+    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative)."""
     n = offsets.shape[0] - 1
     number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
     component = np.full(n, -1, np.int32)
@@ -123,19 +76,31 @@ def strong_components(offsets, arms, heads, chances):
                     if stack[held] == v:
                         break
                 found += 1
-    return _renumbered(component, found)
-
-
-@kernel
-def _renumbered(component, found):
-    names = np.full(found, -1, np.int32)
-    fresh = 0
-    for v in range(component.shape[0]):
-        if names[component[v]] < 0:
-            names[component[v]] = fresh
-            fresh += 1
-        component[v] = names[component[v]]
     return component
+
+
+def strong_components(offsets: IntArray, arms: AnyArray, heads: AnyArray, chances: FloatArray) -> AnyArray:
+    """Return the strong component of each node in the graph of certain arcs.
+
+    Components are numbered in the order of their lowest nodes.
+    """
+    component = _strong_components(offsets, arms, heads, chances)
+    lowest = np.empty(component.max() + 1, np.int64)
+    lowest[component[::-1]] = np.arange(len(component))[::-1]
+    numbers = np.empty(len(lowest), np.int32)
+    numbers[np.argsort(lowest)] = np.arange(len(lowest))
+    return numbers[component]
+
+
+def reverse_arcs(
+    tails: AnyArray, heads: AnyArray, means: FloatArray, component: AnyArray, n: int
+) -> tuple[IntArray, AnyArray, AnyArray]:
+    """Return the possible arcs into each of `n` components as (offsets, tails, arms)."""
+    ends = component[heads]
+    kept = np.flatnonzero((means > 0.0) & (component[tails] != ends))
+    offsets, order = order_by(ends[kept], n)
+    arms = kept[order].astype(order.dtype)
+    return offsets, component[tails[arms]], arms
 
 
 @kernel
@@ -171,31 +136,16 @@ def certain_owners(offsets, heads, arms, chances, component, chosen):
     return owners
 
 
-@kernel
-def reverse_arcs(tails, heads, means, component, n):
-    """Return the possible arcs into each of `n` components as (offsets, tails, limits, arms)."""
-    into = np.empty(tails.shape[0], np.int32)
-    for i in range(tails.shape[0]):
-        u, v = component[tails[i]], component[heads[i]]
-        into[i] = v if means[i] > 0.0 and u != v else n  # the last group is dropped
-    offsets, order = order_by(into, n + 1)
-    arms = order[: offsets[n]]
-    in_tails, in_limits = np.empty(arms.shape[0], np.int32), np.empty(arms.shape[0], np.uint32)
-    write_limits(means, arms, 0, arms.shape[0], in_limits)
-    for j in range(arms.shape[0]):
-        in_tails[j] = component[tails[arms[j]]]
-    return offsets[:-1], in_tails, in_limits, arms
-
-
 _MOST = 2**31 - 2
 _BYTES_OF_ARC = 20
 
 
 class DirectedGraph:
-    """A directed graph as arrays of 32-bit integers; arc i is base arm i.
+    """A directed graph as arrays of integers; arc i is base arm i.
 
     The influence classes accept it in place of a networkx graph, and convert networkx graphs to it. It takes
-    8 bytes per arc, and another 8 bytes per arc for forward traversal (cascades, contraction). If a graph
+    8 bytes per arc, and another 8 bytes per arc for each direction of traversal, 12 bytes if there are more
+    than 2^31 arcs. If a graph
     does not fit into the free memory of the machine, the constructor raises ``MemoryError`` before it
     allocates memory.
 
@@ -294,8 +244,6 @@ class DirectedGraph:
         largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
         if largest >= n:
             raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
-        if len(tails) > _MOST:
-            raise ValueError(f"a graph must have at most {_MOST} arcs, got {len(tails)}")
         if isinstance(labels, str | bytes):
             raise ValueError(
                 f"labels must be a list of names, got {shown(labels)}; pass list(labels) for its letters"
@@ -374,8 +322,7 @@ class DirectedGraph:
     @cached_property
     def out_arcs(self) -> tuple[IntArray, AnyArray]:
         """The arcs out of each node, ``(offsets, arcs)``; node v has ``arcs[offsets[v]:offsets[v + 1]]``."""
-        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.tails, self.n_nodes)
-        return arcs
+        return order_by(self.tails, self.n_nodes)
 
     @cached_property
     def out_heads(self) -> AnyArray:
@@ -385,8 +332,7 @@ class DirectedGraph:
     @cached_property
     def in_arcs(self) -> tuple[IntArray, AnyArray]:
         """The arcs into each node, in the form of `out_arcs`."""
-        arcs: tuple[IntArray, AnyArray] = call_kernel(order_by, self.heads, self.n_nodes)
-        return arcs
+        return order_by(self.heads, self.n_nodes)
 
     @cached_property
     def in_tails(self) -> AnyArray:

@@ -1,16 +1,12 @@
-"""The base class of the influence oracles: graph, reward, labels and reports.
-
-Influence maximisation under the independent-cascade model.
-"""
+"""Influence maximisation: the base class of its oracles, and the oracle for cascades and thresholds."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
@@ -22,23 +18,13 @@ from cmab.guarantees import Smoothness
 from cmab.parameters import described
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
 from oracles._graph_means import GraphOracle, KeptGraph
-from oracles.influence.certificate import Certificate, Schedule, greedy_ratio, log_binomial
-from oracles.influence.cluster import Call, Cluster, RemotePlan, RemoteSets, check_client, until_done
+from oracles.influence.certificate import LEAST_DELTA, Certificate, Schedule, greedy_ratio, log_binomial
+from oracles.influence.cluster import Call, Cluster, RemotePlan, check_client
 from oracles.influence.cover import choose_some, first_of_largest
 from oracles.influence.graph import DirectedGraph, as_directed_graph, in_degree_groups, threshold_weights
-from oracles.influence.search import (
-    OPTIONS,
-    USUAL,
-    Found,
-    Plan,
-    Search,
-    UncertifiedOnce,
-    find,
-    hits_per_unit,
-    sets_until,
-)
+from oracles.influence.search import USUAL, Found, Plan, Search, find, hits_per_unit
 from oracles.influence.sentinels import place_sentinels, sampled_graph
-from oracles.influence.sets import MODELS, Model, ReverseGraph, SetCollection
+from oracles.influence.sets import MODELS, Model, ReverseGraph, Sampler
 from oracles.influence.spread import (
     MOST_CASCADES,
     estimated_spread,
@@ -126,39 +112,26 @@ class InfluenceOracle(GraphOracle):
             raise ValueError(f"model must be one of {MODELS}, got {shown(model)}")
         self.model: Model = model
 
+    #: The parameter that limits the seeds.
+    _size: ClassVar[str] = "k"
     #: The options of `Search` that this class does not accept, and the values that it uses instead.
     _fixed: ClassVar[Mapping[str, Any]] = {}
 
     def _promise(self, ratio: float, epsilon: float | None, delta: float | None, search: Search) -> None:
-        """Set `alpha`, `beta` and `quality` of an oracle that certifies its answers."""
+        """Set `alpha`, `beta` and the options of an oracle that certifies its answers."""
         if not isinstance(search, Search):
             raise ValueError(f"search must be a Search, got {shown(search)}")
         for name in self._fixed:
             if (given := getattr(search, name)) != getattr(Search, name):
                 raise ValueError(f"search.{name} must be left out for {type(self).__name__}, got {given!r}")
+        self.search = search
+        # A saved session compares these plain attributes.
+        self.quality, self.sampler = search.used_quality, search.sampler
         self.max_rr_sets, self.first_rr_sets = search.max_rr_sets, search.first_rr_sets
-        unasked = search.first_rr_sets is None and search.max_rr_sets is None
-        self.quality = search.quality_if(unasked)
-        self._is_quality_given = search.quality is not None
-        self._hits_per_unit = hits_per_unit(self.quality)
         self.epsilon = real("epsilon", _EPSILON if epsilon is None else epsilon, 0.0, ratio, inside=True)
-        self.delta = real("delta", 1 / max(2, self.n_arms) if delta is None else delta, 0.0, 1.0, inside=True)
+        usual = 1 / max(2, self.n_arms)
+        self.delta = real("delta", usual if delta is None else delta, LEAST_DELTA, 1.0, inside=True)
         self.alpha, self.beta = ratio - self.epsilon, 1.0 - self.delta
-        _ = self._uncertified  # create it now, so that copies by `_restricted` share it
-
-    @property
-    def search(self) -> Search:
-        """The options of the search; options with their default value are omitted."""
-        kept = {name: self.__dict__[name] for name in OPTIONS if name in self.__dict__}
-        kept |= {name: getattr(Search, name) for name in self._fixed}
-        if "quality" in kept and not self._is_quality_given:
-            kept["quality"] = None
-        return Search(**kept)
-
-    @cached_property
-    def _uncertified(self) -> UncertifiedOnce:
-        """The warning that an answer is not certified; a cached property is not a parameter of the oracle."""
-        return UncertifiedOnce()
 
     def _reached(self, probabilities: FloatArray) -> float:
         """Return a lower bound on the spread of the best candidate, from single paths with few edges.
@@ -168,26 +141,36 @@ class InfluenceOracle(GraphOracle):
         """
         worths, tails, heads = node_worths(self.graph, self.node_weights), self.graph.tails, self.graph.heads
         reach = self.candidates.astype(np.float64)
-        while True:
+        for hops in range(1, self.graph.n_nodes):
             # Under both models, all edges of a path are live with the product of their probabilities.
-            further = reach.copy()
-            np.maximum.at(further, heads, reach[tails] * probabilities)
+            chances = self._hop_chances(probabilities, hops)
+            further = self.candidates.astype(np.float64)
+            for _ in range(hops):
+                before, further = further, further.copy()
+                np.maximum.at(further, heads, before[tails] * chances)
             worth = float((further * worths).max())
-            if worth > 0.0 or np.array_equal(further, reach):
+            if worth > 0.0 or np.array_equal(further > 0.0, reach > 0.0):
                 return worth
             reach = further
+        return 0.0
+
+    def _hop_chances(self, probabilities: FloatArray, hops: int) -> FloatArray:
+        """Return the probabilities of the edges of a path with a number of hops."""
+        return probabilities
 
     def _least_hits(self, log_choices: float) -> float:
         """Return how many of the choosing sets the seeds must cover to reach the requested `quality`."""
         # The sample sizes of Tang et al. 2018, section 4, contain the term ln C(n, k) + ln(6 / delta).
-        return self._hits_per_unit * (log_choices + math.log(1.0 / self.delta))
+        return hits_per_unit(self.quality) * (log_choices + math.log(1.0 / self.delta))
 
     def __repr__(self) -> str:
-        candidates = None if self.candidates.all() else int(self.candidates.sum())
         # Omit the arguments that equal their defaults.
         usual = {"delta": 1 / max(2, self.n_arms), "epsilon": _EPSILON, "search": USUAL}
-        hidden = {name: None for name, value in usual.items() if getattr(self, name, None) == value}
-        return described(self, **({"search": self.search, "candidates": candidates} | hidden))
+        given = {name: getattr(self, name, value) for name, value in usual.items()}
+        facts = {name: None if value == usual[name] else value for name, value in given.items()}
+        candidates = None if self.candidates.all() else int(self.candidates.sum())
+        size = {self._size: getattr(self, self._size)}
+        return described(self, **size, **facts, node_weights=self.node_weights, candidates=candidates)
 
     @cached_property
     def clusters(self) -> IntArray | None:  # type: ignore[override]
@@ -246,9 +229,10 @@ class InfluenceOracle(GraphOracle):
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         """Return the expected number (or weight) of active nodes, including the seeds.
 
-        The value is exact if the reachable uncertain edges have at most 65,536 outcomes (16 edges of
-        independent cascades). Otherwise it is the mean of 2,000 simulated cascades with fixed random numbers;
-        `spread` also returns its standard error.
+        The value is exact if at most 65,536 outcomes are possible: 16 uncertain edges that independent
+        cascades can reach, or as many choices of the live edge into each reachable node under linear
+        thresholds. Otherwise it is the mean of 2,000 simulated cascades with fixed random numbers; `spread`
+        also returns its standard error.
         """
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         return self.spread(super_arm, means)[0]
@@ -260,13 +244,15 @@ class InfluenceOracle(GraphOracle):
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        is_threshold = self.model == "lt"
-        exactly = exact_threshold_spread if is_threshold else exact_spread
-        exact = exactly(self.graph, probabilities, super_arm, node_weights=self.node_weights)
+        by_enumeration, by_cascades = (
+            (exact_threshold_spread, threshold_spread)
+            if self.model == "lt"
+            else (exact_spread, estimated_spread)
+        )
+        exact = by_enumeration(self.graph, probabilities, super_arm, node_weights=self.node_weights)
         if exact is not None:
             return exact, 0.0
-        simulated = threshold_spread if is_threshold else estimated_spread
-        return simulated(self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights)
+        return by_cascades(self.graph, probabilities, super_arm, cascades, node_weights=self.node_weights)
 
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
         """Return an upper bound on the spread of any seeds: at most the weight of all nodes."""
@@ -409,7 +395,7 @@ class InfluenceOracle(GraphOracle):
         >>> feedback = oracle.feedback_of([0], joined=["bob"], carried=[("ann", "bob")])
         >>> [oracle._arm_labels()[arm] for arm in feedback.arms], feedback.outcomes, feedback.reward
         ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
-        >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # who told dan is not known
+        >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # two people may have told dan
         array([0, 1])
         >>> oracle.feedback_of([0], joined=["bob", "dan"]).problem.n_hidden  # all outcomes follow
         0
@@ -444,9 +430,14 @@ class InfluenceOracle(GraphOracle):
         return np.concatenate((seeds, others[: self.k - len(seeds)]))
 
 
-# If arcs are contracted, sets are cheap. A first sample for the few remaining components alone would be so
-# small that the seeds are worse. Measured on upper confidence bounds of CUCB.
-_AHEAD = 2
+class Options(TypedDict, total=False):
+    """Options of `InfluenceMaximization` that its subclasses accept."""
+
+    delta: float | None
+    epsilon: float | None
+    node_weights: ArrayLike | None
+    candidates: ArrayLike | None
+    search: Search
 
 
 class InfluenceMaximization(InfluenceOracle):
@@ -564,8 +555,6 @@ class InfluenceMaximization(InfluenceOracle):
             self._cluster = Cluster(backend)
         super().__init__(graph, k, node_weights=node_weights, candidates=candidates, model=model)
         self._promise(greedy_ratio(self.k), epsilon, delta, search)
-        self.time_limit, self._uses_all_time = search.time_limit, search.quality is None
-        self.sampler, self.threads = self._fixed.get("sampler", search.sampler), search.threads
 
     @cached_property
     def _cluster(self) -> Cluster:
@@ -578,6 +567,10 @@ class InfluenceMaximization(InfluenceOracle):
         # Asked of `vars`, so that a look at it adds nothing to what is pickled.
         return self._cluster.client if "_cluster" in vars(self) else None
 
+    @property
+    def _sampler(self) -> Sampler:
+        return self._fixed.get("sampler", self.search.sampler)
+
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""
         return self.solve_certified(means, rng).seeds
@@ -585,8 +578,7 @@ class InfluenceMaximization(InfluenceOracle):
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> Certificate:
         """Return k seeds with their certified ratio, their estimated spread and the effort of the search."""
         found, seeds, reverse = self._found(self._probabilities(means), rng)
-        answer = found.certificate(seeds, self.alpha, reverse.n_components)
-        return self._uncertified.see(answer, self.alpha, type(self).__name__)
+        return found.certificate(seeds, self.alpha, reverse.n_components)
 
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
         """Return an upper bound on the spread of any seeds; it holds with probability `beta`.
@@ -599,7 +591,6 @@ class InfluenceMaximization(InfluenceOracle):
         self, probabilities: FloatArray, rng: np.random.Generator
     ) -> tuple[Found, IntArray, ReverseGraph]:
         """Return the result of the search, its seeds as node numbers, and the sampled graph."""
-        started = time.perf_counter()
         choosing, validating = (int(key) for key in np.random.default_rng(rng).integers(0, 2**62, 2))
         reverse = self._reverse_graph(probabilities)
         lowest = reverse.representatives(self.candidates)
@@ -608,69 +599,39 @@ class InfluenceMaximization(InfluenceOracle):
         largest = first_of_largest(np.where(allowed, reverse.masses, -1.0), k)
         by_themselves = float(reverse.masses[largest].sum())
         floor = by_themselves or self._reached(probabilities)
-        if len(reverse.world.tails) == 0 or k == reverse.n_components or floor == 0.0:
+        if not reverse.is_joined or k == reverse.n_components or floor == 0.0:
             # No edges join components, all components are chosen, or no node of positive weight can be
             # reached.
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0, by_themselves, by_themselves)
         else:
             plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
-            if self.time_limit is not None:
-                plan = self._within(started + self.time_limit, plan, k, allowed, rng)
             if self.backend is None:
                 found = self._search(plan, k, allowed)
             else:
-                found = until_done(
-                    self._cluster,
-                    lambda: self._search(self._on_cluster(plan, probabilities, allowed), k, allowed),
+                found = self._cluster.until_done(
+                    lambda: self._search(self._on_cluster(plan, probabilities), k, allowed)
                 )
         return found, self._filled(lowest[found.chosen]), reverse
 
-    def _on_cluster(self, plan: Plan, probabilities: FloatArray, allowed: BoolArray) -> RemotePlan:
+    def _on_cluster(self, plan: Plan, probabilities: FloatArray) -> RemotePlan:
         """Return the plan with its sets on the workers of the cluster."""
-        options = {"node_weights": self.node_weights, "sampler": self.sampler, "model": self.model}
-        call = Call(self._cluster, self.graph, probabilities, options, allowed)
+        options = {"node_weights": self.node_weights, "sampler": self._sampler, "model": self.model}
+        call = Call(self._cluster, self.graph, probabilities, options)
         return RemotePlan(**vars(plan), call=call)
 
     def _search(self, plan: Plan, k: int, allowed: BoolArray) -> Found:
         """Return `k` of the allowed components."""
-        reverse = plan.reverse
-        forced = self.sampler == "sentinels"
-        may_stop = forced or (self.sampler == "auto" and len(reverse.world.gammas) == 0)
+        forced = self._sampler == "sentinels"
+        may_stop = forced or (self._sampler == "auto" and not plan.reverse.omits_single_nodes)
         # The greedy choice may lose a quarter of the difference between greedy's ratio and `alpha` on each
         # sample.
         least_share = self.alpha + 0.75 * self.epsilon
-
-        def choose(sets: SetCollection, log_term: float, is_last: bool) -> tuple[IntArray, int, float]:
-            if isinstance(sets, RemoteSets):
-                from oracles.influence.cluster import choose_remotely
-
-                return choose_remotely(sets, k, allowed, log_term, is_last, least_share)
-            return choose_some(sets, k, allowed, log_term, is_last, least_share)
-
-        def place(sets: SetCollection, n_sets: int) -> None:
-            placing = partial(place_sentinels, k=k, allowed=allowed, always=forced)
-            if isinstance(sets, RemoteSets):
-                sets.placed(placing, n_sets)
-            else:
-                placing(sets, n_sets)
-
-        return find(plan, choose, place if may_stop else None)
-
-    def _within(
-        self, deadline: float, plan: Plan, k: int, allowed: BoolArray, rng: np.random.Generator
-    ) -> Plan:
-        """Return `plan` with as many sets as `deadline` allows, estimated by trial searches with other sets.
-
-        The number of sets depends on the clock and the trial sets only. Both are independent of the sets of
-        the certificate.
-        """
-        others = tuple(int(key) for key in rng.integers(0, 2**62, 2))
-
-        def tried(n_sets: int) -> Found:
-            return self._search(plan.of_size(n_sets, keys=(others[0], others[1])), k, allowed)
-
-        most = sets_until(deadline, plan.max_sets, tried)
-        return plan.of_size(most) if self._uses_all_time else replace(plan, max_rr_sets=2 * most)
+        place = partial(place_sentinels, k=k, allowed=allowed, always=forced)
+        return find(
+            plan,
+            lambda sets, log_term: choose_some(sets, k, allowed, log_term, least_share),
+            place if may_stop else None,
+        )
 
     def _plan(
         self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
@@ -684,7 +645,6 @@ class InfluenceMaximization(InfluenceOracle):
             self.epsilon,
             self.delta,
             self.first_rr_sets,
-            _AHEAD if reverse.n_components < self.graph.n_nodes else 1,
             greedy_ratio(self.k),  # with fewer components to choose from, the ratio is higher
         )
         return Plan(
@@ -693,7 +653,7 @@ class InfluenceMaximization(InfluenceOracle):
             self.alpha,
             keys,
             self.max_rr_sets,
-            self.threads,
+            self.search.threads,
             least_hits=self._least_hits(log_choices),
         )
 
@@ -703,7 +663,6 @@ class InfluenceMaximization(InfluenceOracle):
             self.graph,
             probabilities,
             node_weights=self.node_weights,
-            sampler=self.sampler,
+            sampler=self._sampler,
             model=self.model,
-            threads=self.threads,
         )

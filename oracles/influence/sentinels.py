@@ -1,14 +1,10 @@
-"""The greedy choice of sentinels.
-
-Sentinels: the first seeds, chosen from a few sets. All further sets end as soon as they contain one.
+"""Sentinels: the first seeds, chosen from a few sets. All further sets end as soon as they contain one.
 
 If influence is high, most sets contain the same large part of the graph, and drawing this part repeatedly
 takes most of the time (HIST: Guo et al., Influence Maximization Revisited, SIGMOD 2020). A set that ends at a
 sentinel is a partly known set: it counts as covered once the sentinels are chosen. A set without a sentinel
 is complete. So the bound on the optimum (of the greedy steps after the sentinels) and the validation are the
-same as for a complete sample, and the confidence of certificates does not change. The arcs out of sentinels
-are tried as soon as their heads are in a set (`ReverseGraph.with_early`), also in sets that are completed
-later.
+same as for a complete sample, and the confidence of certificates does not change.
 
 Sentinels are seeds of every later choice, so `hold_back` tests them on each sample before the choice is used.
 If it returns true, all sets are drawn completely from then on.
@@ -20,30 +16,24 @@ import math
 
 import numpy as np
 
-from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray
 from cmab.compiled import call_kernel, kernel
-from oracles._networks import order_by
+from oracles.influence.cover import cover, hold_back
 from oracles.influence.graph import DirectedGraph
 from oracles.influence.sets import Model, ReverseGraph, Sampler, SetCollection
 
 
 @kernel
-def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
+def most_covering(index, arcs_out, allowed, k, least_gain):
     """Return at most `k` allowed nodes that each cover `least_gain` more sets, and the entries of these sets.
 
-    Set i is the entries of `pool` from ``ends[i]`` to ``ends[i + 1] - 1``. Among the nodes with a coverage
-    within half a standard deviation of the largest, or one set, choose the one with the most arcs out, then
-    the lowest number.
+    Among the nodes with a coverage within half a standard deviation of the largest, or one set, choose the
+    one with the most arcs out, then the lowest number.
     """
-    n, n_sets = allowed.shape[0], ends.shape[0] - 1
-    entries = pool[: ends[n_sets]]
-    offsets, positions = order_by(entries, n)
-    set_of, is_covered = np.empty(entries.shape[0], np.int32), np.zeros(n_sets, np.bool_)
+    ends, pool, offsets, sets = index
+    n = allowed.shape[0]
+    is_covered = np.zeros(ends.shape[0] - 1, np.bool_)
     gains, chosen = np.zeros(n, np.int64), np.empty(k, np.int64)
-    # `positions` gives the places of a node in the pool; this array gives the set of each place.
-    for i in range(n_sets):
-        for j in range(ends[i], ends[i + 1]):
-            set_of[j] = i
     for v in range(n):
         gains[v] = offsets[v + 1] - offsets[v] if allowed[v] else 0
     size, n_covered = 0, 0
@@ -63,16 +53,15 @@ def most_covering(ends, pool, arcs_out, allowed, k, least_gain):
                 best = v
         chosen[size] = best
         size += 1
-        for position in positions[offsets[best] : offsets[best + 1]]:
-            i = set_of[position]
+        for i in sets[offsets[best] : offsets[best + 1]]:
             if is_covered[i]:
                 continue
             is_covered[i] = True
             # Count entries, not sets, because ending sets early saves entries.
             n_covered += ends[i + 1] - ends[i]
             for j in range(ends[i], ends[i + 1]):
-                if allowed[entries[j]]:
-                    gains[entries[j]] -= 1
+                if allowed[pool[j]]:
+                    gains[pool[j]] -= 1
     return chosen[:size], n_covered
 
 
@@ -98,7 +87,6 @@ def sampled_graph(
     node_weights: FloatArray | None = None,
     sampler: Sampler = "auto",
     model: Model = "ic",
-    threads: int = 1,
 ) -> ReverseGraph:
     """Return the reverse graph from which a search samples.
 
@@ -106,12 +94,11 @@ def sampled_graph(
     more time, so sets of one node are then sampled as well. The first sets of a fixed key decide, so all
     machines of a cluster decide alike.
     """
-    reverse = ReverseGraph.of(
-        graph, means, node_weights=node_weights, sampler=sampler, model=model, threads=threads
-    )
-    if sampler != "auto" or len(reverse.world.gammas) == 0 or _FIRST_SETS * graph.n_arcs < _WORTH_ARCS:
+    reverse = ReverseGraph.of(graph, means, node_weights=node_weights, sampler=sampler, model=model)
+    is_small = _FIRST_SETS * graph.n_arcs < _WORTH_ARCS
+    if sampler != "auto" or not reverse.omits_single_nodes or is_small:
         return reverse
-    sets, size = SetCollection(reverse, _PROBING, threads=threads), 1
+    sets, size = SetCollection(reverse, _PROBING), 1
     while sets.edges_examined < _WORTH_ARCS and size <= _FIRST_SETS:
         sets.grow(size)
         size *= 2
@@ -135,38 +122,25 @@ def place_sentinels(
             break
         # A further large set may take a second, so few are drawn at once.
         size = 2 * size if sets.edges_examined < _ENOUGH_ARCS else size + _FEW_SETS
-    if sets.n_sets > 0 and (always or _are_worth_it(sets, n_sets)):
-        sentinels, share = _most_covering(sets, k, allowed)
-        while not always and share >= _LEAST_SHARE and _cost_too_much(sets, sentinels, k, allowed):
-            # Sentinels are a greedy choice, so the first half of them is the greedy choice of that size.
-            sentinels, share = _most_covering(sets, len(sentinels) // 2, allowed)
-        if always or share >= _LEAST_SHARE:
-            sets.stop_at(sentinels)
+    if sets.n_sets == 0 or not (always or _are_worth_it(sets, n_sets)):
+        return
+    reverse, index = sets.graph, sets.index()
+    arcs_out = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
+    size = k
+    while True:
+        given = index, arcs_out.astype(np.float64, copy=False), allowed, size, _LEAST_GAIN
+        sentinels, n_covered = call_kernel(most_covering, *given)
+        _, covered, bound, gain = cover(index, k, allowed, sentinels)
+        is_shared = n_covered >= _LEAST_SHARE * sets.ends[-1]
+        # If these sets show that the sentinels hold the answer back, the first half of them may not.
+        if always or not is_shared or not hold_back(len(sentinels), covered, bound, gain, least_share=0.0):
+            break
+        size = len(sentinels) // 2
+    if always or is_shared:
+        sets.stop_at(sentinels)
 
 
 def _are_worth_it(sets: SetCollection, n_sets: int) -> bool:
     """Return whether sets are large, and `n_sets` complete sets would take milliseconds."""
     arcs = sets.edges_examined / sets.n_sets * n_sets
     return bool(sets.ends[-1] >= _LEAST_SIZE * sets.n_sets and arcs >= _WORTH_ARCS)
-
-
-def _cost_too_much(sets: SetCollection, sentinels: IntArray, k: int, allowed: BoolArray) -> bool:
-    """Return whether the sets that chose the sentinels show that these hold the answer back."""
-    from oracles.influence.cover import Index, cover, hold_back
-
-    index = Index(sets.ends, sets.pool, *sets.index())
-    _, covered, bound, gain = call_kernel(cover, index, k, allowed, sentinels)
-    return hold_back(len(sentinels), covered, bound, gain, least_share=0.0)
-
-
-def _most_covering(sets: SetCollection, k: int, allowed: BoolArray) -> tuple[IntArray, float]:
-    """Return greedy seeds that each cover several more sets, and the share of all entries in these sets.
-
-    Among nodes with a coverage near the largest, choose the one with the most arcs out, because further sets
-    reach it soonest.
-    """
-    reverse, ends = sets.graph, sets.ends
-    counted = np.bincount(reverse.component, reverse.graph.out_degrees, reverse.n_components)
-    arcs_out = counted.astype(np.float64, copy=False)
-    chosen, n_covered = call_kernel(most_covering, ends, sets.pool, arcs_out, allowed, k, _LEAST_GAIN)
-    return chosen, n_covered / int(ends[-1])

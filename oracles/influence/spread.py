@@ -1,25 +1,15 @@
-"""Reverse-reachable sets for given live arcs, of a whole world or into the reached nodes.
-
-Forward cascades of the independent-cascade model: with feedback, for estimates, and by enumeration.
-
-Cascades with node feedback: only the active nodes and their steps are observed.
-
-User-defined models of diffusion, specified by live arcs.
-
-Expected spread of a seed set: exact by enumeration if possible, otherwise by simulated cascades.
-"""
+"""Cascades of independent cascades and linear thresholds: with feedback, and for the expected spread."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import (
     call_kernel,
     eager_kernel,
@@ -30,86 +20,30 @@ from cmab.compiled import (
     mix,
     prefetch,
 )
-from oracles.influence.graph import DirectedGraph, arcs_into, require_memory
+from oracles.influence.graph import DirectedGraph, require_memory
 
-
-class InArcs(NamedTuple):
-    """The arcs into node v are ``arms[offsets[v]:offsets[v + 1]]``; arc i comes from ``tails[i]``."""
-
-    offsets: IntArray
-    arms: AnyArray
-    tails: AnyArray
+# The number of rows of 16 bytes in a line of the processor cache.
+_LINE = 4
 
 
 @kernel
-def reach_back(arcs, live, owners, pool, start, stamps, stamp):
-    """Fill the pool with the nodes that reach ``pool[start]`` by live arcs, until a node has an owner.
-
-    Return the end in the pool, whether a node with an owner was found, and the number of examined arcs.
-    """
-    offsets, arms, tails = arcs
-    at, end, examined = start, start + 1, 0
-    stamps[pool[start]] = stamp
-    # If the root has an owner, no arc needs to be examined.
-    if owners[pool[start]] >= 0:
-        return end, True, 0
-    # The pool is both the queue and the result of a breadth-first search against the direction of the arcs.
-    while at < end:
-        v = pool[at]
-        at += 1
-        examined += offsets[v + 1] - offsets[v]
-        for j in range(offsets[v], offsets[v + 1]):
-            u = tails[arms[j]]
-            # Stamps mark the members, so a new set does not need a pass over all nodes.
-            if live[arms[j]] and stamps[u] != stamp:
-                stamps[u] = stamp
-                pool[end] = u
-                end += 1
-                if owners[u] >= 0:
-                    return end, True, examined
-    return end, False, examined
-
-
-@eager_kernel
-def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
-    """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]`` for each i; return the new members.
-
-    `tails` are in the order of the heads of arcs. `live` has the arcs into `nodes` in order. `members` gives
-    the nodes of each set. A set ends at its first node with an owner.
-    """
-    new_sets, new_nodes = np.empty(live.shape[0], np.int64), np.empty(live.shape[0], np.int64)
-    end, at = 0, 0
-    for i in range(sets.shape[0]):
-        s = sets[i]
-        for j in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
-            u = tails[j]
-            # Also pass over the arcs of a closed set, because `at` must stay in step with `live`.
-            if live[at] and is_open[s] and not members[s, u]:
-                members[s, u] = True
-                new_sets[end], new_nodes[end] = s, u
-                end += 1
-                # A node with an owner ends the set, as in `draw_sets`.
-                is_open[s] = owners[u] < 0
-            at += 1
-    return new_sets[:end], new_nodes[:end]
-
-
-_ARC = np.dtype([("limit", np.uint64), ("head", np.int32), ("arm", np.int32)])
-_LINE = 64 // _ARC.itemsize
-
-
-@kernel
-def arcs_in_rows(arms, heads, means):
-    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
-
-    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
-    """
-    arcs = np.empty(arms.shape[0], _ARC)
+def _fill_rows(arms, heads, means, arcs):
+    """Fill the rows that `arcs_in_rows` returns."""
     for j in range(arms.shape[0]):
         # For integers k, k / 2^53 < p is equivalent to k < ceil(2^53 p). This is exact, without rounding.
         arcs[j]["limit"] = np.uint64(math.ceil(means[arms[j]] * 2.0**53))
         arcs[j]["head"] = heads[arms[j]]
         arcs[j]["arm"] = arms[j]
+
+
+def arcs_in_rows(arms: AnyArray, heads: AnyArray, means: FloatArray) -> AnyArray:
+    """Return the fields of each arc that a cascade reads as one row, in the order of `arms`.
+
+    An arc is successful if its `keyed_word` is below `limit`, i.e. if its `keyed_uniform` is below the mean.
+    """
+    fields = [("limit", np.uint64), ("head", np.int32), ("arm", arms.dtype)]
+    arcs = np.empty(len(arms), np.dtype(fields, align=True))
+    _fill_rows(arms, heads, means, arcs)
     return arcs
 
 
@@ -166,7 +100,7 @@ def cascade_key(key, i):
 
 @eager_kernel
 def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
-    """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
+    """Return the sums of spreads `first`, ..., ``last - 1`` and of their squared distances from `origin`.
 
     The arrays are those of `cascade`. The loop is also the same, but it keeps nodes instead of outcomes.
     """
@@ -174,7 +108,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     active = np.empty(n + 1, np.int32)
-    total, norm = 0.0, 0.0
+    total, squares = 0.0, 0.0
     for i in range(first, last):
         run = cascade_key(key, i)
         # Seeds count as hit, so the loop below writes them down.
@@ -200,8 +134,8 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
             spread += weights[v]
             dormant[v] = 1
         total += spread
-        norm = math.hypot(norm, spread - origin)
-    return total, norm
+        squares += (spread - origin) ** 2
+    return total, squares
 
 
 @lean_kernel
@@ -266,7 +200,7 @@ def uncertain_arms(offsets, arms, heads, means, seeds, most):
     return found[:count], count
 
 
-@eager_kernel
+@kernel
 def exact_activation(offsets, arms, heads, means, seeds, uncertain):
     """Return the activation probability of each node, summed over all outcomes of `uncertain` arms.
 
@@ -290,6 +224,109 @@ def exact_activation(offsets, arms, heads, means, seeds, uncertain):
                 active[v] += chance
                 reached[v] = False
     return active
+
+
+@eager_kernel
+def exact_threshold_activation(offsets, arms, heads, in_offsets, in_arms, means, seeds, nodes):
+    """Return the activation probability of each node, summed over all choices of a live arc into `nodes`.
+
+    At most one arc into each node is live (Kempe et al. 2003, Claim 2.6, number from memory).
+    """
+    n = offsets.shape[0] - 1
+    usable, active, none_live = np.zeros(means.shape[0], np.bool_), np.zeros(n), np.ones(nodes.shape[0])
+    reached, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    for i in range(nodes.shape[0]):
+        for j in range(in_offsets[nodes[i]], in_offsets[nodes[i] + 1]):
+            none_live[i] -= means[in_arms[j]]
+    # The position after the last arc of a node means that no arc is live.
+    choice = in_offsets[nodes]
+    while True:
+        chance = 1.0
+        for i in range(nodes.shape[0]):
+            if choice[i] < in_offsets[nodes[i] + 1]:
+                usable[in_arms[choice[i]]] = True
+                chance *= means[in_arms[choice[i]]]
+            else:
+                # The sum of weights may exceed 1 by rounding.
+                chance *= max(0.0, none_live[i])
+        if chance > 0.0:
+            for v in queue[: _reach(offsets, arms, heads, usable, seeds, reached, queue)]:
+                active[v] += chance
+                reached[v] = False
+        # Count up to the next choice, like an odometer.
+        is_carried = True
+        for i in range(nodes.shape[0]):
+            if choice[i] < in_offsets[nodes[i] + 1]:
+                usable[in_arms[choice[i]]] = False
+            if is_carried:
+                choice[i] += 1
+                is_carried = choice[i] > in_offsets[nodes[i] + 1]
+                if is_carried:
+                    choice[i] = in_offsets[nodes[i]]
+        if is_carried:
+            return active
+
+
+class OutArcs(NamedTuple):
+    """The arcs in the order of their tails; those of node v begin at ``offsets[v]``."""
+
+    offsets: IntArray
+    heads: AnyArray
+    means: FloatArray
+
+
+@eager_kernel
+def threshold_sums(arcs, weights, seeds, key, first, last, origin):
+    """Return `spread_sums` for the spreads of cascades by thresholds.
+
+    A node becomes active if the weights of the arcs from active nodes exceed its threshold, which is a
+    function of (key, cascade, node).
+    """
+    offsets, heads, means = arcs
+    n = offsets.shape[0] - 1
+    stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    active, pressure = np.empty(n, np.int32), np.zeros(n)
+    total, squares = 0.0, 0.0
+    for i in range(first, last):
+        run = cascade_key(key, i)
+        size, at, spread = 0, 0, 0.0
+        for seed in seeds:
+            stamps[seed] = i + 1
+            active[size] = seed
+            size += 1
+        while at < size:
+            v = active[at]
+            spread += weights[v]
+            at += 1
+            for j in range(offsets[v], offsets[v + 1]):
+                w = heads[j]
+                if stamps[w] == i + 1:
+                    continue
+                # Stamps mark the cascade of a pressure, so a new cascade does not need a pass over all nodes.
+                pressure[w] = means[j] + (pressure[w] if pressed[w] == i + 1 else 0.0)
+                pressed[w] = i + 1
+                # The threshold is a function of (key, cascade, node), so each comparison uses the same
+                # number.
+                if keyed_uniform(run, w) < pressure[w]:
+                    stamps[w] = i + 1
+                    active[size] = w
+                    size += 1
+        total += spread
+        squares += (spread - origin) ** 2
+    return total, squares
+
+
+@kernel
+def side_by_side(offsets, arms, means):
+    """Return the interval of each arm; the arms into a node have adjacent intervals from 0 on."""
+    lows, highs = np.empty(means.shape[0]), np.empty(means.shape[0])
+    for v in range(offsets.shape[0] - 1):
+        end = 0.0
+        for j in range(offsets[v], offsets[v + 1]):
+            lows[arms[j]] = end
+            end += means[arms[j]]
+            highs[arms[j]] = end
+    return lows, highs
 
 
 ALONE, CREDITED, COINS = 0, 1, 2
@@ -396,126 +433,6 @@ def _forget(offsets, heads, nodes, tries, ever):
             ever[heads[j]] = True
 
 
-class TriggeringModel(ABC):
-    """A diffusion model specified by live arcs: live arcs from active nodes activate their heads.
-
-    In Kempe et al. 2003, each node draws a set of in-neighbours, its triggering set. The arcs into the node
-    from its triggering set are live. Independent cascades and linear thresholds are examples. The guarantee
-    of `TriggeringInfluence` holds for **any** distribution of live arcs, even if the choices of different
-    nodes are dependent, because coverage is submodular in every single world.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
-    >>> class Moods(TriggeringModel):
-    ...     '''Independent cascades in which every other day nobody listens.'''
-    ...     def live_arcs(self, graph, means, rng):
-    ...         return (rng.random(graph.n_arcs) < means) & (rng.random() < 0.5)
-    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, triggering=Moods(), k=1)
-    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
-    array([0])
-    """
-
-    @abstractmethod
-    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world: whether each arc of `graph` is live, shape (n_arcs,).
-
-        Parameters
-        ----------
-        graph : DirectedGraph
-            The graph.
-        means : FloatArray, shape (n_arcs,)
-            The parameter of each arc in [0, 1], as passed to the oracle.
-        rng : numpy.random.Generator
-            The source of all randomness of this world.
-        """
-
-
-class IndependentTriggering(TriggeringModel):
-    """A triggering model as in Kempe et al. 2003: each node draws its triggering set independently.
-
-    Then only the nodes that a reverse-reachable set reaches draw triggering sets, whereas other models draw
-    whole worlds. A subclass defines `triggering_set`. If it can answer for many nodes at once, it can also
-    override `triggering_sets`, which is faster. If the oracle uses several threads, it calls these methods
-    from several threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, IndependentTriggering, TriggeringInfluence
-    >>> class Habit(IndependentTriggering):
-    ...     '''A node listens to one other, whoever it is, or to nobody.'''
-    ...     def triggering_set(self, graph, arcs, means, rng):
-    ...         listens = rng.random() < means[arcs].max()
-    ...         return (np.arange(len(arcs)) == rng.integers(len(arcs))) & listens
-    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, triggering=Habit(), k=1)
-    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
-    array([0])
-    """
-
-    @abstractmethod
-    def triggering_set(
-        self, graph: DirectedGraph, arcs: AnyArray, means: FloatArray, rng: np.random.Generator
-    ) -> BoolArray:
-        """Return whether each arc into one node is live, shape (len(arcs),).
-
-        Parameters
-        ----------
-        graph : DirectedGraph
-            The graph.
-        arcs : AnyArray of int, shape (d,)
-            All arcs into the node, at least one.
-        means : FloatArray, shape (n_arcs,)
-            The parameter of each arc of the graph in [0, 1], as passed to the oracle.
-        rng : numpy.random.Generator
-            The source of all randomness of this answer.
-        """
-
-    def triggering_sets(
-        self,
-        graph: DirectedGraph,
-        arcs: AnyArray,
-        askers: IntArray,
-        means: FloatArray,
-        rng: np.random.Generator,
-    ) -> BoolArray:
-        """Return `triggering_set` of several nodes in order; by default by one call for each node.
-
-        Parameters
-        ----------
-        graph, means, rng
-            As in `triggering_set`.
-        arcs : AnyArray of int
-            All arcs into the first node, then all arcs into the second node, and so on. A node that is
-            requested twice draws twice.
-        askers : IntArray, same shape
-            0 for the arcs into the first node, 1 for the second, and so on.
-        """
-        cuts = np.flatnonzero(np.diff(askers)) + 1
-        each = [self.triggering_set(graph, own, means, rng) for own in np.split(arcs, cuts)]
-        return np.concatenate(each)
-
-    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world, in which every node has drawn its triggering set."""
-        arcs, askers = arcs_into(graph, np.flatnonzero(graph.in_degrees))
-        live = np.zeros(graph.n_arcs, np.bool_)
-        live[arcs] = checked(
-            "triggering_sets", self.triggering_sets(graph, arcs, askers, means, rng), len(arcs)
-        )
-        return live
-
-
-def checked(method: str, answer: object, n_arcs: int) -> BoolArray:
-    """Return the answer of `method`; raise ``ValueError`` unless it is one bool for each arc."""
-    live = np.asarray(answer)
-    if live.dtype != np.bool_ or live.shape != (n_arcs,):
-        raise ValueError(f"{method} must return {n_arcs} bools, got dtype {live.dtype}, shape {live.shape}")
-    return live
-
-
 _MOST_UNCERTAIN = 16
 MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 """The largest number of outcomes that are enumerated: the outcomes of 16 uncertain arcs."""
@@ -523,7 +440,6 @@ MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 KEY = 0x5EED
 """The default key of the random numbers, so that estimates are the same in every call."""
 _RANGE = 1024
-_LARGE = 2.0**900
 MOST_CASCADES = 2**31 - 1
 """The largest number of cascades, because cascade numbers have 32 bits."""
 
@@ -564,17 +480,15 @@ def exact_threshold_spread(
     graph: DirectedGraph, means: FloatArray, seeds: IntArray, *, node_weights: FloatArray | None = None
 ) -> float | None:
     """Return `exact_spread` for linear thresholds; None if there are more than `MOST_OUTCOMES` outcomes."""
-    from oracles.influence.graph import Arcs
-    from oracles.influence.sampling import exact_threshold_spread as enumerate_choices
-
-    _, reached = call_kernel(reachable, *graph.out_arcs, graph.heads, means > 0.0, seeds)
+    out = *graph.out_arcs, graph.heads
+    _, reached = call_kernel(reachable, *out, means > 0.0, seeds)
     reached[seeds] = False
     nodes = np.flatnonzero(reached)
     # Each node chooses one of its arcs or none. Use logarithms, because the product may overflow.
-    if np.log2(graph.in_degrees[nodes] + 1.0).sum() > np.log2(MOST_OUTCOMES):
+    if np.log2(graph.in_degrees[nodes] + 1.0).sum() > _MOST_UNCERTAIN:
         return None
-    arcs = Arcs(graph.tails, graph.heads, *graph.out_arcs, *graph.in_arcs)
-    return float(enumerate_choices(arcs, means, node_worths(graph, node_weights), seeds, nodes))
+    active = exact_threshold_activation(*out, *graph.in_arcs, means, seeds, nodes)
+    return float((active * node_worths(graph, node_weights)).sum())
 
 
 def estimated_spread(
@@ -614,8 +528,6 @@ def threshold_spread(
     threads: int = 1,
 ) -> tuple[float, float]:
     """Return `estimated_spread` for linear thresholds."""
-    from oracles.influence.sampling import OutArcs, threshold_sums
-
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
     arcs = OutArcs(offsets, graph.out_heads, means[arms])
@@ -646,11 +558,11 @@ def mean_and_error(
 ) -> tuple[float, float]:
     """Return mean and standard error of `count` spreads; `sums` returns the sums over a range of spreads.
 
-    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way.
-    Distances are measured from one of the spreads and never squared, because weights may have any size, and
-    one weight may be much larger than the others.
+    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way. Weights
+    are scaled to at most 1, and distances are measured from one of the spreads, so no square overflows.
     """
-    scaled, unit = summable(worth)
+    unit = float(worth.max())
+    scaled = worth / unit
     # Any value of the right magnitude avoids cancellation.
     origin, _ = sums(scaled, 0, 1, 0.0)
     cuts = [*range(0, count, _RANGE), count]
@@ -658,23 +570,8 @@ def mean_and_error(
     def part(first: int, last: int) -> tuple[float, float]:
         return sums(scaled, first, last, origin)
 
-    if threads == 1:
-        parts = list(map(part, cuts[:-1], cuts[1:]))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
-    mean = float(sum(total for total, _ in parts)) / count
-    error = standard_error(math.hypot(*(norm for _, norm in parts)), mean - origin, count)
-    return mean / unit, error / unit
-
-
-def summable(worth: FloatArray) -> tuple[FloatArray, float]:
-    """Return `worth` in units in which sums of spreads do not overflow, and one over the unit."""
-    return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
-
-
-def standard_error(norm: float, shift: float, count: int) -> float:
-    """Return the standard error of a mean; `norm` is of distances from a point `shift` off the mean."""
-    # Factorise the variance size^2 - shift^2: no square overflows, and the difference keeps its precision.
-    size, shift = norm / math.sqrt(count), abs(shift)
-    return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list((pool.map if threads > 1 else map)(part, cuts[:-1], cuts[1:]))
+    mean = sum(total for total, _ in parts) / count
+    variance = sum(squares for _, squares in parts) / count - (mean - origin) ** 2
+    return unit * mean, unit * math.sqrt(max(0.0, variance) / max(count - 1, 1))

@@ -1,13 +1,4 @@
-"""Seed selection that is robust to all edge probabilities in given intervals.
-
-Influence maximisation with seed costs and a budget.
-
-Influence maximisation under triggering models defined by the user.
-
-Adaptive influence maximisation: observe the spread of each wave of seeds, then choose the next wave.
-
-Seed selection from a log of cascades without edge feedback: CLCB-IM-N.
-"""
+"""Influence maximisation with intervals of probabilities, budgets, waves and logs of cascades."""
 
 from __future__ import annotations
 
@@ -15,17 +6,17 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel
+from cmab.compiled import call_kernel, eager_kernel
 from cmab.feedback import Feedback
-from cmab.guarantees import Smoothness
 from cmab.offline.warm_start import OfflineChoice, recommended
 from cmab.parameters import described
 from cmab.seeding import Seed
+from cmab.selection import heap_drop, heap_sink, heap_up
 from cmab.validation import arm_indices, frozen, integer, listed, real, shown, vector
 from oracles.influence.certificate import (
     BUDGET_RATIO,
@@ -35,8 +26,9 @@ from oracles.influence.certificate import (
     greedy_ratio,
     upper_bound,
 )
+from oracles.influence.cover import take
 from oracles.influence.graph import DirectedGraph, as_directed_graph
-from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle
+from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle, Options
 from oracles.influence.search import (
     OPTIONS,
     USUAL,
@@ -47,17 +39,9 @@ from oracles.influence.search import (
     find,
     secured_by,
 )
-from oracles.influence.sets import ReverseGraph, SetCollection, TriggeringSets, WholeWorlds, keyed_generator
-from oracles.influence.spread import (
-    KEY,
-    MOST_CASCADES,
-    IndependentTriggering,
-    TriggeringModel,
-    checked,
-    node_worths,
-    standard_error,
-    summable,
-)
+from oracles.influence.sets import ReverseGraph, SetCollection
+from oracles.influence.spread import node_worths
+from oracles.influence.triggering import TriggeringInfluence
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -179,17 +163,51 @@ def _counted(
 ) -> tuple[float, float]:
     """Return an estimate of the seeds' spread, and a lower bound with the oracle's confidence."""
     components = np.unique(reverse.component[seeds]).astype(np.int64)
-    if len(reverse.world.tails) == 0:
+    if not reverse.is_joined:
         exactly = float(reverse.masses[components].sum())
         return exactly, exactly
-    hits, _ = count_hits(reverse, key, 0, n_sets, reverse.owners(components), oracle.threads)
+    hits, _ = count_hits(reverse, key, 0, n_sets, reverse.owners(components), oracle.search.threads)
     spread = reverse.total_weight * hits / n_sets + float(reverse.certain[components].sum())
     return spread, secured_by(reverse, components, hits, n_sets, math.log(1.0 / oracle.delta))
 
 
+@eager_kernel
+def cover_within(index, gains, costs, budget):
+    """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
+
+    Costs and budget are integers below 2^53, so the remaining budget is exact. Free nodes come first. Return
+    the nodes and the number of sets they cover; `gains` becomes the remaining gains.
+    """
+    # No set is covered at first, so the gain of a node is the number of sets that contain it.
+    n = gains.shape[0]
+    heap, keys = np.arange(n), np.zeros(n)
+    for v in range(n):
+        if gains[v] > 0:
+            keys[v] = gains[v] / costs[v]  # Khuller et al. 1999, modified greedy; infinite for free nodes
+    heap_up(heap, keys, n)
+    chosen, size, covered, held = np.empty(n, np.int64), 0, 0, n
+    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
+    while held > 0 and keys[0] > 0.0:
+        best = heap[0]
+        if gains[best] == 0 or costs[best] > budget:  # the budget only decreases
+            held = heap_drop(heap, keys, held)
+            continue
+        rate = gains[best] / costs[best]
+        if rate < keys[0]:  # the key of an earlier step is an upper bound (CELF)
+            keys[0] = rate
+            heap_sink(heap, keys, 0, held)
+            continue
+        held = heap_drop(heap, keys, held)
+        chosen[size] = best
+        size += 1
+        budget -= costs[best]
+        covered += take(index, best, gains, covered_sets)
+    return chosen[:size], covered
+
+
 _PATIENCE = 64
 # Costs are integer multiples of this fraction of the budget, rounded down.
-_PARTS_budget = 2.0**50
+_UNITS = 2.0**50
 
 
 class BudgetedInfluence(InfluenceOracle):
@@ -241,6 +259,7 @@ class BudgetedInfluence(InfluenceOracle):
     """
 
     has_membership = True
+    _size: ClassVar[str] = "budget"
     _fixed: ClassVar[Mapping[str, Any]] = dict.fromkeys({*OPTIONS} - {"max_rr_sets", "quality"})
 
     def __init__(
@@ -258,8 +277,8 @@ class BudgetedInfluence(InfluenceOracle):
         if not (prices > 0.0).all():
             raise ValueError(f"costs must be positive, got {prices.min()}")
         self.budget = real("budget", budget, float(prices.min(initial=np.inf)))
-        self._parts = np.floor(np.minimum(prices / self.budget, 2.0) * _PARTS_budget)
-        affordable = np.flatnonzero(self._parts <= _PARTS_budget)
+        self._parts = np.floor(np.minimum(prices / self.budget, 2.0) * _UNITS)
+        affordable = np.flatnonzero(self._parts <= _UNITS)
         super().__init__(graph, _most_within(self._parts), node_weights=node_weights, candidates=affordable)
         self.costs = frozen(vector("costs", costs, self.graph.n_nodes))
         self._promise(BUDGET_RATIO, epsilon, delta, search)
@@ -275,7 +294,7 @@ class BudgetedInfluence(InfluenceOracle):
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)
-        return bool(sum(self._parts[super_arm].tolist()) <= _PARTS_budget)
+        return bool(sum(self._parts[super_arm].tolist()) <= _UNITS)
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return node numbers in the order of the greedy choice."""
@@ -318,9 +337,8 @@ class BudgetedInfluence(InfluenceOracle):
             patient_sets=_PATIENCE * schedule.first,
             least_hits=self._least_hits(log_choices),
         )
-        found = find(plan, lambda sets, log_term, _: self._choose(sets, costs, log_term))
-        answer = found.certificate(cheapest[found.chosen], self.alpha, n)
-        return self._uncertified.see(answer, self.alpha, type(self).__name__)
+        found = find(plan, lambda sets, log_term: self._choose(sets, costs, log_term))
+        return found.certificate(cheapest[found.chosen], self.alpha, n)
 
     def _cheapest(self, reverse: ReverseGraph) -> IntArray:
         """Return the cheapest affordable node of each component, or -1."""
@@ -331,11 +349,10 @@ class BudgetedInfluence(InfluenceOracle):
         return cheapest
 
     def _choose(self, sets: SetCollection, costs: FloatArray, log_term: float) -> tuple[IntArray, int, float]:
-        from oracles.influence.cover import Index, cover_within
-
-        index = Index(sets.ends, sets.pool, *sets.index())
+        index = sets.index()
         degrees = np.diff(index.offsets)
-        chosen, covered, left = call_kernel(cover_within, index, costs, _PARTS_budget)
+        left = degrees.copy()
+        chosen, covered = call_kernel(cover_within, index, left, costs, _UNITS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # The greedy choice alone has no ratio: one node may cover more than all nodes that greedy chooses.
@@ -350,14 +367,14 @@ def _most_within(parts: FloatArray) -> int:
     """Return the number of cheapest nodes that the budget allows, at least one."""
     rising = np.sort(parts)
     # Sums of integers are exact below 2^53, which is beyond the budget.
-    return max(1, int((np.cumsum(rising) <= _PARTS_budget).sum()))
+    return max(1, int((np.cumsum(rising) <= _UNITS).sum()))
 
 
 def _spent(chosen: IntArray, costs: FloatArray, masses: FloatArray) -> IntArray:
     """Return `chosen` and affordable further components, in order of mass per cost."""
     rates = np.full(len(costs), np.inf)
     np.divide(masses, costs, out=rates, where=costs > 0.0)
-    left, free = _PARTS_budget - float(costs[chosen].sum()), np.ones(len(costs), np.bool_)
+    left, free = _UNITS - float(costs[chosen].sum()), np.ones(len(costs), np.bool_)
     free[chosen] = False
     while (free & (costs <= left)).any():
         others = np.flatnonzero(free & (costs <= left))
@@ -376,161 +393,12 @@ def _knapsack(gains: IntArray, costs: FloatArray) -> float:
     # Dantzig's bound: the gains in order of gain per cost, and a part of the first one that does not fit.
     order = np.argsort(-rates, kind="stable")
     spent = np.cumsum(costs[order])
-    whole = int(np.searchsorted(spent, _PARTS_budget, side="right"))
+    whole = int(np.searchsorted(spent, _UNITS, side="right"))
     value = float(gains[order[:whole]].sum())
     if whole < len(order) and np.isfinite(costs[order[whole]]):
-        rest = _PARTS_budget - (float(spent[whole - 1]) if whole else 0.0)
+        rest = _UNITS - (float(spent[whole - 1]) if whole else 0.0)
         value += float(gains[order[whole]]) * rest / float(costs[order[whole]])
     return value
-
-
-_CASCADES = 500
-
-
-class TriggeringInfluence(InfluenceMaximization):
-    """The `k` nodes with the largest expected spread under any triggering model, with OPIM-C's guarantee.
-
-    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. With an
-    `IndependentTriggering` model, a reverse-reachable set requests live arcs only for the nodes that it
-    reaches. With any other `TriggeringModel`, each set requests the live arcs of the whole graph, so a call
-    takes time in proportion to sets times arcs. The effect of the means on the model is unknown, so
-    `smoothness` and `triggering_probabilities` return None.
-
-    Parameters
-    ----------
-    graph : networkx graph or DirectedGraph
-        The network, in which nodes activate each other along edges.
-    k : int
-        The number of seeds, in ``[1, number of candidates]``.
-    triggering : TriggeringModel
-        The model, which draws live arcs for the means of a call.
-    delta : float, optional
-        The probability that the guarantee of a call fails. The default is one over the number of arms, but at
-        most 1/2.
-    epsilon : float, optional
-        The accuracy, in (0, 1 - (1 - 1/k)^k); 0.1 by default.
-    node_weights, candidates, search
-        As in `InfluenceMaximization`, except that `search` must not have a time limit or a sampler.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, the graph is invalid or `triggering` is not a `TriggeringModel`. In a
-        call, if the model does not return one bool for each requested arc, or if all candidates have weight
-        0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, TriggeringInfluence, TriggeringModel
-    >>> class AllOrNone(TriggeringModel):
-    ...     '''A node that listens at all listens to everybody whose mean is large enough.'''
-    ...     def live_arcs(self, graph, means, rng):
-    ...         return rng.random(graph.n_nodes)[graph.heads] < means
-    >>> graph = DirectedGraph.from_edges([0, 1, 1], [2, 2, 3])
-    >>> oracle = TriggeringInfluence(graph, k=1, triggering=AllOrNone())
-    >>> oracle.solve(np.full(3, 0.9), np.random.default_rng(0))
-    array([1])
-
-    References
-    ----------
-    D. Kempe, J. Kleinberg, E. Tardos: Maximizing the Spread of Influence through a Social Network, KDD 2003,
-    section 4.
-    """
-
-    triggers_surely = False
-    #: The outcomes that a report of people determines depend on the triggering model, which is unknown.
-    _people_tell_coins: ClassVar[bool] = False
-    _fixed: ClassVar[Mapping[str, Any]] = {"sampler": "coins", "time_limit": None}
-
-    def __init__(
-        self,
-        graph: nx.Graph[Any] | DirectedGraph,
-        k: int,
-        *,
-        triggering: TriggeringModel,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        node_weights: ArrayLike | None = None,
-        candidates: ArrayLike | None = None,
-        search: Search = USUAL,
-    ) -> None:
-        super().__init__(
-            graph,
-            k,
-            delta=delta,
-            epsilon=epsilon,
-            node_weights=node_weights,
-            candidates=candidates,
-            search=search,
-        )
-        if not isinstance(triggering, TriggeringModel):
-            raise ValueError(f"triggering must be a TriggeringModel, got {shown(triggering)}")
-        self.triggering = triggering
-        # It is unknown which arcs are seen together.
-        self.clusters = None
-
-    def spread(
-        self, super_arm: IntArray, means: FloatArray, *, cascades: int = _CASCADES
-    ) -> tuple[float, float]:
-        """Return the mean number (or weight) of active nodes over `cascades` worlds, and its standard error.
-
-        The random numbers of the worlds are the same in every call.
-        """
-        super_arm, means = self._check_entries(super_arm), self._check_means(means)
-        from oracles.influence.spread import reachable
-
-        probabilities = self._probabilities(means)
-        cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        worth, unit = summable(node_worths(self.graph, self.node_weights))
-        spreads = np.empty(cascades)
-        for i in range(cascades):
-            live = self._live(probabilities, keyed_generator(KEY, i))
-            nodes, _ = call_kernel(reachable, *self.graph.out_arcs, self.graph.heads, live, super_arm)
-            spreads[i] = worth[nodes].sum()
-        mean = float(spreads.mean())
-        error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)
-        return mean / unit, error / unit
-
-    def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
-        """Return None: worlds can be sampled, but not enumerated."""
-        return None
-
-    def smoothness(self) -> Smoothness | None:
-        """Return None: the model may depend on the means in any way, also discontinuously."""
-        return None
-
-    def _reached(self, probabilities: FloatArray) -> float:
-        # The joint distribution of live arcs is unknown, so no lower bound on the spread of such candidates
-        # exists.
-        raise ValueError("node_weights must be positive for at least one candidate, got only zeros")
-
-    def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
-        return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)
-
-    def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
-        # Any arc may be live or not, whatever its mean: contract and omit nothing.
-        unknown = ReverseGraph.of(
-            self.graph,
-            np.full(self.n_arms, 0.5),
-            node_weights=self.node_weights,
-            sampler="coins",
-            contract=False,
-        )
-        model = self.triggering
-        if not isinstance(model, IndependentTriggering):
-            return WholeWorlds(**vars(unknown), live=lambda rng: self._live(probabilities, rng))
-
-        def live_into(arcs: AnyArray, askers: IntArray, rng: np.random.Generator) -> BoolArray:
-            if len(arcs) == 0:
-                return np.empty(0, np.bool_)
-            return checked(
-                "triggering_sets",
-                model.triggering_sets(self.graph, arcs, askers, probabilities, rng),
-                len(arcs),
-            )
-
-        return TriggeringSets(**vars(unknown), live_into=live_into)
 
 
 class AdaptiveInfluence:
@@ -554,10 +422,9 @@ class AdaptiveInfluence:
         The number of seeds in each wave.
     waves : int
         The number of waves. There must be at least ``waves * k`` candidates.
-    delta : float, optional
-        The probability that the guarantee of some wave fails. The default is that of `InfluenceMaximization`.
-    epsilon, node_weights, candidates, search
-        As in `InfluenceMaximization`.
+    **options
+        `delta`, `epsilon`, `node_weights`, `candidates` and `search` as in `InfluenceMaximization`. `delta`
+        is the probability that the guarantee of some wave fails.
 
     Attributes
     ----------
@@ -606,25 +473,16 @@ class AdaptiveInfluence:
         k: int,
         *,
         waves: int,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        node_weights: ArrayLike | None = None,
-        candidates: ArrayLike | None = None,
-        search: Search = USUAL,
+        **options: Unpack[Options],
     ) -> None:
         graph = as_directed_graph(graph)
         self.waves = integer("waves", waves, 1)
-        # The options of the oracle of each wave. The oracle is new in each wave: weights and candidates
-        # change.
-        self._options: dict[str, Any] = {"epsilon": epsilon, "search": search}
-        whole = InfluenceMaximization(
-            graph, k, delta=delta, node_weights=node_weights, candidates=candidates, **self._options
-        )
+        whole = InfluenceMaximization(graph, k, model="ic", backend=None, **options)
         self.k = whole.k
         integer("waves", waves, 1, int(whole.candidates.sum()) // self.k)
-        self._uncertified = whole._uncertified
         self.graph, self.candidates, self.delta = graph, whole.candidates, whole.delta
         self.epsilon, self.node_weights = whole.epsilon, whole.node_weights
+        self._options: dict[str, Any] = {"epsilon": whole.epsilon, "search": whole.search}
         # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves. In expectation, each wave
         # closes ratio / waves of the gap to the best policy. A wave whose guarantee fails, which has
         # probability at most delta / waves, closes nothing.
@@ -668,7 +526,6 @@ class AdaptiveInfluence:
             delta=self.delta / self.waves,
             **self._options,
         )
-        oracle._uncertified = self._uncertified
         # The arcs out of active nodes have been tried; the arcs into active nodes cannot activate anybody.
         touched = self.active[self.graph.tails] | self.active[self.graph.heads]
         probabilities = np.where(touched, 0.0, vector("means", means, self.graph.n_arcs, 0.0, 1.0))

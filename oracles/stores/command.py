@@ -43,20 +43,15 @@ def _convert(options: argparse.Namespace) -> Iterator[str]:
     from oracles.stores.conversion import convert_graph
     from oracles.stores.graph_store import open_graph
 
-    try:
-        convert_graph(
-            options.file,
-            options.out,
-            directed=not options.undirected,
-            relabel=options.relabel,
-            duplicates=options.duplicates,
-            self_loops=options.self_loops,
-            progress=progress_lines(lambda line: print(line, file=sys.stderr, flush=True)),  # noqa: T201
-        )
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"interrupted; run the same command to continue, or remove {options.out}.partial"
-        ) from None
+    convert_graph(
+        options.file,
+        options.out,
+        directed=not options.undirected,
+        relabel=options.relabel,
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+        progress=progress_lines(lambda line: print(line, file=sys.stderr, flush=True)),  # noqa: T201
+    )
     yield f"{options.out}: {open_graph(options.out)}"
 
 
@@ -69,27 +64,13 @@ def _check(options: argparse.Namespace) -> Iterator[str]:
 def progress_lines(
     write: Callable[[str], object], clock: Callable[[], float] = time.monotonic
 ) -> Callable[[str, float], None]:
-    """Return a function that writes the step, the share that is done and the time left of the step.
-
-    It writes at most once a second, and when a step begins.
-    """
-    step, began, first, written = "", 0.0, 0.0, 0.0
+    """Return a function that writes the step and the share that is done, at most once a second."""
+    step, written = "", 0.0
 
     def see(name: str, share: float) -> None:
-        nonlocal step, began, first, written
-        now = clock()
-        if name != step:
-            step, began, first = name, now, share
-        elif now - written < _SECONDS:
-            return
-        written = now
-        left = (now - began) * (1.0 - share) / (share - first) if share > first else None
-        write(f"{name}: {100 * share:.0f} %" + ("" if left is None else f", about {_duration(left)} left"))
+        nonlocal step, written
+        if name != step or clock() - written >= _SECONDS:
+            step, written = name, clock()
+            write(f"{name}: {100 * share:.0f} %")
 
     return see
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

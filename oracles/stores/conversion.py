@@ -1,18 +1,10 @@
-"""Edges in Parquet files.
-
-Edges in text files: lines of two ids and optionally a probability.
-
-The choice of the reader of a file of edges.
-
-The conversion of a file of edges to a graph store.
-"""
+"""The conversion of a file of edges, in text or Parquet, to a graph store."""
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import functools
 import io
-import json
 import os
 import re
 import shutil
@@ -25,8 +17,8 @@ import numpy as np
 from cmab.arrays import AnyArray, IntArray
 from cmab.validation import shown
 from oracles.stores.graph_store import (
-    TYPES,
     Block,
+    Copy,
     Rules,
     Source,
     array_file,
@@ -34,7 +26,6 @@ from oracles.stores.graph_store import (
     check_block,
     check_gaps,
     finish,
-    identity,
     require_pyarrow,
 )
 
@@ -318,7 +309,6 @@ def source_of(file: Path) -> Source:
 Duplicates = Literal["error", "keep", "first"]
 Loops = Literal["error", "drop"]
 See = Callable[[str, float], None]
-_PROGRESS = "progress.json"
 
 
 def convert_graph(
@@ -339,9 +329,7 @@ def convert_graph(
     larger than the memory. The conversion then needs about 16 bytes of memory per arc, most of which the
     system can take back, and 32 bytes of disk per arc (40 with probabilities).
 
-    Until the store is complete, its files are in the folder ``OUT.partial``. If the conversion is
-    interrupted, or if the disk is full, the same call continues it. Any other call with the same `out`
-    starts again. After an error in the source, the partial store is removed.
+    Until the store is complete, its files are in the folder ``OUT.partial``, which an error removes.
 
     Parameters
     ----------
@@ -395,109 +383,51 @@ def convert_graph(
     rules = Rules(bool(directed), bool(relabel), duplicates, self_loops)
     reader = source_of(file)
     see = progress or (lambda _step, _share: None)
-    partial = _Partial(folder, {"source": identity(file), "rules": rules._asdict()})
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
     try:
-        partial.open()
-        _copy(reader, partial, rules, file, see)
-        finish(partial.folder, reader, partial.state, rules, file, see, partial.spoil)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise OSError(
-            error.errno,
-            f"the disk of {folder} is full after {partial.state['arcs']} arcs; free some space and run the"
-            f" same command to continue, or remove {partial.folder}",
-        ) from None
-    except ValueError:
-        shutil.rmtree(partial.folder, ignore_errors=True)
+        finish(partial, _copied(reader, partial, rules, file, see), rules, file, see)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
         raise
-    (partial.folder / _PROGRESS).unlink()
-    partial.folder.rename(folder)
+    partial.rename(folder)
     return folder
 
 
-class _Partial:
-    """The folder of an unfinished store, and how far its conversion is."""
-
-    def __init__(self, out: Path, job: dict[str, Any]) -> None:
-        self.folder, self._job = out.with_name(f"{out.name}.partial"), job
-        self.state: dict[str, Any] = {"position": 0, "rows": 0, "arcs": 0, "edges": 0, "blocks": []}
-
-    def open(self) -> None:
-        """Continue the conversion of the same source with the same options, or start it."""
-        try:
-            kept = json.loads((self.folder / _PROGRESS).read_text(encoding="utf-8"))
-            continues = kept["job"] == json.loads(json.dumps(self._job))
-            state = kept["state"]
-            continues = continues and not state.get("spoiled")
-        except (OSError, ValueError, KeyError, TypeError):
-            continues = False
-        if continues:
-            self.state = state
-            return
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        self.save()
-
-    def save(self) -> None:
-        """Store how far the conversion is; the old file is replaced only when the new one is complete."""
-        fresh = self.folder / f"{_PROGRESS}.new"
-        fresh.write_text(json.dumps({"job": self._job, "state": self.state}), encoding="utf-8")
-        fresh.replace(self.folder / _PROGRESS)
-
-    def spoil(self) -> None:
-        """Record that the arcs are being changed, so that an interrupted conversion starts again."""
-        self.state["spoiled"] = True
-        self.save()
-
-    def append(self, name: str, values: AnyArray, kind: str | None = None) -> None:
-        """Write values behind the arcs that are complete; drop what an interrupted block left there."""
-        array = np.ascontiguousarray(values, np.dtype(kind or TYPES[name]))
-        file = array_file(self.folder, name)
-        with file.open("r+b" if file.exists() else "w+b") as stream:
-            stream.truncate(self.state["arcs"] * array.itemsize)
-            stream.seek(0, os.SEEK_END)
-            stream.write(array.data)
-
-
-def _copy(reader: Source, partial: _Partial, rules: Rules, file: Path, see: See) -> None:
-    """Append the arcs of all blocks that are missing in the partial store."""
-    state = partial.state
-    if state.get("copied"):
-        return
+def _copied(reader: Source, folder: Path, rules: Rules, file: Path, see: See) -> Copy:
+    """Write the arcs of all blocks to a folder, and return their number and places."""
     # Before the labels are known, ids are kept in 64 bits.
-    kind = "<i8" if rules.relabel else None
-    for block in reader.blocks(state["position"], state["rows"]):
-        start = (state["position"], state["rows"])
-        where = functools.partial(_where, reader, file, *start)
-        kept = check_block(block, rules, where)
-        ends, chances = [kept.tails, kept.heads], kept.probabilities
-        if not rules.directed:
-            ends = [np.column_stack(pair).ravel() for pair in (ends, ends[::-1])]
-            chances = None if chances is None else np.repeat(chances, 2)
-        for name, values in zip(("tails", "heads"), ends, strict=True):
-            partial.append(name, values, kind)
-        if chances is not None:
-            partial.append("probabilities", chances)
-        # The first arc and the place of each block, to name the line of an arc later.
-        state["blocks"].append([state["arcs"], *start])
-        _advance(state, block, len(ends[0]))
-        partial.save()
-        see("read", reader.share())
-    if state["arcs"] == 0:
+    kind = np.int64 if rules.relabel else np.int32
+    position, rows, n_arcs, largest, places = 0, 0, 0, -1, []
+    with contextlib.ExitStack() as stack:
+        streams = {
+            name: stack.enter_context(array_file(folder, name).open("wb"))
+            for name in ("tails", "heads", "probabilities")
+        }
+        for block in reader.blocks(position, rows):
+            where = functools.partial(_where, reader, file, position, rows)
+            kept = check_block(block, rules, where)
+            ends, chances = [kept.tails, kept.heads], kept.probabilities
+            if not rules.directed:
+                ends = [np.column_stack(pair).ravel() for pair in (ends, ends[::-1])]
+                chances = None if chances is None else np.repeat(chances, 2)
+            for name, values in zip(("tails", "heads"), ends, strict=True):
+                streams[name].write(np.ascontiguousarray(values, kind).data)
+            if chances is not None:
+                streams["probabilities"].write(np.ascontiguousarray(chances).data)
+            places.append((n_arcs, position, rows))
+            n_arcs += len(ends[0])
+            largest = max([largest, *(int(ids.max()) for ids in ends if len(ids))])
+            position, rows = block.end, block.rows
+            see("read", reader.share())
+    if n_arcs == 0:
         raise ValueError(f"{file} must hold at least one edge, got none")
     if not rules.relabel:
-        check_gaps(state["largest"] + 1, state["arcs"], file)
-    state["copied"] = True
-    partial.save()
-
-
-def _advance(state: dict[str, Any], block: Block, n_arcs: int) -> None:
-    largest = max((int(ids.max()) for ids in (block.tails, block.heads) if len(ids)), default=-1)
-    state["largest"] = max(state.get("largest", -1), largest)
-    state["position"], state["rows"] = block.end, block.rows
-    state["arcs"] += n_arcs
-    state["edges"] += len(block.tails)
+        check_gaps(largest + 1, n_arcs, file)
+    if array_file(folder, "probabilities").stat().st_size == 0:
+        array_file(folder, "probabilities").unlink()
+    return Copy(reader, n_arcs, largest + 1, places)
 
 
 def _where(reader: Source, file: Path, position: int, rows: int, edge: int) -> str:

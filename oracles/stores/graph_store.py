@@ -1,15 +1,4 @@
-"""Kernels that find and drop parallel arcs.
-
-Files of edges, read in blocks by pyarrow: text of any delimiter, and Parquet.
-
-The files of a graph store: a header in JSON, and one file for each array.
-
-Graphs with arrays that are mapped from a store.
-
-Checks of the edges of a block.
-
-The last steps of a conversion: labels, parallel arcs, orders by node, and hashes.
-"""
+"""Graph stores: a folder with a header in JSON and one file for each array, which a graph maps."""
 
 from __future__ import annotations
 
@@ -25,9 +14,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import kernel
 from cmab.validation import check_flag, integer, shown
-from oracles.influence.graph import DirectedGraph, require_memory
+from oracles._networks import numbers_below
+from oracles.influence.graph import DirectedGraph, order_by, require_memory
 
 
 @kernel
@@ -67,7 +57,7 @@ class Block(NamedTuple):
 
 
 class Source(Protocol):
-    """A file of edges that is read from any position at which a block ended."""
+    """A file of edges that is read in blocks; the lines of a block can be read again for an error."""
 
     row_word: str
 
@@ -92,12 +82,6 @@ def require_pyarrow() -> Any:
     return pyarrow
 
 
-def identity(file: Path) -> dict[str, Any]:
-    """Return what identifies the content of a source when a conversion continues."""
-    facts = file.stat()
-    return {"path": str(file.resolve()), "size": facts.st_size, "modified": facts.st_mtime_ns}
-
-
 def as_numbers(columns: list[Any]) -> tuple[IntArray, IntArray, FloatArray | None] | None:
     """Return columns of pyarrow as arrays, or None if an entry is missing."""
     if any(column.null_count for column in columns):
@@ -109,7 +93,7 @@ def as_numbers(columns: list[Any]) -> tuple[IntArray, IntArray, FloatArray | Non
 HEADER = "store.json"
 FORMAT, VERSION = "cmab graph", 1
 #: The type of each array. The arcs are in the order of the source. The arrays ``in_*`` and ``out_*`` have the
-#: arcs into and out of each node.
+#: arcs into and out of each node. The numbers of arcs have 64 bits if there are more than 2^31 arcs.
 TYPES = {
     "tails": "<i4",
     "heads": "<i4",
@@ -171,6 +155,11 @@ class Header:
         (folder / HEADER).write_text(json.dumps(fields, indent=1), encoding="utf-8")
 
 
+def type_of(name: str, length: int) -> np.dtype[Any]:
+    """Return the type of an array of a store, given the number of arcs for ``in_arms`` and ``out_arms``."""
+    return np.dtype(numbers_below(length) if name.endswith("_arms") else TYPES[name])
+
+
 def array_file(folder: Path, name: str) -> Path:
     """Return the file of an array."""
     return folder / f"{name}.bin"
@@ -180,9 +169,7 @@ def read_header(folder: Path) -> Header:
     """Return the header of a store; raise ``ValueError`` if the folder is not a complete store."""
     remedy = "make the store again with `cmab graph convert`"
     if not (folder / HEADER).is_file():
-        partial = folder.with_name(f"{folder.name}.partial")
-        more = f"; {partial} is an unfinished store" if partial.is_dir() else ""
-        raise ValueError(f"path must be a graph store (a folder with {HEADER}), got {folder}{more}; {remedy}")
+        raise ValueError(f"path must be a graph store (a folder with {HEADER}), got {folder}; {remedy}")
     try:
         fields = json.loads((folder / HEADER).read_text(encoding="utf-8"))
         made_by, version = fields["format"], fields["version"]
@@ -203,7 +190,7 @@ def read_header(folder: Path) -> Header:
     if damaged:
         raise ValueError(f"{folder / HEADER} must agree with its own hash, got a changed header; {remedy}")
     for name in header.hashes:
-        wanted = header.length(name) * np.dtype(TYPES[name]).itemsize
+        wanted = header.length(name) * type_of(name, header.n_arcs).itemsize
         file = array_file(folder, name)
         found = file.stat().st_size if file.is_file() else None
         if found != wanted:
@@ -218,7 +205,7 @@ def mapped(folder: Path, name: str, length: int) -> AnyArray:
     Pages are read from the disk when they are used, and the system may drop them again. Writing to the array
     changes a private copy of the page and never the file.
     """
-    kind = np.dtype(TYPES[name])
+    kind = type_of(name, length)
     if length == 0:  # an empty file cannot be mapped
         return np.empty(0, kind)
     # A plain array, not `np.memmap`: kernels are compiled for plain writable arrays only.
@@ -226,14 +213,10 @@ def mapped(folder: Path, name: str, length: int) -> AnyArray:
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), kind, length)
 
 
-def hash_of(file: Path, see: Callable[[int], None] = lambda _: None) -> str:
-    """Return the SHA-256 of a file; `see` is called with the number of bytes of each chunk."""
-    digest = hashlib.sha256()
+def hash_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-            see(len(chunk))
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check_hashes(folder: Path, header: Header) -> None:
@@ -423,61 +406,47 @@ def check_gaps(n_nodes: int, n_arcs: int, file: Path) -> None:
         )
 
 
-_CHUNK_finish = 2**22
+class Copy(NamedTuple):
+    """The arcs that were copied from a source: their number, the number of nodes, and places of blocks.
 
-
-def finish(
-    folder: Path,
-    reader: Source,
-    state: dict[str, Any],
-    rules: Rules,
-    file: Path,
-    see: Callable[[str, float], None],
-    spoil: Callable[[], None],
-) -> None:
-    """Complete a store whose arcs have been copied.
-
-    Every step can be repeated after an interruption, but not the removal of repeated arcs: `spoil` records
-    that a later call has to start again.
+    A place has the number of the first arc of a block, and the position and the row before the block.
     """
-    m = state["arcs"]
-    if m > MOST:
-        raise ValueError(f"{file} must have at most {MOST} arcs, got {m}")
+
+    reader: Source
+    n_arcs: int
+    n_nodes: int
+    places: list[tuple[int, int, int]]
+
+
+def finish(folder: Path, copy: Copy, rules: Rules, file: Path, see: Callable[[str, float], None]) -> None:
+    """Complete a store whose arcs have been copied."""
+    _, m, n, _ = copy
     names = ["tails", "heads"]
     if array_file(folder, "probabilities").is_file():
         names.append("probabilities")
-    lines = _Lines(reader, state["blocks"], rules, file)
-    n = int(state.get("largest", -1)) + 1
     if rules.relabel:
         n = _relabel(folder, m, file, see)
         names.append("labels")
-    require_memory(12 * m + 32 * n, f"the conversion of {m} arcs")
+    require_memory((8 + type_of("in_arms", m).itemsize) * m + 32 * n, f"the conversion of {m} arcs")
     kept = _order(folder, "in", "heads", "tails", m, n, see)
     if rules.duplicates != "keep":
-        m = _without_repeats(folder, names, kept, m, n, lines, rules, spoil)
+        m = _without_repeats(folder, names, kept, m, n, _Lines(copy, rules, file))
         if m < len(kept[1]):
             _order(folder, "in", "heads", "tails", m, n, see)
     del kept
     _order(folder, "out", "tails", "heads", m, n, see)
     names += [f"{side}_{part}" for side in ("in", "out") for part in ("offsets", "arms")]
     names += ["in_tails", "out_heads"]
-    total = sum(array_file(folder, name).stat().st_size for name in names)
-    done, hashes = 0, {}
-
-    def count(n_bytes: int) -> None:
-        nonlocal done
-        done += n_bytes
-        see("hash", done / total)
-
-    for name in names:
-        hashes[name] = hash_of(array_file(folder, name), count)
-    for file_left in folder.glob("wide_*"):
-        file_left.unlink()
+    hashes = {}
+    for done, name in enumerate(names):
+        see("hash", done / len(names))
+        hashes[name] = hash_of(array_file(folder, name))
+    see("hash", 1.0)
     Header(n, m, hashes, {"file": str(file), **rules._asdict()}).write(folder)
 
 
 def _write(folder: Path, name: str, values: AnyArray) -> None:
-    array = np.ascontiguousarray(values, np.dtype(TYPES[name]))
+    array = np.ascontiguousarray(values, type_of(name, len(values)))
     with _fresh(array_file(folder, name)).open("wb") as stream:
         stream.write(array.data)  # `tofile` would hide that the disk is full
 
@@ -492,17 +461,15 @@ def _order(
     folder: Path, side: str, by: str, other: str, m: int, n: int, see: Callable[[str, float], None]
 ) -> tuple[IntArray, AnyArray, AnyArray]:
     """Write the arcs in the order of one of their ends; return the offsets, arcs and other ends."""
-    from oracles._networks import order_by
-
     see(f"order {side}", 0.0)
-    offsets, arms = call_kernel(order_by, mapped(folder, by, m), n)
+    offsets, arms = order_by(mapped(folder, by, m), n)
     _write(folder, f"{side}_offsets", offsets)
     _write(folder, f"{side}_arms", arms)
     ends = mapped(folder, other, m)
     with _fresh(array_file(folder, f"{side}_{other}")).open("wb") as stream:
-        for start in range(0, m, _CHUNK_finish):
-            stream.write(ends[arms[start : start + _CHUNK_finish]].data)
-            see(f"order {side}", min(1.0, (start + _CHUNK_finish) / m))
+        for start in range(0, m, _CHUNK):
+            stream.write(ends[arms[start : start + _CHUNK]].data)
+            see(f"order {side}", min(1.0, (start + _CHUNK) / m))
     return offsets, arms, mapped(folder, f"{side}_{other}", m)
 
 
@@ -513,14 +480,12 @@ def _without_repeats(
     m: int,
     n: int,
     lines: _Lines,
-    rules: Rules,
-    spoil: Callable[[], None],
 ) -> int:
     """Return the number of arcs without those that occurred before, which are dropped or rejected."""
     again = repeats(*kept, n)
     if not again.any():
         return m
-    if rules.duplicates == "error":
+    if lines.rules.duplicates == "error":
         arc = int(np.argmax(again))
         tails, heads = mapped(folder, "tails", m), mapped(folder, "heads", m)
         first = int(np.argmax((tails[:arc] == tails[arc]) & (heads[:arc] == heads[arc])))
@@ -529,7 +494,6 @@ def _without_repeats(
             f"{lines.of(arc)}: an arc must occur once, got {ends}, which {lines.short(first)} also has;"
             " duplicates='first' or 'keep' (`--duplicates first`) allows repeated arcs"
         )
-    spoil()
     for name in names:
         if name != "labels":
             _write(folder, name, mapped(folder, name, m)[~again])
@@ -538,35 +502,30 @@ def _without_repeats(
 
 def _relabel(folder: Path, m: int, file: Path, see: Callable[[str, float], None]) -> int:
     """Replace 64-bit ids by node numbers in the order of the ids, and write the ids as labels."""
-    wide = []
-    for name in ("tails", "heads"):
-        path, moved = array_file(folder, name), folder / f"wide_{name}.bin"
-        if not moved.is_file():
-            path.rename(moved)
-        wide.append(np.memmap(moved, "<i8", "r", shape=(m,)))
+    # The ids stay mapped after their files are removed.
+    wide = [np.memmap(array_file(folder, name), np.int64, "r") for name in ("tails", "heads")]
     labels: AnyArray = np.empty(0, np.int64)
-    for start in range(0, m, _CHUNK_finish):
+    for start in range(0, m, _CHUNK):
         for ids in wide:
-            labels = np.union1d(labels, ids[start : start + _CHUNK_finish])
-        see("labels", min(1.0, (start + _CHUNK_finish) / m))
+            labels = np.union1d(labels, ids[start : start + _CHUNK])
+        see("labels", min(1.0, (start + _CHUNK) / m))
     if len(labels) > MOST:
         raise ValueError(f"{file} must have at most {MOST} nodes, got {len(labels)}")
     _write(folder, "labels", labels)
     for name, ids in zip(("tails", "heads"), wide, strict=True):
-        with array_file(folder, name).open("wb") as stream:
-            for start in range(0, m, _CHUNK_finish):
-                numbers = np.searchsorted(labels, ids[start : start + _CHUNK_finish])
+        with _fresh(array_file(folder, name)).open("wb") as stream:
+            for start in range(0, m, _CHUNK):
+                numbers = np.searchsorted(labels, ids[start : start + _CHUNK])
                 stream.write(numbers.astype(np.int32).data)
-                see("numbers", min(1.0, (start + _CHUNK_finish) / m))
+                see("numbers", min(1.0, (start + _CHUNK) / m))
     return len(labels)
 
 
 class _Lines:
     """The lines of the source that arcs come from."""
 
-    def __init__(self, reader: Source, blocks: list[list[int]], rules: Rules, file: Path) -> None:
-        self._reader, self._blocks, self._file, self._rules = reader, blocks, file, rules
-        self._each = 1 if rules.directed else 2
+    def __init__(self, copy: Copy, rules: Rules, file: Path) -> None:
+        self._copy, self._file, self.rules = copy, file, rules
 
     def of(self, arc: int) -> str:
         """Return the place of an arc in the source."""
@@ -574,14 +533,14 @@ class _Lines:
 
     def short(self, arc: int) -> str:
         """Return the line or row of an arc; with dropped self-loops, its number only."""
-        if self._rules.self_loops == "drop":
+        if self.rules.self_loops == "drop":
             return f"arc {arc}"
-        first, position, rows = next(block for block in reversed(self._blocks) if block[0] <= arc)
-        number = self._reader.row_of(position, rows, (arc - first) // self._each)
-        return f"{self._reader.row_word} {number}"
+        first, position, rows = next(place for place in reversed(self._copy.places) if place[0] <= arc)
+        reader, each = self._copy.reader, 1 if self.rules.directed else 2
+        return f"{reader.row_word} {reader.row_of(position, rows, (arc - first) // each)}"
 
     def id_of(self, folder: Path, node: int) -> int:
         """Return the id of a node in the source."""
-        if not self._rules.relabel:
+        if not self.rules.relabel:
             return node
         return int(mapped(folder, "labels", array_file(folder, "labels").stat().st_size // 8)[node])

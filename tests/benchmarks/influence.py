@@ -48,7 +48,7 @@ class Row:
 
 def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     """OPIM-C as it is published: two stored samples, doubled until the bounds meet."""
-    from oracles.influence.cover import Index, count_covered, cover
+    from oracles.influence.cover import count_covered, cover
 
     reverse = ReverseGraph.of(row.graph, row.means, sampler="coins", contract=False)
     n, rng = row.graph.n_nodes, np.random.default_rng(seed)
@@ -59,8 +59,9 @@ def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
     while True:
         first.grow(n_sets)
         second.grow(n_sets)
-        seeds, _, coverage, _ = cover(Index(first.ends, first.pool, *first.index()), K, everybody, nobody)
-        hits = count_covered(*second.index(), seeds, np.zeros(n_sets, np.bool_))
+        seeds, _, coverage, _ = cover(first.index(), K, everybody, nobody)
+        index = second.index()
+        hits = count_covered(index.offsets, index.sets, seeds, np.zeros(n_sets, np.bool_))
         secured = (math.sqrt(hits + 2 * a / 9) - math.sqrt(a / 2)) ** 2 - a / 18
         optimum = min((math.sqrt(coverage + a / 2) + math.sqrt(a / 2)) ** 2, n_sets)
         if secured >= (1 - 1 / np.e - EPSILON) * optimum or n_sets == plan.last:

@@ -54,8 +54,6 @@ def options(setting: str) -> dict[str, Any]:
     if setting.startswith("2^"):
         n_sets = 2 ** int(setting[2:])
         return {"first_rr_sets": n_sets, "max_rr_sets": 2 * n_sets}
-    if setting.endswith("ms"):
-        return {"time_limit": float(setting[:-2]) / 1e3}
     return {"quality": float(setting) if setting[0].isdigit() else setting}
 
 

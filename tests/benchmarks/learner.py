@@ -1,98 +1,169 @@
-"""The cost of a round of `AdaptiveCTS`, and its regret with and without a safeguard where it may fail.
+"""The figures of the page on the learner to begin with: horizons, long runs, campaigns, cost.
 
-Run as a script: ``learner.py --cost`` prints microseconds per round in the compiled loop, with the oracle, of
-CTS and AdaptiveCTS, in paired runs. ``learner.py [rounds] [replications]`` prints the regret of CUCB, CTS,
-AdaptiveCTS and two safeguards on instances made against learners that explore little. 10,000 rounds and 8
-replications take about half an hour on one processor.
+``learner.py FOLDER [replications]`` plays the unusual problems of the arena, prints the table of horizons,
+and then long runs and campaigns. The matches are kept in the folder, so the same command continues after an
+interruption. Two replications take about half an hour on one processor. ``--long [runs]`` and ``--campaigns
+[networks]`` print one part, and ``--cost`` the microseconds per round in the compiled loop, in paired runs.
 """
 
 import sys
 import time
+from collections import defaultdict
 
 import networkx as nx
 import numpy as np
 
-from cmab import CTS, CUCB, AdaptiveCTS, Environment, Feedback, LinearOracle, Safeguarded, simulate
-from instances import BernoulliArms, SemiBandit
-from instances.arms import EmpiricalArms
-from oracles import GraphicMatroid, TopK
+from cmab import CTS, AdaptiveCTS, simulate
+from cmab.campaign.posterior import HiddenOutcomes
+from cmab.run.arena import FLOOR, run
+from instances import BernoulliArms, IndependentCascade, SemiBandit
+from instances.arena import ENTRIES, UNUSUAL
+from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, TopK
+
+RULES = ("AdaptiveCTS", "CTS", "CUCB x 0.3")
 
 
-class Lazy(LinearOracle):
-    """One of three arms with ratio 0.8: the last that is worth 0.8 times the best, after Wang and Chen."""
-
-    n_arms, alpha, max_size = 3, 0.8, 1
-
-    def solve(self, means, rng):
-        return np.array([np.flatnonzero(means >= self.alpha * means.max())[-1]])
-
-
-class Coins(Environment):
-    """One coin is chosen. The means may be others in the first 60 rounds."""
-
-    def __init__(self, means, early=None):
-        self.means = np.asarray(means)
-        self.n_arms = self.n_choices = len(means)
-        self.optimum, self.early = float(self.means.max()), early
-
-    def in_round(self, t, rng):
-        return self.early if self.early is not None and t <= 60 else self
-
-    def play(self, super_arm, rng):
-        outcomes = 1.0 * (rng.random(self.n_arms)[super_arm] < self.means[super_arm])
-        return Feedback(super_arm, outcomes, reward=float(outcomes.sum()))
-
-    def pull(self, arms, rng):
-        return 1.0 * (rng.random(len(arms)) < self.means[arms])
-
-    def expected_reward(self, super_arm):
-        return float(self.means[super_arm].sum())
+def logarithms(matches, own=slice(None)):
+    """Return the logarithms of the regret, relative to the better rule, after a tenth and at the end."""
+    regrets = np.array([[match["regret"] for match in matches[name]] for name in RULES])[:, own].mean(axis=1)
+    floor = FLOOR * np.mean([match["worth"] for match in matches["CTS"]], axis=0)
+    regrets = np.maximum(regrets, floor)
+    return np.log(regrets[0] / regrets[1:].min(axis=0))
 
 
-def rare(share, usual, other, k, m):
-    """Return k arms that pay 1 in a `share` of the rounds and else `usual`, and arms that pay `other`."""
-    oracle = TopK(m, k)
-    samples = [[usual] * (round(1 / share) - 1) + [1.0]] * k + [[other]] * (m - k)
-    return oracle, SemiBandit(EmpiricalArms(samples), oracle)
+def horizons(folder, replications):
+    """Print the table of horizons, one row for each family, with intervals over replications."""
+    entries = [entry for entry in ENTRIES if entry.name in RULES]
+    found = run(UNUSUAL.values(), entries, folder=folder, replications=replications, n_jobs=1).matches
+    families, rng = defaultdict(list), np.random.default_rng(0)
+    for problem in UNUSUAL.values():
+        matches = {name: found[problem.name, name] for name in RULES}
+        draws = [rng.integers(len(matches["CTS"]), size=len(matches["CTS"])) for _ in range(300)]
+        row = problem.name, logarithms(matches), np.array([logarithms(matches, own) for own in draws])
+        families[problem.source].append(row)
+        families["all"].append(row)
+        print(
+            f"{problem.name:40}", *np.exp(row[1]).round(2), [m["regret"][1] for m in matches["AdaptiveCTS"]]
+        )
+    print("| family | problems | after a tenth | after all rounds | worst after all rounds |")
+    for family, rows in families.items():
+        ratios = np.exp(np.mean([row[1] for row in rows], axis=0))
+        low, high = np.exp(np.quantile(np.mean([row[2] for row in rows], axis=0), [0.025, 0.975], axis=0))
+        cells = [f"{ratios[i]:.2f} ({low[i]:.2f} to {high[i]:.2f})" for i in (0, 1)]
+        name, worst, _ = max(rows, key=lambda row: row[1][1])
+        print(
+            f"| {family} | {len(rows)} | {' | '.join(cells)} | {np.exp(worst[1]):.2f}: {name} |", flush=True
+        )
 
 
-def uniform(m, k, seed):
-    """Return the k best of m coins."""
-    oracle = TopK(m, k)
-    return oracle, SemiBandit(BernoulliArms(np.random.default_rng(seed).random(m)), oracle)
-
-
-LATE = np.array([0.9, 0.6, 0.55, 0.5, 0.45])
-PROBLEMS = {
-    "1 in a tenth of the rounds, 3 of 10": lambda seed: rare(0.1, 0.0, 0.08, 3, 10),
-    "1 in a fiftieth of the rounds, 1 of 6": lambda seed: rare(0.02, 0.0, 0.01, 1, 6),
-    "0.05, and 1 in a tenth, 3 of 10": lambda seed: rare(0.1, 0.05, 0.1, 3, 10),
-    "approximate oracle (Wang, Chen)": lambda seed: (Lazy(), Coins([0.9, 0.82, 0.7])),
-    "best arm fails for 60 rounds": lambda seed: (TopK(5, 1), Coins(LATE, Coins(LATE * (LATE < 0.9)))),
-    "5 of 20 coins": lambda seed: uniform(20, 5, seed),
-    "1 of 10 coins": lambda seed: uniform(10, 1, seed),
-}
-POLICIES = {
-    "CUCB": CUCB,
-    "CTS": CTS,
-    "AdaptiveCTS": AdaptiveCTS,
-    "Safeguarded": lambda oracle: Safeguarded(AdaptiveCTS(oracle)),
-    "c=0.3": lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=0.3),
-}
-
-
-def regrets(rounds, replications):
-    """Print the mean regret with its standard error, and the largest."""
-    for problem, make in PROBLEMS.items():
-        for name, policy in POLICIES.items():
+def long_runs(runs, rounds=30_000):
+    """Print the mean, the 95th percentile and the largest regret of CTS and the learner."""
+    for m, k in ((10, 1), (20, 5)):
+        oracle, regrets = TopK(m, k), []
+        for kind in (CTS, AdaptiveCTS):
             found = []
-            for seed in range(replications):
-                oracle, environment = make(seed)
-                result = simulate(policy(oracle), environment, rounds, checkpoints=[rounds], rng=seed)
+            for seed in range(runs):
+                arms = BernoulliArms(np.random.default_rng(seed).random(m))
+                result = simulate(
+                    kind(oracle), SemiBandit(arms, oracle), rounds, checkpoints=[rounds], rng=seed
+                )
                 found.append(result.regret[0, -1])
-            error = np.std(found, ddof=1) / replications**0.5
+            regrets.append(np.array(found))
+            print(f"{k} of {m}, {rounds:,} rounds, {runs} runs: {kind.__name__}", end=" ")
+            print(f"{np.mean(found):.0f}, {np.quantile(found, 0.95):.0f}, {max(found):.0f}", flush=True)
+        print("runs above three times the 95th percentile of CTS:", end=" ")
+        print((regrets[1] > 3 * np.quantile(regrets[0], 0.95)).sum())
+
+
+def network(rng, n):
+    """Return communities with preferential attachment and some more ties, in both directions."""
+    graph, first = nx.Graph(), 0
+    while first < n:
+        size = min(n - first, int(rng.integers(12, 30)))
+        size = n - first if n - first - size < 4 else size
+        ties = nx.barabasi_albert_graph(size, 3, seed=int(rng.integers(2**31))).edges
+        graph.add_edges_from((first + a, first + b) for a, b in ties)
+        first += size
+    graph.add_edges_from((a, b) for a, b in rng.integers(n, size=(n // 2, 2)).tolist() if a != b)
+    return nx.DiGraph(nx.relabel_nodes(graph, dict(enumerate(rng.permutation(n).tolist()))))
+
+
+def told(oracle, kind, seeds, feedback, graph, rng):
+    """Return the report about a cascade: its ties, the steps of the people, or their names."""
+    if kind == "ties":
+        return feedback
+    nodes, ends = list(graph), list(graph.edges)
+    live = nx.DiGraph([ends[a] for a, x in zip(feedback.arms, feedback.outcomes, strict=True) if x])
+    live.add_nodes_from(nodes[s] for s in seeds)
+    steps = nx.multi_source_dijkstra_path_length(live, {nodes[s] for s in seeds}, weight=None)
+    joined = {node: step for node, step in steps.items() if step}
+    return oracle.feedback_of(np.asarray(seeds), joined=joined if kind == "steps" else list(joined))
+
+
+def expected_means(policy, state, hidden, rng):
+    """Return the posterior means of the model, or the prior before the first report."""
+    prior = policy.beta_prior()
+    if not state.counts.any() and not hidden.reports:
+        point = 15 * len(prior.wins) // 32
+        return np.full(state.n_arms, prior.wins[point] / (prior.wins[point] + prior.losses[point]))
+    chain, means = hidden.chain().copy(), np.zeros(state.n_arms)
+    for _ in range(12):
+        chain.run(2, rng)
+        means += (chain.alpha + chain.won) / (chain.alpha + chain.beta + chain.won + chain.lost) / 12
+    return means
+
+
+def shares(rule, oracle, environment, graph, kind, weeks, seed):
+    """Return the expected reach of the seeds of each week."""
+    rng, outcomes = np.random.default_rng(seed), np.random.default_rng([seed, 7])
+    if rule in ("degree", "discount"):
+        means = np.full(oracle.n_arms, 1e-4 if rule == "degree" else 0.1)
+        return [
+            environment.expected_reward(DegreeHeuristic(graph, oracle.k, rule=rule).solve(means, rng))
+        ] * weeks
+    policy, reach = AdaptiveCTS(oracle), []
+    state = policy.initial_state()
+    hidden = HiddenOutcomes(policy.beta_prior(), state)
+    for _ in range(weeks):
+        if rule == "best guess":
+            seeds = oracle.solve(expected_means(policy, state, hidden, rng), rng)
+        elif hidden.reports:
+            seeds = policy.select(hidden.completed(policy, state, hidden.drawn(rng)), rng)
+        else:
+            seeds = policy.select(state, rng)
+        reach.append(environment.expected_reward(seeds))
+        feedback = told(oracle, kind, seeds, environment.play(seeds, outcomes), graph, rng)
+        policy.update(state, getattr(feedback, "plain", feedback))
+        hidden.tell(feedback)
+    return reach
+
+
+def campaigns(networks):
+    """Print the reach of each rule as a share of that of the best known seeds, for parts of the campaign."""
+    sizes = ((120, 5, "names", 15), (120, 5, "ties", 15), (120, 5, "steps", 15), (120, 5, "names", 5))
+    sizes += ((120, 5, "ties", 60), (500, 10, "names", 15), (2000, 20, "ties", 15))
+    for n, k, kind, weeks in sizes:
+        found, count = defaultdict(list), networks if n < 500 else max(1, networks // (n // 150))
+        for seed in range(count):
+            for truth in ("weighted", "independent"):
+                rng = np.random.default_rng([seed, n])
+                graph = network(rng, n)
+                means = np.array([1 / graph.in_degree(v) for _, v in graph.edges])
+                means = means if truth == "weighted" else rng.beta(0.6, 4.4, len(means))
+                oracle = InfluenceMaximization(graph, k)
+                environment = IndependentCascade(graph, means, k=k, n_rr_sets=2**15)
+                best = environment.expected_reward(oracle.solve(means, np.random.default_rng(0)))
+                for rule in ("learner", "best guess", "discount", "degree"):
+                    reach = shares(rule, oracle, environment, graph, kind, weeks, seed)
+                    found[truth, rule].append(np.array(reach) / best)
+        print(f"{n} people, {k} seeds, {kind}, {weeks} weeks, {count} networks")
+        for (truth, rule), rows in found.items():
+            parts = np.split(np.array(rows), [one for one in (1, 5, 10, 15) if one < weeks], axis=1)
+            error = np.std(np.mean(rows, axis=1)) / max(count - 1, 1) ** 0.5
             print(
-                f"{problem:40}{name:14}{np.mean(found):8.0f} ± {error:4.0f}, at most {max(found):6.0f}",
+                f"  {truth:12}{rule:11}",
+                *(f"{part.mean():.3f}" for part in parts),
+                f"± {error:.3f}",
                 flush=True,
             )
 
@@ -111,18 +182,24 @@ def cost():
         means = np.random.default_rng(0).random(oracle.n_arms)
         environment, rounds = SemiBandit(BernoulliArms(means), oracle), max(2000, 300_000 // oracle.n_arms)
         spent = np.empty((9, 2))
-        for run in range(10):  # the first run compiles
+        for turn in range(10):  # the first run compiles
             for place, kind in enumerate((CTS, AdaptiveCTS)):
                 started = time.process_time()
-                simulate(kind(oracle), environment, rounds, checkpoints=[rounds], rng=run)
-                spent[run - 1, place] = 1e6 * (time.process_time() - started) / rounds
+                simulate(kind(oracle), environment, rounds, checkpoints=[rounds], rng=turn)
+                spent[turn - 1, place] = 1e6 * (time.process_time() - started) / rounds
         plain, own = np.median(spent, axis=0)
         print(f"{oracle!r:40}{plain:8.2f}{own:8.2f}   ratio {np.median(spent[:, 1] / spent[:, 0]):.2f}")
 
 
 if __name__ == "__main__":
-    if "--cost" in sys.argv:
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    if sys.argv[1] == "--cost":
         cost()
+    elif sys.argv[1] == "--long":
+        long_runs(number or 200)
+    elif sys.argv[1] == "--campaigns":
+        campaigns(number or 8)
     else:
-        numbers = [int(n) for n in sys.argv[1:]]
-        regrets(*(numbers or (10_000, 8)))
+        horizons(sys.argv[1], number or 2)
+        long_runs(200)
+        campaigns(4)

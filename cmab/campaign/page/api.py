@@ -99,20 +99,6 @@ class Versioned(Body):
     version: Whole
 
 
-class Key(BaseModel):
-    """The key of a session."""
-
-    key: str
-
-
-class Broken(BaseModel):
-    """A campaign whose files are damaged."""
-
-    id: str
-    title: str
-    error: str
-
-
 class Campaign(BaseModel):
     """A campaign; the version is the number of its events."""
 
@@ -124,12 +110,6 @@ class Campaign(BaseModel):
     version: int
     rounds: int
     waiting: list[int]
-
-
-class Campaigns(BaseModel):
-    """All campaigns."""
-
-    campaigns: list[Campaign | Broken]
 
 
 class Next(BaseModel):
@@ -168,12 +148,6 @@ class Round(BaseModel):
     mark: int
 
 
-class Rounds(BaseModel):
-    """All rounds."""
-
-    rounds: list[Round]
-
-
 class Reason(BaseModel):
     """The reason for one name of a choice."""
 
@@ -190,38 +164,25 @@ class Choice(Round):
     reasons: list[Reason]
 
 
-class Undone(BaseModel):
-    """The event that was taken back."""
-
-    line: int
-    round: int
-
-
-class Table(BaseModel):
-    """The rows of a table."""
-
-    rows: list[dict[str, Any]]
-
-
 @ROUTER.post("/login")
-def login(context: Anybody, body: Login) -> Key:
+def login(context: Anybody, body: Login) -> dict[str, str]:
     """Begin a session and return its key."""
     if context.access.users is None:
         raise Refusal(404, "There is no such page.")
-    return Key(key=context.access.log_in(body.user, body.password, address_of(context.request)))
+    return {"key": context.access.log_in(body.user, body.password, address_of(context.request))}
 
 
 @ROUTER.get("/campaigns")
-def campaigns(context: Reader) -> Campaigns:
+def campaigns(context: Reader) -> dict[str, list[Campaign | dict[str, str]]]:
     """Return all campaigns."""
-    rows: list[Campaign | Broken] = []
+    rows: list[Campaign | dict[str, str]] = []
     for slug in context.store.slugs():
         try:
             with context.store.held(slug) as opened:
                 rows.append(Campaign(**_summary(opened)))
         except (ValueError, OSError):
-            rows.append(Broken(id=slug, title=slug, error=DAMAGED))
-    return Campaigns(campaigns=rows)
+            rows.append({"id": slug, "title": slug, "error": DAMAGED})
+    return {"campaigns": rows}
 
 
 @ROUTER.post("/campaigns", status_code=201)
@@ -248,10 +209,10 @@ def campaign(context: Reader, slug: str) -> State:
 
 
 @ROUTER.get("/campaigns/{slug}/rounds")
-def rounds(context: Reader, slug: str) -> Rounds:
+def rounds(context: Reader, slug: str) -> dict[str, list[Round]]:
     """Return all rounds."""
     with context.store.held(slug) as opened:
-        return Rounds(rounds=[Round(**_round(of)) for of in views.rounds_in(opened)])
+        return {"rounds": [Round(**_round(of)) for of in views.rounds_in(opened)]}
 
 
 @ROUTER.post("/campaigns/{slug}/rounds", status_code=201)
@@ -311,21 +272,21 @@ def cancel(context: Decider, slug: str, number: int, body: Marked) -> Round:
 
 
 @ROUTER.post("/campaigns/{slug}/undo")
-def undo(context: Decider, slug: str, body: Versioned) -> Undone:
+def undo(context: Decider, slug: str, body: Versioned) -> dict[str, int]:
     """Take back the last report, correction or cancellation."""
     with context.store.held(slug) as opened:
         check_mark(body.version, opened.version)
         event = opened.folder.undo(author=context.author)
-        return Undone(line=event["line"], round=event["round"])
+        return {"line": event["line"], "round": event["round"]}
 
 
 @ROUTER.get("/campaigns/{slug}/tables/{table}")
-def table(context: Reader, slug: str, table: str) -> Table:
+def table(context: Reader, slug: str, table: str) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of a table."""
     if table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
-        return Table(rows=table_of(opened.folder, table))
+        return {"rows": table_of(opened.folder, table)}
 
 
 def _summary(opened: Opened) -> dict[str, Any]:

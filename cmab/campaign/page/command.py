@@ -6,6 +6,7 @@ import argparse
 import getpass
 import ipaddress
 import secrets
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -59,11 +60,11 @@ def run(options: argparse.Namespace) -> Lines:
     store = Store(options.folder)
     yield "Preparing the page. This takes up to a few minutes after an installation, and a moment later on."
     warm_up()
-    server = _bound(uvicorn.Config(_nothing, host=options.host, port=options.port, **_settings(options)))
-    port = server.port
+    listening = _bound(options.host, options.port)
+    port = listening.getsockname()[1]
     key = None if users is not None else key_in(options.folder, is_new=options.new_key)
     access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
-    server.config.app = application(
+    app = application(
         store, access, hosts=hosts_of(options.host, port, options.name), most_bytes=options.max_upload * 2**20
     )
     scheme = "http" if options.certificate is None else "https"
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> Lines:
         import webbrowser
 
         webbrowser.open(address)
-    server.run(sockets=[server.socket])
+    uvicorn.Server(uvicorn.Config(app, **_settings(options))).run(sockets=[listening])
 
 
 def key_in(folder: Path, *, is_new: bool = False) -> str:
@@ -114,10 +115,6 @@ def warm_up() -> None:
         folder.close()
 
 
-async def _nothing(*_: Any) -> None:
-    """Take the place of the application until the port is known."""
-
-
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "log_level": "warning",
@@ -135,25 +132,15 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _bound(config: Any) -> Any:
-    """Return a server with a bound socket, so that its port is known."""
-    import socket
-
-    import uvicorn
-
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that its port is known."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening.bind((config.host, config.port))
+        return socket.create_server((host, port), family=family)
     except OSError as error:
-        listening.close()
         raise OSError(
-            error.errno, f"port {config.port} of {config.host} cannot be used; choose another with --port"
+            error.errno, f"port {port} of {host} cannot be used; choose another with --port"
         ) from None
-    server: Any = uvicorn.Server(config)
-    server.socket, server.port = listening, listening.getsockname()[1]
-    return server
 
 
 def hosts_of(host: str, port: int, names: list[str]) -> set[str]:

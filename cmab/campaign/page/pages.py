@@ -26,7 +26,7 @@ from cmab.campaign.page.web import (
     shown_error,
 )
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.campaign.tables import FORMATS, TABLES, csv_of, exported, outcome_in_words
+from cmab.campaign.tables import FORMATS, TABLES, csv_of, exported, outcome_in_words, size_in_words
 from cmab.errors import NewerEventsError
 
 ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
@@ -487,7 +487,10 @@ def create(context: Decider) -> Response:
             slug = context.store.create(options, files, author=context.author)
         except ValueError as error:
             return _new_form(context, shown_error(error, context.store), 400)
-        return context.go(f"/c/{slug}", "The campaign was created.")
+        with context.store.held(slug) as opened:
+            size = size_in_words(opened.folder)
+        told = f"The campaign was created: {size}."
+        return context.go(f"/c/{slug}", told, f"/c/{slug}/settings", "See how the file was read")
 
 
 def _options(context: Context) -> tuple[Options, dict[str, bytes]]:

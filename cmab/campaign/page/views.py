@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -28,9 +28,6 @@ from cmab.campaign.tables import (
     table_of,
 )
 
-if TYPE_CHECKING:
-    from oracles import DirectedGraph
-
 PAGE_ROWS = 50
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 #: Another choice counts as better if it brings this share more.
@@ -39,7 +36,7 @@ _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
 #: The factor that widens a range, and the line in log-odds that raises a chance, because the model is too
 #: certain. With both, nine of ten ranges contain the truth, and a chance is the frequency with which another
 #: choice is better (`tests/benchmarks/page_sentences.py`).
-WIDER, ODDS = 1.45, (1.29, 0.81)
+WIDER, ODDS = 1.45, (1.23, 0.92)
 
 
 @dataclass(frozen=True)
@@ -63,20 +60,12 @@ def frame(opened: Opened) -> dict[str, Any]:
         "noun": "people" if folder.is_network else "items",
         "one": "person" if folder.is_network else "item",
         "n_names": len(folder.problem.names.labels),
-        "n_ties": opened.kept("ties", lambda: _number_of_ties(folder.problem.graph)),
+        "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
         "budget": folder.options.budget,
         "notes": folder.options.notes,
         "new_only": folder.options.new_only,
     }
-
-
-def _number_of_ties(graph: DirectedGraph | None) -> int:
-    """Return the number of pairs of people with a tie in one direction or both."""
-    if graph is None:
-        return 0
-    ends = np.minimum(graph.tails, graph.heads), np.maximum(graph.tails, graph.heads)
-    return len(np.unique(ends[0].astype(np.int64) * graph.n_nodes + ends[1]))
 
 
 def rounds_in(opened: Opened) -> list[Round]:
@@ -207,7 +196,7 @@ def advice_of(opened: Opened, following: dict[str, Any]) -> str:
     better = f"another choice is better by {100 * MARGIN:.0f} % or more"
     if share < 0.1:
         return f"You can stop trying others: it is unlikely (less than 1 in 10) that {better}."
-    told = f"the chance that {better} is about {round(10 * share)} in 10"
+    told = f"the chance that {better} is about {min(round(10 * share), 9)} in 10"
     if share < 0.5:
         return f"{told.capitalize()}. It may pay to go on."
     return f"It is too early to stop: {told}."

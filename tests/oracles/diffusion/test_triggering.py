@@ -16,7 +16,7 @@ from oracles import (
     TriggeringModel,
 )
 from oracles.influence.search import Search
-from oracles.influence.sets import SetCollection
+from oracles.influence.sets import Room, SetCollection
 
 N = 6
 
@@ -206,7 +206,7 @@ def test_every_node_of_a_set_draws_once():
     reverse = TriggeringInfluence(graph, triggering=Certain(), k=1)._reverse_graph(np.ones(4))
     pool, ends = np.empty(4 * 256, np.int32), np.zeros(257, np.int64)
     unowned, stamps = np.full(4, -1, np.int32), np.zeros(4, np.int32)
-    assert reverse.draw(5, 0, 256, unowned, ends, pool, stamps)[:2] == (256, 0)
+    assert reverse.draw(5, 0, 256, Room(unowned, ends, pool, stamps))[:2] == (256, 0)
     sets = [pool[a:b].tolist() for a, b in pairwise(ends)]
     wanted = {0: [0], 1: [0, 1], 2: [0, 2], 3: [0, 1, 2, 3]}
     assert all(sorted(nodes) == wanted[nodes[0]] for nodes in sets)

@@ -24,6 +24,7 @@ from oracles import (
 from oracles.influence import graph as _memory
 from oracles.influence.certificate import Schedule, greedy_ratio, lower_bound, upper_bound
 from oracles.influence.graph import as_directed_graph
+from oracles.influence.sampling import skip_rates
 from oracles.influence.search import Search
 from oracles.influence.sets import SAMPLERS, ReverseGraph, SetCollection
 from oracles.influence.spread import estimated_spread, exact_spread, threshold_spread
@@ -115,17 +116,11 @@ def test_skipping_is_unbiased_at_high_degrees(equal, pairs):
     graph = DirectedGraph.from_edges(np.arange(100) % 50 + 2, np.arange(100) // 50, n_nodes=52)
     means = np.full(100, 0.04) if equal else rng.choice([0.001, 0.02, 0.06], 100)
     reverse = ReverseGraph.of(graph, means, sampler="pairs" if pairs else "skips")
-    if not pairs:
-        assert np.count_nonzero(reverse.world.rates) == 2
-    else:
-        from oracles.influence.sampling import with_skips
-
-        world = reverse.world
-        arcs = world.offsets, world.tails, world.limits, world.arms
-        (offsets, tails, limits, arms), rates, tops = with_skips(arcs, world.chances, 1)
-        assert np.count_nonzero(rates) == 2
-        parts = {"tails": tails, "limits": limits, "arms": arms, "rates": rates, "tops": tops}
-        reverse = dataclasses.replace(reverse, world=world._replace(offsets=offsets, **parts))
+    if pairs:
+        rates = skip_rates(reverse.world.offsets, np.repeat([means.max(), 0.0], [2, 50]))
+        tops = np.full(52, means.max())
+        reverse = dataclasses.replace(reverse, ways=reverse.ways._replace(rates=rates, tops=tops))
+    assert np.count_nonzero(reverse.ways.rates) == 2
     n_sets = 200_000
     sets = SetCollection(reverse, 3)
     sets.grow(n_sets)
@@ -184,7 +179,7 @@ def test_sets_do_not_depend_on_how_they_are_drawn():
 
 
 def test_greedy_cover_against_a_slow_one():
-    from oracles.influence.cover import Index, count_covered, cover
+    from oracles.influence.cover import count_covered, cover
 
     rng = np.random.default_rng(4)
     for _ in range(50):
@@ -195,7 +190,7 @@ def test_greedy_cover_against_a_slow_one():
         )
         sets.ends = np.cumsum([0, *map(len, members)])
         sets.pool = np.concatenate(members).astype(np.int32)
-        index = Index(sets.ends, sets.pool, *sets.index())
+        index = sets.index()
         chosen, covered, bound, gain = cover(index, k, np.ones(n, bool), np.empty(0, int))
         left = [set(m.tolist()) for m in members]
         expected = []

@@ -1,74 +1,14 @@
-"""Sets that are large, or drawn from very different probabilities."""
+"""Large sets, for which sets of one node are sampled as well."""
 
 import numpy as np
 import pytest
 
-from oracles import DirectedGraph, InfluenceMaximization
+from instances import IndependentCascade
+from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization
+from oracles import _networks as arrays
 from oracles.influence import Search
-from oracles.influence import sampling as _tables
-from oracles.influence.sampling import CLASSED, class_of
 from oracles.influence.sentinels import sampled_graph
 from oracles.influence.sets import ReverseGraph, SetCollection
-
-
-def uneven(n_arcs, rng):
-    """Return probabilities of many orders of magnitude, among them 0 and 1."""
-    chances = 2.0 ** -rng.uniform(0.0, 45.0, n_arcs)
-    chances[:6] = 0.0, 1.0, 0.5, 0.25, np.nextafter(0.25, 0.0), 2.0**-31
-    return rng.permutation(chances)
-
-
-def test_arcs_in_classes_are_drawn_with_their_probabilities():
-    # The largest of 300 normal numbers exceeds 5 with a probability below 2e-4.
-    rng = np.random.default_rng(0)
-    chances = uneven(300, rng)
-    graph = DirectedGraph(np.arange(1, 301), np.zeros(300, int), n_nodes=301)
-    root = np.zeros(301)
-    root[0] = 1.0
-    reverse = ReverseGraph.of(graph, chances, node_weights=root, sampler="skips")
-    assert reverse.world.rates[0] == CLASSED
-    n_sets = 40_000
-    sets = SetCollection(reverse, 3)
-    sets.grow(n_sets)
-    seen = np.bincount(sets.pool[: sets.ends[-1]], minlength=301)[1:]
-    deviations = np.sqrt(n_sets * chances * (1.0 - chances))
-    certain = (chances == 0.0) | (chances == 1.0)
-    assert (seen[certain] == n_sets * chances[certain]).all()
-    common = ~certain & (n_sets * chances > 10.0)
-    assert common.sum() > 50
-    assert (np.abs(seen - n_sets * chances)[common] < 5.0 * deviations[common]).all()
-    # All rare arcs together: a Poisson number, 6 standard deviations from its mean with chance below 1e-8.
-    rare = ~certain & ~common
-    mean = n_sets * chances[rare].sum()
-    assert abs(seen[rare].sum() - mean) < 6.0 * np.sqrt(mean)
-    # The size of a set has the variance of independent arcs; the estimate has a relative error of 1/141.
-    variance = (chances * (1.0 - chances)).sum()
-    assert np.var(np.diff(sets.ends)) == pytest.approx(variance, rel=0.06)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_sorting_into_classes_permutes_the_arcs_into_each_node(threads, monkeypatch):
-    monkeypatch.setattr(_tables, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr("oracles.influence.sampling._WORTH_A_THREAD", 1)
-    rng = np.random.default_rng(1)
-    ends = rng.integers(20, size=(2, 8000))
-    ends = ends[:, ends[0] != ends[1]]
-    graph = DirectedGraph(*ends, n_nodes=20)
-    means = uneven(graph.n_arcs, rng)
-    plain = ReverseGraph.of(graph, means, sampler="coins", contract=False).world
-    world = ReverseGraph.of(graph, means, sampler="skips", contract=False, threads=threads).world
-    assert (world.rates == CLASSED).any()
-    for v in range(20):
-        part = slice(world.offsets[v], world.offsets[v + 1])
-        rows, others = (
-            list(zip(one.tails[part], one.limits[part], one.arms[part], strict=True))
-            for one in (world, plain)
-        )
-        if world.rates[v] == CLASSED:
-            classes = [class_of(limit) for _, limit, _ in rows]
-            assert classes == sorted(classes)
-            rows, others = sorted(rows), sorted(others)
-        assert rows == others
 
 
 def crowd(n=20_000, core=1500):
@@ -86,13 +26,13 @@ def crowd(n=20_000, core=1500):
 def test_sets_of_one_node_are_sampled_if_the_other_sets_are_large():
     graph, means = crowd()
     pairs = ReverseGraph.of(graph, means)
-    assert len(pairs.world.gammas) > 0
+    assert pairs.omits_single_nodes
     options = {"node_weights": None, "sampler": "auto", "model": "ic"}
     whole = sampled_graph(graph, means, **options)
-    assert len(whole.world.gammas) == 0
+    assert not whole.omits_single_nodes
     # Small sets stay pairs.
     few = sampled_graph(graph, np.full(graph.n_arcs, 0.001), **options)
-    assert len(few.world.gammas) > 0
+    assert few.omits_single_nodes
     sets = SetCollection(whole, 0)
     sets.grow(200)
     oracle = InfluenceMaximization(graph, k=5)
@@ -123,3 +63,35 @@ def test_sampling_with_single_nodes_keeps_the_weights():
     expected = n_sets * weights / weights.sum()
     # The sum of 2,000 squared normal numbers has mean 2,000 and standard deviation 63.
     assert abs((((roots - expected) ** 2) / np.maximum(expected, 1e-9)).sum() - 2000) < 6.0 * 66.0
+
+
+def answers(graph, means):
+    """Return the answers of all ways to draw sets and to run cascades."""
+    rng = np.random.default_rng
+    weights = means / np.maximum(1.0, np.bincount(graph.heads, means, graph.n_nodes))[graph.heads]
+    for sampler in ("auto", "pairs", "skips", "sentinels"):
+        oracle = InfluenceMaximization(graph, 3, epsilon=0.3, search=Search(sampler=sampler))
+        answer = oracle.solve_certified(means, rng(0))
+        yield answer.seeds.tolist(), answer.ratio, answer.edges_examined, oracle.spread(answer.seeds, means)
+    linear = InfluenceMaximization(graph, 3, epsilon=0.3, model="lt")
+    yield linear.solve(weights, rng(0)).tolist(), linear.spread(np.array([0, 1, 2]), weights)
+    timed = DeadlineInfluence(graph, 3, epsilon=0.3, deadline=2)
+    yield timed.solve(means, rng(0)).tolist(), timed.spread(np.array([0, 1, 2]), means)
+    played = IndependentCascade(graph, means).play(np.array([0, 1, 2]), rng(0))
+    yield played.arms.tolist(), played.outcomes.tolist()
+
+
+def test_numbers_of_arcs_with_64_bits_give_the_same_answers(monkeypatch):
+    """As graphs of more than 2^31 arcs have them; one probability vector is contracted."""
+    rng = np.random.default_rng(5)
+    tails, heads = rng.integers(60, size=(2, 1500))
+    ends, vectors = (tails[tails != heads], heads[tails != heads]), []
+    n_arcs = len(ends[0])
+    vectors = [rng.random(n_arcs) * 0.1, np.where(rng.random(n_arcs) < 0.1, 1.0, 0.02)]
+    short = DirectedGraph(*ends, n_nodes=60)
+    assert short.in_arcs[1].dtype == np.int32
+    expected = [list(answers(short, means)) for means in vectors]
+    monkeypatch.setattr(arrays, "_LONG", 1000)
+    long = DirectedGraph(*ends, n_nodes=60)
+    assert long.in_arcs[1].dtype == long.out_arcs[1].dtype == np.int64
+    assert [list(answers(long, means)) for means in vectors] == expected

@@ -8,7 +8,6 @@ from scipy.stats import binom
 
 from instances import weighted_cascade
 from oracles import BudgetedInfluence, DirectedGraph, InfluenceMaximization
-from oracles.influence import search as _time_limit
 from oracles.influence.certificate import log_binomial
 from oracles.influence.search import Search, count_hits
 from oracles.influence.sets import ReverseGraph
@@ -115,36 +114,3 @@ def test_who_says_how_much_is_wanted_gets_no_more():
 def test_other_qualities_are_refused(quality):
     with pytest.raises(ValueError, match="quality must"):
         InfluenceMaximization(DirectedGraph.from_edges([0], [1]), 1, search=Search(quality=quality))
-
-
-@pytest.mark.parametrize(("least", "each"), [(0.0, 1e-6), (0.01, 1e-6), (0.0, 1.0)])
-def test_sets_fit_into_the_time(monkeypatch, least, each):
-    """With a clock that goes by sets alone: within the deadline, and never more than there can be."""
-    now, tried = 0.0, []
-
-    def search_with(n_sets):
-        nonlocal now
-        tried.append(n_sets)
-        now += least + each * n_sets
-
-    monkeypatch.setattr(_time_limit.time, "perf_counter", lambda: now)
-    found = _time_limit.sets_until(1.0, 10**9, search_with)
-    assert now + least + each * found <= 1.0 or found == min(tried)
-    assert found >= min(0.5 / each, min(tried)) or found == min(tried)
-    assert _time_limit.sets_until(now + 1e9, 5000, search_with) == 5000
-
-
-@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
-def test_a_time_limit_ends_a_call_with_its_own_ratio():
-    graph, means = tailed()
-    short, long = (InfluenceMaximization(graph, 10, search=Search(time_limit=limit)) for limit in (1e-9, 0.2))
-    few, many = (oracle.solve_certified(means, np.random.default_rng(0)) for oracle in (short, long))
-    assert 256 + 64 <= few.rr_sets <= 2 * 256
-    assert not few.certified
-    assert few.ratio < min(short.alpha, many.ratio)
-    enough = InfluenceMaximization(graph, 10, search=Search(time_limit=4.0, quality="fast"))
-    fast = InfluenceMaximization(graph, 10, search=Search(quality="fast"))
-    answers = [oracle.solve(means, np.random.default_rng(0)).tolist() for oracle in (enough, fast)]
-    assert answers[0] == answers[1]
-    with pytest.raises(ValueError, match="time_limit must"):
-        InfluenceMaximization(graph, 10, search=Search(time_limit=0.0))

@@ -17,8 +17,7 @@ import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
-from oracles.influence.graph import count_extremes
-from oracles.influence.sampling import alias_table, is_below, limits_of
+from oracles.influence.sampling import Ways, alias_table, is_below, limits_and_tops
 from oracles.influence.search import count_hits
 from oracles.influence.sets import ReverseGraph, SetCollection
 
@@ -113,11 +112,16 @@ def skipping(reverse):
     chances = reverse.world.chances[reverse.world.arms]
     tops = np.array([chances[a:b].max(initial=0) for a, b in itertools.pairwise(reverse.world.offsets)])
     rates = np.array([1 / math.log1p(-top) if 0 < top < 1 else 0.0 for top in tops.tolist()])
-    return with_world(reverse, rates=rates, tops=tops)
+    gammas = reverse.ways.gammas if reverse.omits_single_nodes else np.empty(0)
+    return dataclasses.replace(reverse, ways=Ways(rates, tops, gammas))
 
 
 def with_world(reverse, **parts):
     return dataclasses.replace(reverse, world=reverse.world._replace(**parts))
+
+
+def with_ways(reverse, **parts):
+    return dataclasses.replace(reverse, ways=reverse.ways._replace(**parts))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -138,8 +142,8 @@ def test_sets_have_the_exact_distribution(case, way, contract, weighted):
     )
     if way.endswith("skips"):
         reverse = skipping(reverse)
-        assert (reverse.world.rates < 0).sum() >= 2
-    assert len(reverse.world.gammas) == (reverse.n_components if pairs else 0)
+        assert (reverse.ways.rates < 0).sum() >= 2
+    assert reverse.omits_single_nodes == pairs
     assert reverse.total_weight == pytest.approx(scale)
     assert least_p(drawn(reverse), chances) > LEVEL
 
@@ -151,20 +155,21 @@ def wrong(way):
         DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N), MEANS, node_weights=None, sampler=sampler
     )
     world = base.world
-    limits, gammas, cuts = world.limits.astype(float), world.gammas.copy(), world.cuts.copy()
+    limits, cuts = world.limits.astype(float), world.cuts.copy()
     if way == "coins":  # one arc by 5 %
         limits[world.offsets[1]] *= 1.05
         return with_world(base, limits=limits.astype(np.uint32))
     if way == "pairs":  # the first live arc, as if another one followed
+        gammas = base.ways.gammas.copy()
         gammas[0] = 0.95 * gammas[0]
-        return with_world(base, gammas=gammas)
+        return with_ways(base, gammas=gammas)
     if way == "pairs roots":
         cuts[np.argmin(cuts)] *= 1.05
         return with_world(base, cuts=cuts)
     skips = skipping(base)
     if way == "skips rates":
-        return with_world(skips, rates=1.05 * skips.world.rates)
-    return with_world(skips, tops=0.95 * skips.world.tops)
+        return with_ways(skips, rates=1.05 * skips.ways.rates)
+    return with_ways(skips, tops=0.95 * skips.ways.tops)
 
 
 @pytest.mark.parametrize("way", ["coins", "pairs", "pairs roots", "skips rates", "skips thinning"])
@@ -239,7 +244,8 @@ def test_sets_with_early_arcs_have_the_exact_distribution(way, early):
 
 def test_early_arcs_that_are_tried_twice_are_caught():
     reverse = with_early_arcs("coins", [2, 4])
-    twice = with_world(reverse, is_early=np.zeros(N, np.bool_))
+    early = reverse.early._replace(is_early=np.zeros(N, np.bool_))
+    twice = dataclasses.replace(reverse, early=early)
     chances, _ = exact("few", "ic", False, False)
     assert least_p(drawn(twice), chances) < LEVEL
 
@@ -249,11 +255,7 @@ def with_early_arcs(way, early):
     reverse = ReverseGraph.of(graph, MEANS, sampler="coins", contract=False)
     base, nodes = skipping(reverse) if way == "skips" else reverse, np.array(early)
     reverse = base.with_early(nodes)
-    assert graph.out_heads is vars(graph)["out_heads"]
-    # Now the heads are read in the order of the tails, as from a store.
-    for name, values in base.with_early(nodes).world._asdict().items():
-        assert np.array_equal(values, getattr(reverse.world, name))
-    assert reverse.world.early_offsets[-1] == np.isin(TAILS[MEANS > 0.0], early).sum()
+    assert reverse.early.offsets[-1] == np.isin(TAILS[MEANS > 0.0], early).sum()
     return reverse
 
 
@@ -282,8 +284,9 @@ def test_coins_are_exact_however_small_the_chance():
     """Live just where a 64-bit word is below 2^64 p, in integers; p from 1e-300 to 1, words close to it."""
     rng = np.random.default_rng(5)
     chances = np.concatenate([10 ** rng.uniform(-25, 0, 300), [0.0, 1e-300, 2.0**-64, 1 - 2.0**-53, 1.0]])
-    assert count_extremes(chances) == (1, 1)
-    limits = limits_of(chances, np.arange(len(chances), dtype=np.int32), 1)
+    arms = np.arange(len(chances), dtype=np.int32)
+    limits, tops = limits_and_tops(np.array([0, 0, len(chances)]), arms, chances)
+    assert tops.tolist() == [0.0, 1.0]
     for chance, limit in zip(chances.tolist(), limits.tolist(), strict=True):
         border = math.ceil(Fraction(chance) * 2**64)
         for word in {border - 1, border, border + 1, border + 2**20, int(rng.integers(2**63))}:
@@ -303,7 +306,7 @@ def test_chances_of_a_live_arc_are_exact_however_small():
         reverse = ReverseGraph.of(graph, means, node_weights=None, sampler="pairs")
         dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
         assert reverse.total_weight == pytest.approx(float(2 - sum(dead)), rel=1e-14)
-        assert reverse.world.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
+        assert reverse.ways.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
 
 
 @pytest.mark.parametrize("p", [1e-3, 1e-9, 1e-12, 1e-17])

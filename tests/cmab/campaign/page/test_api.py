@@ -50,11 +50,11 @@ def test_a_campaign_by_the_interface(page, described):
     told = {"mark": report["mark"], "count": 4}
     assert check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))["corrected"]
     state = check(described, "State", call(page, "get", place, 200))
-    check(described, "Undone", call(page, "post", f"{place}/undo", 200, {"version": state["version"]}))
-    rounds = check(described, "Rounds", call(page, "get", f"{place}/rounds", 200))["rounds"]
+    call(page, "post", f"{place}/undo", 200, {"version": state["version"]})
+    rounds = call(page, "get", f"{place}/rounds", 200)["rounds"]
     assert [of["state"] for of in rounds] == ["reported"] and rounds[0]["count"] == 2.0
-    check(described, "Table", call(page, "get", f"{place}/tables/estimates", 200))
-    check(described, "Campaigns", call(page, "get", "/campaigns", 200))
+    call(page, "get", f"{place}/tables/estimates", 200)
+    call(page, "get", "/campaigns", 200)
 
 
 def test_refusals_are_sentences(page):

@@ -3,6 +3,7 @@
 import csv
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,12 @@ def served(browser, tmp_path_factory):
 
 def wait(condition):
     """Wait until a condition holds, for half a minute at most."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+
     for _ in range(300):
-        if found := condition():
-            return found
+        with suppress(NoSuchElementException, StaleElementReferenceException):  # the next page has just come
+            if found := condition():
+                return found
         time.sleep(0.1)
     raise AssertionError("the condition does not come true")
 
@@ -87,7 +91,7 @@ def new_campaign(browser, served, folder, title):
     fill(browser, "Title", title)
     fill(browser, "File of the network", str(file))
     click(browser, "Create the campaign")
-    assert "was created" in told(browser)
+    assert "was created: 8 people, " in told(browser)
     return browser.current_url
 
 
