@@ -834,7 +834,6 @@ class SetCover(Cover):
         self._complete(len(given), arms, members, method, ratio, limits)
 
     def _quickly(self, costs: FloatArray) -> BoolArray:
-
         chosen = np.zeros(self.n_arms, bool)
         greedy_cover(self._incidence, costs, chosen)
         return chosen
@@ -906,7 +905,6 @@ class VertexCover(Cover, GraphOracle):
         self._complete(len(number), arms, np.concatenate((edges, edges[~is_loop])), method, 2.0, limits)
 
     def _quickly(self, costs: FloatArray) -> BoolArray:
-
         left = np.empty(self.n_arms)
         dual_bound(self._incidence, costs, np.arange(len(self._tails)), left)
         is_paid: BoolArray = (np.diff(self._incidence.starts) > 0) & (left == 0.0)

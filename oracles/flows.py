@@ -383,7 +383,6 @@ class Flows(LinearOracle, GraphOracle):
 
     @cached_property
     def _pipes(self) -> Pipes:
-
         return pipes_of(self._tails, self._heads, len(self._supply))
 
     @property

@@ -986,7 +986,6 @@ class Search:
     node_limit: int | None = None
 
     def __post_init__(self) -> None:
-
         n, m = len(self.roads.offsets) - 1, len(self.costs)
         self.weights = self.costs.copy()
         self.is_terminal = np.zeros(n, bool)

@@ -282,7 +282,6 @@ def _whole(counts: ArrayLike) -> IntArray:
 
 
 def _radii(counts: IntArray, rate: float, sigma: float) -> FloatArray:
-
     radii = np.empty(len(counts))
     hoeffding_radii(counts, rate, real("sigma", sigma, 0.0), radii)
     return radii
