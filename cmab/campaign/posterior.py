@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import eager_kernel, kernel
 from cmab.feedback import Feedback
 from cmab.policy import Policy
@@ -554,17 +554,9 @@ class _Parts:
             if measure(graph, 0, n, coins, levels, queue) == 0:
                 return coins
             flip_distances(graph, (0, n), (0, size), 4 * size, False, chances, coins, levels, queue, rng)
-        wrong = _violated(graph, levels)
-        raise Unexplained(
-            int(nodes[np.flatnonzero(wrong[:-1])[0]]) if wrong[:-1].any() else int(nodes[0]), "step"
-        )
-
-
-def _violated(graph: Graph, distances: IntArray) -> BoolArray:
-    """Return the nodes whose distance differs from their step, or that are not reached."""
-    joined = graph.status == JOINED
-    wrong: BoolArray = joined & ((distances == FAR) | ((graph.steps >= 0) & (distances != graph.steps)))
-    return wrong
+        late = (levels == FAR) | ((graph.steps >= 0) & (levels != graph.steps))
+        wrong = np.flatnonzero((graph.status == JOINED) & late)
+        raise Unexplained(int(nodes[wrong[0] if len(wrong) else 0]), "step")
 
 
 class Network(NamedTuple):
@@ -927,9 +919,6 @@ class HiddenOutcomes:
             "is_tried": chain.tried,
             "counts": np.stack([chain.won, chain.lost, chain.alpha, chain.beta]),
         }
-
-    def __bool__(self) -> bool:
-        return bool(self.reports)
 
     def __copy__(self) -> HiddenOutcomes:
         twin = object.__new__(HiddenOutcomes)
