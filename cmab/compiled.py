@@ -115,12 +115,16 @@ _COMPILE, _COMPILE_BYTE, _LOAD = 0.05, 0.0007, 0.03
 _MOST_ENTRIES = 5_000
 _thread = threading.local()
 _choice: list[bool | None] = [None]
+#: Settled functions that Python calls without the detour through `_Deferred`.
+_direct: list[Any] = []
 
 
 @contextmanager
 def interpret(always: bool) -> Iterator[None]:
     """Interpret all kernels of the process (True), or compile them at their first call (False), for tests."""
     previous, _choice[0] = _choice[0], always
+    while _direct:
+        _direct.pop().__class__ = _Deferred
     try:
         yield
     finally:
@@ -149,7 +153,12 @@ class _Deferred(CPUDispatcher):  # type: ignore[misc]
         if getattr(_thread, "is_interpreting", False):
             return self.py_func(*arguments)
         if (self.is_settled and not _choice[0]) or self.settle(0.0, arguments):
-            return _call_compiled(self, *arguments)
+            result = _call_compiled(self, *arguments)
+            if _choice[0] is None and (result is None or type(result) in (bool, np.ndarray)):
+                # Such a result has the same type for interpreted callers, so the next calls are direct.
+                object.__setattr__(self, "__class__", CPUDispatcher)
+                _direct.append(self)
+            return result
         return _plain(self.interpreted(*arguments))
 
     def interpreted(self, *arguments: Any) -> Any:
@@ -288,7 +297,8 @@ class _Loop:
     def __call__(self, *arguments: Any) -> Any:
         if self.dispatcher.overloads and not _choice[0]:
             return _call_compiled(self.dispatcher, *arguments)
-        return self.dispatcher.interpreted(*arguments)
+        rules = (getattr(argument, "py_func", argument) for argument in arguments)
+        return self.dispatcher.interpreted(*rules)
 
     def prepare(self, expected: float) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Collection, Hashable, Iterable, Sequence, Set
 from decimal import Decimal
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ Choice = TypeVar("Choice", bound=str)
 Entry = TypeVar("Entry")
 
 _SHOWN = 60
-_REAL = np.dtype(np.float64)
+_REAL, _INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 _MOST_WORKERS = 4096
 #: Whole numbers below this size are printed with all digits.
 _WHOLE = 2.0**63
@@ -202,14 +202,17 @@ def arm_indices(
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
     # For as few entries as most super arms have, plain Python is faster than numpy.
-    few = array.shape[0] <= 40
-    ordered: Any = sorted(array.tolist()) if few else np.sort(array)
-    if ordered[0] < 0 or ordered[-1] >= n_choices:
+    if array.shape[0] <= 40:
+        few = array.tolist()
+        least, most, repeats = min(few), max(few), distinct and len({*few}) < len(few)
+    else:
+        ordered = np.sort(array)
+        least, most, repeats = ordered[0], ordered[-1], distinct and (ordered[1:] == ordered[:-1]).any()
+    if least < 0 or most >= n_choices:
         raise ValueError(f"{name} must lie in range({n_choices}), got {shown(array.tolist())}")
-    repeats = len(set(ordered)) < len(ordered) if few else (ordered[1:] == ordered[:-1]).any()
-    if distinct and repeats:
+    if repeats:
         raise ValueError(f"{name} must not repeat an entry, got {shown(array.tolist())}")
-    return array.astype(np.int64, copy=False)
+    return array if array.dtype == _INTEGER else array.astype(np.int64)
 
 
 def entries(name: str, values: ArrayLike | Set[int]) -> AnyArray:

@@ -175,11 +175,9 @@ class BernoulliArms(Arms):
         return (uniforms < self.means[arms]).astype(np.float64)
 
     def kernel(self) -> Kernel:
-
         return Kernel(play_bernoulli, reals=np.array(self.means))
 
     def pull_kernel(self) -> Kernel:
-
         return Kernel(pull_bernoulli, reals=np.array(self.means))
 
     def pull_many(
@@ -225,16 +223,13 @@ class GaussianArms(Arms):
         return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
-
         normals: FloatArray = normal_quantiles(uniforms)
         return self.means[arms] + self._sigma * normals
 
     def kernel(self) -> Kernel:
-
         return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_kernel(self) -> Kernel:
-
         return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))
 
     def pull_many(

@@ -112,7 +112,6 @@ class MultinomialLogit(ValuedByOracle):
         return Feedback.unchecked(item, np.ones(1), float(self.oracle.revenues[item[0]]))
 
     def kernel(self) -> Kernel:
-
         largest = np.array([self.oracle.max_attraction])
         reals = np.concatenate([largest, self.attraction, self.means, self.oracle.revenues])
         return Kernel(play_customer, np.array([self.n_arms]), reals)

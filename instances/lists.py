@@ -103,7 +103,6 @@ class CascadeModel(ValuedByOracle):
         return Feedback.unchecked(chosen[:seen], successes[:seen].astype(np.float64), reward)
 
     def kernel(self) -> Kernel:
-
         return Kernel(play_list, np.array([int(self.oracle.reward == "disjunctive")]), self.means.copy())
 
 

@@ -1,7 +1,4 @@
-"""Cheapest spanning arborescences by Edmonds' contractions, with mergeable heaps: O(m log n).
-
-Arborescences: trees with one path from a root to each node.
-"""
+"""Cheapest spanning arborescences by Edmonds' contractions, with mergeable heaps: O(m log n)."""
 
 from __future__ import annotations
 
@@ -322,7 +319,6 @@ class Arborescence(LinearOracle, GraphOracle):
         return self._best(values, is_closed)
 
     def kernel(self) -> Kernel:
-
         arcs, nodes = len(self._to), self._all_nodes
         head, scratch = [int(self._sign), nodes, self._root, arcs], np.empty(2 * arcs + 13 * nodes, np.int64)
         integers = np.concatenate([head, self._from, self._to, scratch])
@@ -334,7 +330,6 @@ class Arborescence(LinearOracle, GraphOracle):
         return self._n_nodes + (self.root is None)
 
     def _best(self, means: FloatArray, is_closed: BoolArray) -> IntArray | None:
-
         arcs, nodes = len(self._to), self._all_nodes
         reals, into = np.zeros(2 * arcs), np.empty(nodes, np.int64)
         reals[: self.n_arms] = -self._sign * means

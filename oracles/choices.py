@@ -1,7 +1,4 @@
-"""The assortment of largest expected revenue under multinomial logit choice.
-
-Assortments: sets of items offered to a customer, and the customer buys at most one item.
-"""
+"""Assortments: sets of items offered to a customer, who buys at most one item (multinomial logit choice)."""
 
 from __future__ import annotations
 
@@ -151,7 +148,6 @@ class Assortment(Oracle):
         return free[self._best(values[free], self.revenues[free])]
 
     def _best(self, means: FloatArray, revenues: FloatArray) -> IntArray:
-
         k = min(self.k, len(means))
         chosen, worth = np.empty(k, np.int64), np.empty(len(means))
         # Pass a copy, because numba compiles a kernel separately for read-only arrays.
@@ -159,7 +155,6 @@ class Assortment(Oracle):
         return chosen[:size]
 
     def kernel(self) -> Kernel:
-
         reals = np.concatenate([[self.max_attraction], self.revenues, np.empty(self.n_arms)])
         return Kernel(solve_assortment, np.array([self.k]), reals)
 

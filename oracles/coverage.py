@@ -1,7 +1,4 @@
-"""Lazy greedy for probabilistic maximum coverage.
-
-Probabilistic maximum coverage.
-"""
+"""Probabilistic maximum coverage, by lazy greedy or by enumeration."""
 
 from __future__ import annotations
 
@@ -266,19 +263,16 @@ class MaxCoverage(GraphOracle):
         return chosen
 
     def kernel(self) -> Kernel:
-
         n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
         integers = np.concatenate([[self.k, n], self._offsets, scratch, self._arms, self._heads])
         reals = np.concatenate([self.node_weights, np.empty(len(self.node_weights) + n)])
         return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         return float(covered(super_arm, self._sides(), self._check_means(means, 0.0, 1.0)))
 
     def _sides(self) -> Sides:
-
         return Sides(self._offsets, self._arms, self._heads, self.node_weights)
 
     def is_feasible(self, super_arm: IntArray) -> bool:

@@ -1,14 +1,7 @@
-"""Covers: greedy, dual bounds and the removal of arms that are not needed.
+"""Set cover and vertex cover: greedy answers, dual bounds, local search, and exact searches.
 
-Local search for covers of least cost, with weights of elements that are often uncovered.
-
-Independent sets of largest weight, by branch and bound on bit sets with weighted clique covers.
-
-Local search for covers and branch and bound for independent sets, in steps that Ctrl-C can end.
-
-The base class of cover oracles: sets of arms that together cover every element.
-
-Set cover and vertex cover.
+Local search weights elements that are often uncovered. Vertex covers of dense graphs are the complements
+of independent sets, which branch and bound finds on bit sets with weighted clique covers.
 """
 
 from __future__ import annotations
@@ -834,7 +827,6 @@ class SetCover(Cover):
         self._complete(len(given), arms, members, method, ratio, limits)
 
     def _quickly(self, costs: FloatArray) -> BoolArray:
-
         chosen = np.zeros(self.n_arms, bool)
         greedy_cover(self._incidence, costs, chosen)
         return chosen
@@ -906,7 +898,6 @@ class VertexCover(Cover, GraphOracle):
         self._complete(len(number), arms, np.concatenate((edges, edges[~is_loop])), method, 2.0, limits)
 
     def _quickly(self, costs: FloatArray) -> BoolArray:
-
         left = np.empty(self.n_arms)
         dual_bound(self._incidence, costs, np.arange(len(self._tails)), left)
         is_paid: BoolArray = (np.diff(self._incidence.starts) > 0) & (left == 0.0)

@@ -1,13 +1,4 @@
-"""The k best arms in order, and the expected reward of a list.
-
-The best slate within a budget, by integer programming.
-
-Lists with several clicks per user: the dependent-click model.
-
-Ordered lists of k arms.
-
-Slates: different items for the positions of a page, with quotas for groups of items and a budget.
-"""
+"""Ordered lists of k arms, lists with several clicks per user, and slates with quotas and budgets."""
 
 from __future__ import annotations
 
@@ -429,17 +420,14 @@ class RankedTopK(Oracle):
         return math.perm(int(available.sum()), self.k), self.k
 
     def kernel(self) -> Kernel:
-
         return Kernel(solve_ranked, np.array([self.k]))
 
     def _ranked(self, values: FloatArray) -> IntArray:
-
         chosen = np.empty(self.k, np.int64)
         rank(values, self.k, chosen)
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
-
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         chances = self._check_means(means, 0.0, 1.0)
         return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))

@@ -1,16 +1,7 @@
-"""Greedy algorithms and exchanges for the matroids of `oracles`.
+"""Matroids: their greedy algorithm, exchanges and minors.
 
-Compiled rules of the matroids with a greedy algorithm of one pass over the sorted arms.
-
-The base class of matroid oracles.
-
-Spanning trees and forests.
-
-Matroids with capacities: for all arms together, for disjoint classes, or for nested sets.
-
-Matroids of linearly independent columns.
-
-Matroids of arms that can be matched to different sets.
+The matroids are spanning forests, capacities of all arms, of disjoint classes or of nested sets, linearly
+independent columns, and arms that can be matched to different sets.
 """
 
 from __future__ import annotations
@@ -619,7 +610,6 @@ class GraphicMatroid(Matroid, GraphOracle):
         return [self.edges[arm] for arm in super_arm]
 
     def kernel(self) -> Kernel:
-
         integers = packed(
             self._sign, self._n_nodes, self.n_arms, self._tails, self._heads, scratch=2 * self._n_nodes
         )
@@ -657,7 +647,6 @@ class GraphicMatroid(Matroid, GraphOracle):
         return np.flatnonzero(taken)
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-
         rooted = root_forest(independent, self._tails, self._heads, self._n_nodes)
         return lambda arm: forest_path(self._tails[arm], self._heads[arm], rooted)
 
@@ -758,13 +747,11 @@ class LaminarMatroid(Matroid):
         return described(self, rank=self.rank, sets=len(self._members))
 
     def kernel(self) -> Kernel:
-
         sets = (self._innermost, self._parent, self._room)
         integers = packed(self._sign, len(self._members), self.n_arms, *sets, scratch=len(self._members))
         return Kernel(solve_laminar, integers, np.empty(self.n_arms))
 
     def _greedy(self, order: IntArray) -> IntArray:
-
         taken, scratch = np.empty(self.n_arms, np.int64), np.empty_like(self._room)
         laminar_greedy(order, self._innermost, self._parent, self._room, scratch, taken)
         return np.flatnonzero(taken)
@@ -879,7 +866,6 @@ class LinearMatroid(Matroid):
         self._complete(len(self._vectors), sense)
 
     def _greedy(self, order: IntArray) -> IntArray:
-
         return np.flatnonzero(linear_greedy(order, self._vectors, self.tolerance))
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
@@ -957,7 +943,6 @@ class TransversalMatroid(Matroid):
         return self._match(order)[0]
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-
         _, holder = self._match(independent)
         reached_by = np.empty(self._n_sets, np.int64)
         queue = np.empty(self._n_sets + 1, np.int64)

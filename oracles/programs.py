@@ -1,11 +1,4 @@
-"""Mixed-integer feasible sets, and the outcomes of solvers.
-
-A fixed feasible set in HiGHS, solved repeatedly with new costs, from any number of threads.
-
-Conversion from and to PuLP models; the only module that uses PuLP, versions 3.3 and 4.
-
-Oracles defined by PuLP models.
-"""
+"""Oracles defined by PuLP models, and feasible sets in HiGHS that are solved repeatedly with new costs."""
 
 from __future__ import annotations
 
@@ -348,6 +341,12 @@ class KeptProgram:
             # Other code started the scheduler of this thread with another number of threads: use that number.
             highs.setOptionValue("threads", 0)
             highs.run()
+        if highs.getModelStatus() == kinds.kUnknown:
+            # With columns that are fixed and weights of many digits, presolve may end without an answer.
+            highs.clearSolver()
+            highs.setOptionValue("presolve", "off")
+            highs.run()
+            highs.setOptionValue("presolve", "choose")
         status, info = highs.getModelStatus(), highs.getInfo()
         if status == kinds.kInfeasible:
             return Outcome("infeasible", None, np.inf)

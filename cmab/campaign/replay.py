@@ -401,10 +401,10 @@ class Replay:
 
     def twin(self, *, learns: bool = True) -> Replay:
         """Return a copy that can be changed; if `learns` is false, it shares the state of the learner."""
-        twin = copy(self)
-        twin.pending = self.pending.copy()
+        twin = object.__new__(Replay)
+        twin.__dict__.update(self.__dict__, pending=self.pending.copy())
         if learns:
-            twin.state, twin.played = archive.copied(self.state), copy(self.played)
+            twin.state, twin.played = archive.copied(self.state), archive.copied(self.played)
             twin.hidden = copy(self.hidden)
         return twin
 

@@ -424,9 +424,13 @@ class Store:
         change = self._marked("UPDATE cmab_names SET name = ? WHERE campaign = ? AND place = ?")
 
         def work(cursor: Any) -> bool:
+            if self.is_sqlite:
+                cursor.execute("PRAGMA secure_delete = ON").fetchall()
             with _transaction(cursor) as transaction:
                 transaction.is_kept = self._insert(cursor, [event], (), 0)
                 cursor.execute(change, (name, self.id, place))
+            if self.is_sqlite and transaction.is_kept:  # the log of SQLite has the former name, too
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return transaction.is_kept
 
         return self._call(work)

@@ -498,13 +498,14 @@ def check_sums(subject: EnvironmentSubject) -> str:
         what = f"sums of {times} pulls of arm {arm}"
         subject.require_average(what, totals[:, place], times * mean, times * subject.width)
         one, many = drawn[place].var(), totals[:, place].var() / times
+        rounding = ROUNDING * (1.0 + (drawn[place] ** 2).mean())
         spread = _variance_error(drawn[place]) + _variance_error(totals[:, place]) / times
         text = "the variance of {} is {:.4g} times {}, but that of single pulls is {:.4g}"
-        require(abs(one - many) <= 7 * spread + 1e-9, text, what, float(many), times, float(one))
+        require(abs(one - many) <= 7 * spread + rounding, text, what, float(many), times, float(one))
         gap = abs(second[:, place].mean() / times - (drawn[place] ** 2).mean())
         spread = (drawn[place] ** 2).std() / math.sqrt(drawn.shape[1])
         spread += second[:, place].std() / times / math.sqrt(len(second))
-        require(gap <= 7 * spread + 1e-9, "the squares of {} do not agree with single pulls", what)
+        require(gap <= 7 * spread + rounding, "the squares of {} do not agree with single pulls", what)
     report = world.sample(arms, times, rng)
     agrees = np.array_equal(report.arms, arms) and report.pulls is not None and (report.pulls == times).all()
     require(agrees, "sample must return sums of {} pulls of {}, got {}", times, arms, report)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import betainccinv, betaincinv
-
 from cmab.arrays import IntArray
 from cmab.bounds.kl import bernoulli_divergence
 
@@ -145,6 +143,8 @@ def lower_bound(hits: int, n_sets: int, scale: float, log_term: float) -> float:
     """
     if hits == 0:
         return 0.0
+    from scipy.special import betaincinv
+
     low = float(betaincinv(hits, n_sets - hits + 1, math.exp(-log_term)))
     # Round outward: the relative error of the quantiles is below 1e-7 for up to 2^31 sets.
     return scale * (low - _PRECISION * low * (1.0 - low))
@@ -159,6 +159,8 @@ def upper_bound(coverage: float, n_sets: int, scale: float, log_term: float) -> 
     hits = math.floor(coverage + _ROUNDING)
     if hits >= n_sets:
         return scale
+    from scipy.special import betainccinv
+
     high = float(betainccinv(hits + 1, n_sets - hits, math.exp(-log_term)))
     return scale * min(1.0, high + _PRECISION * high * (1.0 - high) + _LEAST)
 

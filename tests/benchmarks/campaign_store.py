@@ -14,6 +14,7 @@ The numbers by the clock depend on the disk and on other load, so compare those 
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import sqlite3
@@ -25,8 +26,10 @@ import contended_campaigns
 import postgres_server
 
 from cmab import CUCB, Campaign
+from cmab.compiled import interpret
 from oracles import TopK
 
+COLUMNS = "campaign INT, number INT, kind TEXT, ticket INT, at FLOAT, body TEXT"
 BODY = json.dumps({"arms": [1, 2, 3], "outcomes": [0.0, 1.0, 0.0]})
 
 
@@ -46,19 +49,11 @@ def connected(where):
     return connection, "?"
 
 
-def bare(where, n):
-    """Return the durable inserts in a second of one process with the driver alone."""
-    connection, mark = connected(where)
-    columns = "campaign INT, number INT, kind TEXT, ticket INT, at FLOAT, body TEXT"
-    connection.execute(f"CREATE TABLE bare ({columns}, PRIMARY KEY (campaign, number))")
+def bare(connection, mark, numbers):
+    """Make durable inserts with the driver alone."""
     statement = f"INSERT INTO bare VALUES ({', '.join([mark] * 6)})"
-    start = time.perf_counter()
-    for number in range(n):
+    for number in numbers:
         connection.execute(statement, (1, number, "tell", number, time.time(), BODY))
-    seconds = time.perf_counter() - start
-    connection.execute("DROP TABLE bare")
-    connection.close()
-    return n / seconds
 
 
 def play(campaign, rounds, batch=1):
@@ -71,49 +66,67 @@ def play(campaign, rounds, batch=1):
             campaign.tell_many([{"ticket": r, "outcomes": dict.fromkeys(r, 0.5)} for r in requests])
 
 
-def work(where, rounds, batch, ready, go):
-    """Ask and tell in one process, from the moment at which all processes are ready."""
+def work(where, jobs, done):
+    """Play the rounds of each job in one process: their number, and the size of a batch."""
     campaign = Campaign(learner(), where)
-    play(campaign, batch, batch)
-    ready.put(1)
-    go.wait()
-    play(campaign, rounds, batch)
-
-
-def rate(where, processes, rounds, batch=1):
-    """Return the rounds in a second of several processes together."""
-    context = multiprocessing.get_context("spawn")
-    ready, go = context.Queue(), context.Event()
-    Campaign(learner(), where, rng=0).close()
-    arguments = (where, rounds // processes, batch, ready, go)
-    running = [context.Process(target=work, args=arguments) for _ in range(processes)]
-    for process in running:
-        process.start()
-    for _ in running:
-        ready.get()
-    start = time.perf_counter()
-    go.set()
-    for process in running:
-        process.join()
-    return rounds / (time.perf_counter() - start)
+    with interpret(False):  # compile now, and not during the measured rounds
+        play(campaign, 10)
+    done.put(0)
+    while (job := jobs.get()) is not None:
+        play(campaign, *job)
+        done.put(0)
 
 
 def rates(places, scale):
+    """Measure in slices that alternate, so that other load of the machine affects all of them alike."""
+    context, n, many = multiprocessing.get_context("spawn"), int(50 * scale), 100 * int(8 * scale + 1)
     for name, place in places.items():
-        n, many = int(1_000 * scale), int(8_000 * scale)
-        alone = bare(place("bare"), 2 * n)
-        one, four = rate(place("one"), 1, n), rate(place("four"), 4, 4 * n)
-        batches = rate(place("batches"), 1, many, 100)
+        slices, done = {"one": (1, n, 1), "four": (4, n, 1), "batches": (1, many, 100)}, context.Queue()
+        jobs, running = {}, []
+        for what, (processes, *_) in slices.items():
+            Campaign(learner(), place(what), rng=0).close()
+            jobs[what] = [context.Queue() for _ in range(processes)]
+            for queue in jobs[what]:
+                running.append(context.Process(target=work, args=(place(what), queue, done)))
+                running[-1].start()
+                done.get()
+        connection, mark = connected(place("bare"))
+        connection.execute(f"CREATE TABLE bare ({COLUMNS}, PRIMARY KEY (campaign, number))")
+        seconds = dict.fromkeys(["bare", *slices], 0.0)
+        for number in range(10):
+            start = time.perf_counter()
+            bare(connection, mark, range(2 * n * number, 2 * n * (number + 1)))
+            seconds["bare"] += time.perf_counter() - start
+            for what, (_, *job) in slices.items():
+                start = time.perf_counter()
+                for queue in jobs[what]:
+                    queue.put(job)
+                for _ in jobs[what]:
+                    done.get()
+                seconds[what] += time.perf_counter() - start
+        for queue in itertools.chain(*jobs.values()):
+            queue.put(None)
+        for process in running:
+            process.join()
+        connection.close()
+        alone, one, four = (10 * k * n / seconds[what] for what, k in (("bare", 2), ("one", 1), ("four", 4)))
         print(f"{name}, {alone:.0f} bare inserts/s. Rounds/s (two events each):")
         print(f"  one process {one:.0f} ({2 * one / alone:.2f} of bare), four {four:.0f}", end="")
-        print(f" ({four / one:.2f} of one), in batches of 100 {batches:.0f}")
+        print(f" ({four / one:.2f} of one), in batches of 100 {10 * many / seconds['batches']:.0f}")
 
 
 def processor(places, scale):
     for name, place in places.items():
         n = int(500 * scale)
+        connection, mark = connected(place("work"))
+        connection.execute(f"CREATE TABLE bare ({COLUMNS}, PRIMARY KEY (campaign, number))")
+        start = time.process_time()
+        bare(connection, mark, range(2 * n))
+        alone = time.process_time() - start
+        connection.close()
         writer, reader = Campaign(learner(), place("work"), rng=0), Campaign(learner(), place("work"))
-        play(writer, 20)
+        with interpret(False):
+            play(writer, 20)
         start = time.process_time()
         play(writer, n)
         written = time.process_time() - start
@@ -121,7 +134,8 @@ def processor(places, scale):
         assert len(reader.pending) == 0
         read = time.process_time() - start
         print(
-            f"{name}: {1e3 * written / n:.2f} ms a round of the writer, {1e3 * read / n:.3f} ms of a reader"
+            f"{name}: {1e3 * written / n:.2f} ms a round of the writer ({1e3 * alone / n:.2f} ms of two bare"
+            f" inserts), {1e3 * read / n:.3f} ms of a reader"
         )
 
 

@@ -279,6 +279,10 @@ def test_batches_are_stored_together_or_not_at_all(where):
     same(campaign(where), running)
     again = running.ask(instead_of=running.ask())
     assert running.pending == (again.number,)
+    name = again.names[0]
+    assert running.ask(names=[name]).names == (name,) and running.history()[-1]["names"] == (name,)
+    with pytest.raises(ValueError, match="names must be different names"):
+        running.ask(names=[name, name])
 
 
 def test_copies_and_signatures_share_the_events(path):
@@ -404,10 +408,13 @@ def test_a_snapshot_is_used_also_after_a_correction(where, monkeypatch):
 
 
 def test_a_name_can_be_forgotten(path):
+    campaign(path).close()
     running = campaign(path)
     request = running.ask(available=["ann", "bob"])
     running.tell({"ann": 1.0}, request)
+    assert b'"ann"' in path.read_bytes()
     running.forget("ann")
+    assert not any(b'"ann"' in file.read_bytes() for file in path.parent.iterdir())
     running.ask()
     assert running.history()[1]["names"] == ("(forgotten 0)", "bob")
     running.close()
@@ -490,4 +497,4 @@ def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path, cap
         for number in range(20):
             again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
     assert "too many rows" in again.health().error
-    assert caplog.text.count("a fit of the model failed: ") == 1
+    assert caplog.text.count("a fit of the model failed: ") == 2  # once for each fit

@@ -91,7 +91,7 @@ def new_campaign(browser, served, folder, title):
     fill(browser, "Title", title)
     fill(browser, "File of the network", str(file))
     click(browser, "Create the campaign")
-    assert "was created: 9 people, " in told(browser)
+    assert "was created: 8 people, " in told(browser)
     return browser.current_url
 
 

@@ -87,29 +87,29 @@ def test_foreign_hosts_reach_nothing(page, spring, host):
     assert answer.status_code == 421 and SECRET not in answer.text
 
 
+FOREIGN = [
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:9999"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+CREDENTIALS = [{"Authorization": text} for text in ("Basic dTpw", "Bearer", "Digest x", "Bearer wrong")]
+
+
 @pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:9999"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
+    ("headers", "csrf"),
+    [(headers, "right") for headers in FOREIGN]
+    + [({}, csrf) for csrf in (None, "", "x", "é")]
+    + [(headers, None) for headers in CREDENTIALS],
 )
-def test_forms_of_other_pages_are_refused(page, spring, headers):
+def test_forms_of_other_pages_or_without_the_token_of_the_session_are_refused(page, spring, headers, csrf):
     before = files_in(page.store.root)
     data = page.fields(spring, f"{spring}/choose")
+    data = data | ({} if csrf == "right" else {"csrf": csrf or ""})
+    if csrf is None:
+        del data["csrf"]
     assert page.client.post(f"{spring}/choose", data=data, headers=headers).status_code == 403
-    assert files_in(page.store.root) == before
-
-
-@pytest.mark.parametrize("csrf", [None, "", "x", "é"])
-def test_forms_need_the_token_of_the_session(page, spring, csrf):
-    before = files_in(page.store.root)
-    data = page.fields(spring, f"{spring}/choose")
-    data = {**data, "csrf": csrf} if csrf is not None else {"version": data["version"]}
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 403
     assert files_in(page.store.root) == before
 
 
@@ -266,110 +266,67 @@ def test_formulas_in_names_are_inert_in_exports(tmp_path):
     assert "'=HYPERLINK" in page.get(f"{place}/export/estimates.csv").text
 
 
+UPWARDS = ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
+GOALS = [
+    "etc/passwd",
+    "campaign.toml",
+    "events.sqlite",
+    "users.toml",
+    "page.css",
+    ".new-x/folder",
+    ".page-key",
+]
+NUMBERS = ["0", "-1", "99999999", "1e9", "1%00", "٣", "9" * 40]
+FILES = ["../../evil.csv", "/etc/cron.d/x", "x\x00.csv", "a" * 5_000, "C:\\x.csv", ".bashrc"]
+ENTITY = b"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><graphml>&e;</graphml>"
+CONTENTS = [b"", b"\x1f\x8b\x08junk", b"\x00" * 500, b"a,b\n" * 3 + b"\xff\xfe", b"[" * 50_000, ENTITY]
+BODIES = ["[" * 100_000, "{", '{"version": {"$gt": 0}}', '{"version": 1e999}', b"\xed\xa0\x80"]
+VERSIONS = ["0", "1", "", "999", "1 OR 1=1", "null"]
+HEADERS = [
+    {"Content-Length": "-1"},
+    {"Content-Length": "9" * 30},
+    {"Authorization": "Bearer " + "x" * 9_000},
+    {"Cookie": "cmab-8765=" + "x" * 4_000},
+    {"Host": "evil"},
+    {"X-HTTP-Method-Override": "DELETE"},
+]
+QUERIES = ["sort=__class__", "page=-9", "page=" + "9" * 30, "search=%27%3B--", "done=__init__", "round=%00"]
+
+
 def hostile(rng, place):
     """Return a request that an attacker may send, with or without a session."""
-    up = rng.choice(
-        ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
-    ) * rng.randint(1, 6)
-    goal = rng.choice(
-        ["etc/passwd", "campaign.toml", "events.sqlite", "users.toml", "page.css", ".new-x/folder"]
-    )
-    number = rng.choice(["0", "-1", "99999999", "1e9", "1%00", "٣", "9" * 40])
-    kind = rng.randrange(10)
-    if kind == 0:
-        return (
-            "GET",
-            rng.choice(["/c/", "/static/", "/api/v1/campaigns/", f"{place}/export/", "/"]) + up + goal,
-            {},
-        )
-    if kind == 1:
-        return "GET", f"{place}/export/{up}{goal}.{rng.choice(['csv', 'json', 'toml', 'sqlite'])}", {}
-    if kind == 2:
-        action = rng.choice(["report", "cancel", "leave-out"])
-        return "POST", f"{place}/rounds/{number}/{action}", {"data": {"csrf": "CSRF", "mark": number}}
-    if kind == 3:
-        body = rng.randbytes(rng.randint(0, 400))
-        boundary = rng.choice(["x", "", "x" * 300, "\x01"])
-        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        if rng.random() < 0.5:
-            body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
-        return (
-            "POST",
-            rng.choice(["/new", f"{place}/upload", f"{place}/choose"]),
-            {"content": body, "headers": headers},
-        )
-    if kind == 4:
-        data = {
-            "csrf": "CSRF",
-            "version": rng.choice(["0", "1", "", "999", "1 OR 1=1", "null"]),
-            "without": "x" * rng.randint(0, 9_000),
-        }
-        return "POST", f"{place}/{rng.choice(['choose', 'undo'])}", {"data": data}
-    if kind == 5:
-        name = rng.choice(
-            ["../../evil.csv", "/etc/cron.d/x", "x\x00.csv", "a" * 5_000, "C:\\x.csv", ".bashrc"]
-        )
-        content = rng.choice(
-            [
-                b"",
-                b"\x1f\x8b\x08junk",
-                b"\x00" * 500,
-                b"a,b\n" * 3 + b"\xff\xfe",
-                b"[" * 50_000,
-                b"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><graphml>&e;</graphml>",
-            ]
-        )
-        files = {"network": (name, content, "text/csv")}
-        return (
-            "POST",
-            "/new",
-            {
-                "data": {"csrf": "CSRF", "title": rng.choice(["", "x" * 5_000, "\x00"]), "k": number},
-                "files": files,
-            },
-        )
-    if kind == 6:
-        body = rng.choice(
-            [
-                "[" * 100_000,
-                "{",
-                '{"version": {"$gt": 0}}',
-                '{"version": 1e999}',
-                "\ud800".encode("utf-8", "surrogatepass"),
-            ]
-        )
-        headers = {"Content-Type": "application/json", "X-CSRF-Token": "CSRF"}
-        return (
-            "POST",
-            f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds",
-            {"content": body, "headers": headers},
-        )
-    if kind == 7:
-        headers = rng.choice(
-            [
-                {"Content-Length": "-1"},
-                {"Content-Length": "9" * 30},
-                {"Authorization": "Bearer " + "x" * 9_000},
-                {"Cookie": "cmab-8765=" + "x" * 4_000},
-                {"Host": "evil"},
-                {"X-HTTP-Method-Override": "DELETE"},
-            ]
-        )
-        return "GET", place, {"headers": headers}
-    if kind == 8:
-        return rng.choice(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
-    query = rng.choice(
-        [
-            "sort=__class__",
-            "page=-9",
-            "page=" + "9" * 30,
-            "search=%27%3B--",
-            "out=999999999",
-            "done=__init__&round=7*7",
-            "round=%00",
-        ]
-    )
-    return "GET", f"{place}{rng.choice(['', '/estimates', '/template.csv'])}?{query}", {}
+    pick = rng.choice
+    up, goal, number = pick(UPWARDS) * rng.randint(1, 6), pick(GOALS), pick(NUMBERS)
+    match rng.randrange(10):
+        case 0:
+            roots = ["/c/", "/static/", "/api/v1/campaigns/", f"{place}/export/", "/"]
+            return "GET", pick(roots) + up + goal, {}
+        case 1:
+            return "GET", f"{place}/export/{up}{goal}.{pick(['csv', 'json', 'toml', 'sqlite'])}", {}
+        case 2:
+            action = pick(["report", "cancel", "leave-out"])
+            return "POST", f"{place}/rounds/{number}/{action}", {"data": {"csrf": "CSRF", "mark": number}}
+        case 3:
+            body, boundary = rng.randbytes(rng.randint(0, 400)), pick(["x", "", "x" * 300, "\x01"])
+            if rng.random() < 0.5:
+                body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
+            headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+            return "POST", pick(["/new", f"{place}/upload"]), {"content": body, "headers": headers}
+        case 4:
+            data = {"csrf": "CSRF", "version": pick(VERSIONS), "without": "x" * rng.randint(0, 9_000)}
+            return "POST", f"{place}/{pick(['choose', 'undo', 'delete'])}", {"data": data}
+        case 5:
+            data = {"csrf": "CSRF", "title": pick(["", "x" * 5_000, "\x00"]), "k": number}
+            return "POST", "/new", {"data": data, "files": {"network": (pick(FILES), pick(CONTENTS))}}
+        case 6:
+            headers = {"Content-Type": "application/json", "X-CSRF-Token": "CSRF"}
+            address = f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds"
+            return "POST", address, {"content": pick(BODIES), "headers": headers}
+        case 7:
+            return "GET", place, {"headers": pick(HEADERS)}
+        case 8:
+            return pick(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
+    return "GET", f"{place}{pick(['', '/estimates', '/template.csv'])}?{pick(QUERIES)}", {}
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -469,15 +426,6 @@ def test_error_pages_tell_nothing_of_the_machine(page, spring, monkeypatch):
     }
 
 
-@pytest.mark.parametrize("header", ["Basic dTpw", "Bearer", "Digest x", "Bearer wrong"])
-def test_other_credentials_do_not_replace_the_token_of_a_form(page, spring, header):
-    before = files_in(page.store.root)
-    data = {"version": page.fields(spring, f"{spring}/choose")["version"]}
-    answer = page.client.post(f"{spring}/choose", data=data, headers={"Authorization": header})
-    assert answer.status_code == 403
-    assert files_in(page.store.root) == before
-
-
 def test_a_damaged_file_of_users_closes_the_page(shared):
     file = shared.access.users.path
     text = file.read_text()
@@ -502,32 +450,21 @@ def test_attempts_at_the_same_moment_count(shared):
     assert sorted(answers) == [403] * 5 + [429] * 7
 
 
-@pytest.mark.parametrize("count", [-1, 0, 1, 2.5, 10**6, float("inf"), float("nan")])
-def test_impossible_numbers_of_people_are_refused(page, spring, count):
-    before = files_in(page.store.root)
-    of = page.rounds(spring)[0]
-    headers = {"Authorization": f"Bearer {page.access.token}", "Content-Type": "application/json"}
-    address = f"/api/v1{spring.replace('/c/', '/campaigns/')}/rounds/1/report"
-    body = json.dumps({"mark": of.mark, "count": count})
-    assert page.client.post(address, content=body, headers=headers).status_code == 400
-    assert files_in(page.store.root) == before
+DISGUISED = [
+    "＝6+6",
+    "＋1",
+    "－1",
+    "＠SUM(A1)",
+    "\u200b=5+5",
+    "\u200d\u2060=1",
+    "\u00a0=4+4",
+    "\ufeff=1",
+    "'=1",
+    "\x01=1",
+]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "＝6+6",
-        "＋1",
-        "－1",
-        "＠SUM(A1)",
-        "\u200b=5+5",
-        "\u200d\u2060=1",
-        "\u00a0=4+4",
-        "\ufeff=1",
-        "'=1",
-        "\x01=1",
-    ],
-)
+@pytest.mark.parametrize("name", DISGUISED)
 def test_disguised_formulas_are_inert(name):
     from cmab.campaign.tables import Joined, csv_of
 
@@ -674,15 +611,12 @@ def test_messages_have_no_folders(tmp_path):
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b'{"count": 1%s, "mark": 2}' % (b"0" * 400),
-        b'{"count": 1e400, "mark": 2}',
-        b'{"count": NaN, "mark": 2}',
-        b'{"joined": ["\\ud800"], "mark": 2}',
-        b'{"joined": {"Bob": 1%s}, "mark": 2}' % (b"0" * 400),
+    [f'{{"mark": 2, "count": {count}}}' for count in ("-1", "1", "2.5", "1e6", "Infinity", "NaN", "1e400")]
+    + [
+        f'{{"mark": 2, "joined": {joined}}}' for joined in ('["\\ud800"]', '{"Bob": 1' + "0" * 400 + "}", "7")
     ],
 )
-def test_strange_numbers_and_texts_are_refused(tmp_path, body):
+def test_impossible_numbers_and_texts_are_refused(tmp_path, body):
     page = Page(tmp_path).enter()
     spring = page.create()
     page.choose(spring)
@@ -698,10 +632,7 @@ def test_strange_numbers_and_texts_are_refused(tmp_path, body):
     "given",
     [
         {"title": "x" * 101, "network": NETWORK},
-        {"title": "a\x00b", "network": NETWORK},
         {"title": "a\u202eb", "network": NETWORK},
-        {"title": "", "network": NETWORK},
-        {"title": "Names", "names": "Ann\n" + "x" * 501},
         {"title": "Names", "names": "Ann\nB\x07ob"},
         {"title": "Names", "network": f"Ann,{'x' * 501}\n"},
     ],
