@@ -127,7 +127,7 @@ def order_by(keys: AnyArray, n: int) -> tuple[IntArray, AnyArray]:
 
 
 def edge_ends(tails: IntArray, heads: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
-    """Return the ends of edges by node: offsets and, for each end, the edge plus m at its head.
+    """Return the ends of edges by node: offsets, and the edge of each end, plus m at its head.
 
     With m edges, the numbers at node v are ``ends[offsets[v]:offsets[v + 1]]``. Number i < m is the tail of
     edge i, and number m + i is its head.

@@ -1,11 +1,4 @@
-"""Sides of bipartite graphs, and matchings of largest size by augmenting paths.
-
-Matchings in general graphs by the blossom algorithm of rustworkx.
-
-Bipartite matchings by scipy's assignment algorithms, on a dense or a sparse matrix.
-
-Matchings of bipartite and general graphs.
-"""
+"""Matchings of bipartite graphs by scipy, of general graphs by rustworkx, and b-matchings by HiGHS."""
 
 from __future__ import annotations
 

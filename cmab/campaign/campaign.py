@@ -256,17 +256,17 @@ class Campaign:
         except ImportError as error:
             raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
         store = Store(where, real("timeout", timeout, 0.0))
-        self._replica = Replica(store, accept_changes)
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
         is_there = store.exists()
-        first = store.find(number=1)[0] if is_there else None
-        stored = declared if first is None else interval_of(first.body["support"])
+        stored = declared
+        for first in store.find(number=1) if is_there else ():
+            stored = interval_of(first.body["support"])
         if is_there and declared is not None and stored != declared:
             raise ValueError(f"support must be that of {store.where}, {stored}, got {support}")
         self.policy: Policy[Any] = learner_for(learner, stored)
         self.support = support_of(self.policy, stored)
-        self._replica.begin(self.policy)
+        self._replica = Replica(store, self.policy, accept_changes)
         if not is_there:
             beginning = {
                 "token": secrets.token_hex(8),
@@ -513,7 +513,7 @@ class Campaign:
 
         level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
         with self._replica.store.within(timeout):
-            return summary_of(self, self._replica.current(), self._replica.rounds(), level)
+            return summary_of(self, self._replica.current(), level)
 
     def export(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Write the campaign to a table or to a text file.

@@ -340,7 +340,7 @@ class CampaignFolder:
         return campaign if found is None else campaign.expecting(len(found))
 
     def _asked(self, of: Round, report: Report) -> tuple[Hashable, ...]:
-        """Return the people who were really asked and came."""
+        """Return the people that were really asked and came."""
         if not (report.absent or report.instead):
             return of.names
         if of.state == "reported":

@@ -3,7 +3,7 @@
 A report of a cascade tells who joined, perhaps with steps. The outcomes of the ties are drawn by a Markov
 chain, each round given all others. The constraint of a round is one of these:
 
-- without steps, every person who joined is reachable from the seeds along live arcs (`flip_joined`);
+- without steps, every person that joined is reachable from the seeds along live arcs (`flip_joined`);
 - with steps, the distance of a person from the seeds along live arcs is their step (`flip_distances`).
 
 `HiddenOutcomes` keeps the reports of one learner and the chain.
@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import eager_kernel, kernel
 from cmab.feedback import Feedback
 from cmab.policy import Policy
@@ -127,7 +127,7 @@ def reroute(graph, nodes, head, coins, levels, mark, queue):
 
 @kernel
 def extend(graph, head, level, coins, levels, queue):
-    """Reach `head` and all nodes behind it, unless somebody among them has not joined; return whether."""
+    """Reach `head` and all nodes behind it, unless a person among them has not joined; return whether."""
     size, at, is_possible = 1, 0, True
     queue[0], levels[head] = head, level
     while at < size:
@@ -148,7 +148,7 @@ def extend(graph, head, level, coins, levels, queue):
 
 @kernel
 def flip_joined(graph, nodes, arcs, chances, coins, levels, mark, queue, rng):
-    """Draw each arc in turn given all others, such that those who joined are reached and no others.
+    """Draw each arc in turn given all others, such that those that joined are reached and no others.
 
     The levels prove that nodes are reached: each of them has a live arc from a node of a lower level. At the
     beginning, they are the distances.
@@ -240,7 +240,7 @@ def excursion(graph, nodes, arcs, flips, chances, coins, kept, distances, queue,
 def schedule(graph, levels, queue):
     """Write levels that people may have joined in to `levels`: the reported step, otherwise the earliest one.
 
-    Return the number of people who joined and have no level.
+    Return the number of people that joined and have no level.
     """
     n, size, at = graph.status.shape[0], 0, 0
     for v in range(n):
@@ -554,17 +554,9 @@ class _Parts:
             if measure(graph, 0, n, coins, levels, queue) == 0:
                 return coins
             flip_distances(graph, (0, n), (0, size), 4 * size, False, chances, coins, levels, queue, rng)
-        wrong = _violated(graph, levels)
-        raise Unexplained(
-            int(nodes[np.flatnonzero(wrong[:-1])[0]]) if wrong[:-1].any() else int(nodes[0]), "step"
-        )
-
-
-def _violated(graph: Graph, distances: IntArray) -> BoolArray:
-    """Return the nodes whose distance differs from their step, or that are not reached."""
-    joined = graph.status == JOINED
-    wrong: BoolArray = joined & ((distances == FAR) | ((graph.steps >= 0) & (distances != graph.steps)))
-    return wrong
+        late = (levels == FAR) | ((graph.steps >= 0) & (levels != graph.steps))
+        wrong = np.flatnonzero((graph.status == JOINED) & late)
+        raise Unexplained(int(nodes[wrong[0] if len(wrong) else 0]), "step")
 
 
 class Network(NamedTuple):
@@ -927,9 +919,6 @@ class HiddenOutcomes:
             "is_tried": chain.tried,
             "counts": np.stack([chain.won, chain.lost, chain.alpha, chain.beta]),
         }
-
-    def __bool__(self) -> bool:
-        return bool(self.reports)
 
     def __copy__(self) -> HiddenOutcomes:
         twin = object.__new__(HiddenOutcomes)

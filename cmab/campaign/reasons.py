@@ -136,7 +136,7 @@ def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
 def values_alone(oracle: Oracle, beliefs: Beliefs, chosen: list[int]) -> list[float]:
     """Return the expected result of each name if only this name is chosen.
 
-    In a network, this is the number of people who join, with the person.
+    In a network, this is the number of people that join, with the person.
     """
     from oracles.influence.maximization import InfluenceOracle
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmab.campaign.posterior import CascadeFeedback
-from cmab.campaign.replay import Body, Replay, Rewrites, Translation, standing_rounds
+from cmab.campaign.replay import Body, Replay, Rewrites, Translation
 from cmab.campaign.store import Event, Store
 from cmab.errors import DamagedStoreError, NewerEventsError, StoreTimeoutError
 from cmab.policy import Policy
@@ -39,28 +39,25 @@ class Replica:
     ----------
     store : Store
         The store.
+    policy : Policy
+        The learner.
     accept_changes : bool
         Whether snapshots are ignored.
     """
 
-    def __init__(self, store: Store, accept_changes: bool) -> None:
-        self.store, self.accept_changes = store, accept_changes
+    def __init__(self, store: Store, policy: Policy[Any], accept_changes: bool) -> None:
+        self.store, self._policy, self.accept_changes = store, policy, accept_changes
+        self.of = Translation(policy)
+        self.learner = self.of.description()["learner"]  # checks the names before anything is stored
         #: How many writes of this process without another one in between show that it is alone.
         self._contended = 0
         self.error: str | None = None
         self._read_at = 0.0
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
-        self.of: Translation
         self.replay: Replay
-        self._policy: Policy[Any]
         self._lock, self._chain_lock = threading.RLock(), threading.RLock()
         _replicas.add(self)
-
-    def begin(self, policy: Policy[Any]) -> None:
-        """Set the policy, and check its names before anything is stored."""
-        self._policy, self.of = policy, Translation(policy)
-        self.learner = self.of.description()["learner"]
 
     def create(self, beginning: Body, author: str | None) -> None:
         """Create the campaign, unless another process does."""
@@ -119,6 +116,8 @@ class Replica:
             of = Translation(self._policy, self.store.names())
             for event in self.store.read(kinds=("campaign", "changed")):
                 of.learn(event)
+            if "seed" not in of.first:
+                raise DamagedStoreError(f"{self.store.where} must have event 1, got none; restore a backup")
             self.of = of
             self._replay()
             self._breaks = breaks
@@ -204,10 +203,6 @@ class Replica:
         if events:
             self.take(events)
         return bool(events)
-
-    def rounds(self) -> list[Any]:
-        """Return all rounds as they stand."""
-        return list(standing_rounds(self.store.read()))
 
     def chain(self, replay: Replay) -> Any:
         """Return the chain of the hidden outcomes, which is extended by one thread at a time."""

@@ -58,7 +58,7 @@ class Round:
     planned : tuple
         The names that the first of these tickets had.
     alone : tuple
-        The joined people whom nobody who joined can have told. They are counted, and nothing is learned from
+        The joined people that no joined person can have told. They are counted, and nothing is learned from
         them.
     """
 
@@ -199,9 +199,9 @@ def without_path(
     joined: Iterable[Hashable],
     unknown: Iterable[Hashable],
 ) -> UnreachableError | None:
-    """Return an error with the joined people whom the people asked do not reach, or None.
+    """Return an error with the joined people that the people asked do not reach, or None.
 
-    Paths lead through people who joined and through unknown ones.
+    Paths lead through people that joined and through unknown ones.
 
     Parameters
     ----------
@@ -290,11 +290,11 @@ class Report:
     count : float, optional
         Only the number of joined people, including the people asked.
     absent : list
-        The people who were chosen, but not asked, or who did not come.
+        The people that were chosen, but not asked, or who did not come.
     instead : list
-        The people who were asked, but not chosen.
+        The people that were asked, but not chosen.
     alone : bool
-        Whether people whom nobody who joined can have told are accepted.
+        Whether people that no joined person can have told are accepted.
     lines : list of int
         The lines of a table from which this report was read.
     """
@@ -485,7 +485,7 @@ def _add_result(
 
 
 class _Row(NamedTuple):
-    """A line of a table that was read: its round, its name or None for nobody, and its other cells."""
+    """A line of a table that was read: its round, its name or None for no person, and its other cells."""
 
     line: Line
     of: Round

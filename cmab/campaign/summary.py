@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -129,9 +129,9 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
-def summary_of(campaign: Campaign, replay: Replay, rounds: Sequence[Round], delta: float | None) -> Summary:
+def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summary:
     """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
-    of = replay.of
+    of, rounds = replay.of, list(standing_rounds(campaign._replica.store.read()))
     reports = [
         (each.told, of.feedback(each.told.body, each.asked.body)) for each in rounds if each.told is not None
     ]

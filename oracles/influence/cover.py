@@ -7,19 +7,10 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, eager_kernel, kernel, lean_kernel
+from cmab.compiled import eager_kernel, kernel, lean_kernel
 from cmab.selection import heap_drop, heap_sink, heap_up
 from oracles.influence.certificate import concave_bound, upper_bound
 from oracles.influence.sets import Index, ReverseGraph, SetCollection
-
-
-@kernel
-def sizes(offsets):
-    """Return the size of each group; this avoids `np.diff`, which takes a second to compile."""
-    sizes = np.empty(offsets.shape[0] - 1, np.int64)
-    for v in range(sizes.shape[0]):
-        sizes[v] = offsets[v + 1] - offsets[v]
-    return sizes
 
 
 @eager_kernel
@@ -78,21 +69,11 @@ def cover(index: Index, k: int, allowed: BoolArray, given: IntArray) -> tuple[In
 
 
 @eager_kernel
-def cover_and_gain(index, k, nodes, certain, per_set):
-    """Choose among `nodes` as `cover` does, with value ``certain[v]`` for v and `per_set` per covered set.
-
-    Return the nodes and the number of sets they cover. The choice is greedy by construction, regardless of
-    rounding: a node is chosen only if its current value is on top of the heap, and the heap's keys are upper
-    bounds on the current values of all nodes.
-    """
-    degrees, left = sizes(index.offsets), certain.copy()
-    heap, keys, held = nodes.copy(), np.empty(nodes.shape[0]), nodes.shape[0]
-    for i in range(held):
-        keys[i] = certain[nodes[i]] + per_set * degrees[nodes[i]]
+def _cover_and_gain(index, heap, keys, left, degrees, per_set, covered_sets, chosen):
+    """Choose nodes as `cover_and_gain` does; return their number and the number of sets they cover."""
+    held, size, covered = heap.shape[0], 0, 0
     heap_up(heap, keys, held)
-    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
-    chosen, size, covered = np.empty(k, np.int64), 0, 0
-    while size < k and held > 0:
+    while size < chosen.shape[0] and held > 0:
         best = heap[0]
         worth = left[best] + per_set * degrees[best]
         if worth < keys[0]:  # the key of an earlier step is an upper bound (CELF)
@@ -107,6 +88,23 @@ def cover_and_gain(index, k, nodes, certain, per_set):
         # Its own value is used up; its sets follow.
         left[best] = 0.0
         covered += take(index, best, degrees, covered_sets)
+    return size, covered
+
+
+def cover_and_gain(
+    index: Index, k: int, nodes: IntArray, certain: FloatArray, per_set: float
+) -> tuple[IntArray, int]:
+    """Choose among `nodes` as `cover` does, with value ``certain[v]`` for v and `per_set` per covered set.
+
+    Return the nodes and the number of sets they cover. The choice is greedy by construction, regardless of
+    rounding: a node is chosen only if its current value is on top of the heap, and the heap's keys are upper
+    bounds on the current values of all nodes.
+    """
+    degrees, covered_sets = np.diff(index.offsets), np.zeros(len(index.ends) - 1, np.bool_)
+    keys, chosen = (certain + per_set * degrees)[nodes], np.empty(k, np.int64)
+    size, covered = _cover_and_gain(
+        index, nodes.copy(), keys, certain.copy(), degrees, per_set, covered_sets, chosen
+    )
     return chosen[:size], covered
 
 
@@ -124,11 +122,12 @@ def take(index, node, degrees, covered_sets):
     return fresh
 
 
-@kernel
+@lean_kernel
 def _sum_of_largest(nodes, degrees, left, slope, best):
     """Return the sum of the largest ``left + slope * degrees``; their number is the size of `best`."""
-    best[:] = 0.0
-    size = best.shape[0]
+    size, total = best.shape[0], 0.0
+    for i in range(size):
+        best[i] = 0.0
     for v in nodes:
         value = left[v] + slope * degrees[v]
         # Most nodes end here, because they do not exceed the smallest of the best.
@@ -144,20 +143,15 @@ def _sum_of_largest(nodes, degrees, left, slope, best):
             best[at] = best[below]
             at = below
         best[at] = value
-    return float(best.sum())
+    for i in range(size):
+        total += best[i]
+    return total
 
 
 @eager_kernel
-def bound_after(index, k, nodes, certain, slope, chosen, looks):
-    """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
-
-    The bound is the minimum, at `looks` points of the sequence `chosen` and at its end, of the value so far
-    plus the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence.
-    """
-    degrees, left = sizes(index.offsets), certain.copy()
-    covered_sets = np.zeros(index.ends.shape[0] - 1, np.bool_)
-    largest, worth, bound = np.empty(k), 0.0, np.inf
-    step = chosen.shape[0] // looks + 1
+def _bound_after(index, nodes, left, degrees, slope, chosen, looks, covered_sets, largest):
+    """Return the bound of `bound_after`."""
+    worth, bound, step = 0.0, np.inf, chosen.shape[0] // looks + 1
     for size in range(chosen.shape[0] + 1):
         if size % step == 0 or size == chosen.shape[0]:
             bound = min(bound, worth + _sum_of_largest(nodes, degrees, left, slope, largest))
@@ -165,6 +159,20 @@ def bound_after(index, k, nodes, certain, slope, chosen, looks):
             v = chosen[size]
             worth += left[v] + slope * take(index, v, degrees, covered_sets)
             left[v] = 0.0
+    return bound
+
+
+def bound_after(
+    index: Index, k: int, nodes: IntArray, certain: FloatArray, slope: float, chosen: IntArray
+) -> float:
+    """Return an upper bound on the value of any k of `nodes`: ``certain[v]`` plus `slope` per covered set.
+
+    The bound is the minimum, at some points of the sequence `chosen` and at its end, of the value so far plus
+    the k largest gains (Tang et al. 2018, eq. 10). It holds for any sequence.
+    """
+    covered_sets, largest = np.zeros(len(index.ends) - 1, np.bool_), np.empty(k)
+    given = index, nodes, certain.copy(), np.diff(index.offsets), slope, chosen, _LOOKS, covered_sets, largest
+    bound: float = _bound_after(*given)
     return bound
 
 
@@ -207,7 +215,7 @@ def choose_some(
             return choose_some(sets, k, allowed, log_term)
         optimum = upper_bound(bound, n_sets, reverse.total_weight, log_term)
     else:
-        chosen, covered = call_kernel(cover_and_gain, index, k, nodes, reverse.certain, per_set)
+        chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)
         optimum = bound_with_certain(reverse, index, k, nodes, reverse.certain, chosen, covered, log_term)
     chosen = _fill_up(chosen, k, allowed, reverse)
     return chosen, covered, optimum
@@ -240,7 +248,7 @@ def bound_with_certain(
     n_sets = index.ends.shape[0] - 1
     intercept, steepness = concave_bound(covered, n_sets, log_term)
     slope = reverse.total_weight / n_sets * steepness
-    worth = bound_after(index, k, nodes, certain, slope, chosen, _LOOKS)
+    worth = bound_after(index, k, nodes, certain, slope, chosen)
     return min(float(reverse.masses.sum()), reverse.total_weight * intercept + float(worth))
 
 

@@ -102,7 +102,7 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
     times, active = np.full(n, np.inf), np.empty(n, np.int64)
     heap, keys = np.empty(n + m, np.int64), np.empty(n + m)
     nothing, no_arms, no_numbers = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
-    total, norm = 0.0, 0.0
+    total, squares = 0.0, 0.0
     for i in range(first, last):
         run, spread = cascade_key(key, i), 0.0
         size, _ = timed_cascade(world, no_arms, seeds, run, times, heap, keys, active, nothing, no_numbers)
@@ -110,8 +110,8 @@ def timed_sums(world, weights, seeds, key, first, last, origin):
             spread += weights[v]
             times[v] = np.inf
         total += spread
-        norm = math.hypot(norm, spread - origin)
-    return total, norm
+        squares += (spread - origin) ** 2
+    return total, squares
 
 
 @eager_kernel

@@ -29,7 +29,7 @@ def feedback_of_joined(
     unseen: Collection[Hashable],
     known: Mapping[Hashable, float] | None,
 ) -> Feedback:
-    """Return the feedback of people who joined, some with their steps, and of some edges."""
+    """Return the feedback of joined people, some with their steps, and of some edges."""
     whole: Any = joined
     is_whole = isinstance(joined, Mapping) and None not in joined.values() and known is None
     plain = feedback_of_steps(oracle, seeds, whole, unseen) if is_whole else Feedback([], [])
@@ -108,7 +108,7 @@ def _cascade(
 def _check_earliest(oracle: Spreading, cascade: Cascade) -> None:
     """Raise ``ValueError`` if a person joined before any path through possible people can have led there.
 
-    The earliest step of a person is one more than the earliest step of the people who can have told them. The
+    The earliest step of a person is one more than the earliest step of all possible tellers. The
     step of a person with a reported step is that step.
     """
     graph, steps = oracle.graph, dict(zip(cascade.joined.tolist(), cascade.steps.tolist(), strict=True))

@@ -100,7 +100,7 @@ def cascade_key(key, i):
 
 @eager_kernel
 def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
-    """Return the sum, and the norm of distances from `origin`, of spreads `first`, ..., ``last - 1``.
+    """Return the sums of spreads `first`, ..., ``last - 1`` and of their squared distances from `origin`.
 
     The arrays are those of `cascade`. The loop is also the same, but it keeps nodes instead of outcomes.
     """
@@ -108,7 +108,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     active = np.empty(n + 1, np.int32)
-    total, norm = 0.0, 0.0
+    total, squares = 0.0, 0.0
     for i in range(first, last):
         run = cascade_key(key, i)
         # Seeds count as hit, so the loop below writes them down.
@@ -134,8 +134,8 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
             spread += weights[v]
             dormant[v] = 1
         total += spread
-        norm = math.hypot(norm, spread - origin)
-    return total, norm
+        squares += (spread - origin) ** 2
+    return total, squares
 
 
 @lean_kernel
@@ -286,7 +286,7 @@ def threshold_sums(arcs, weights, seeds, key, first, last, origin):
     n = offsets.shape[0] - 1
     stamps, pressed = np.zeros(n, np.int32), np.zeros(n, np.int32)
     active, pressure = np.empty(n, np.int32), np.zeros(n)
-    total, norm = 0.0, 0.0
+    total, squares = 0.0, 0.0
     for i in range(first, last):
         run = cascade_key(key, i)
         size, at, spread = 0, 0, 0.0
@@ -312,9 +312,8 @@ def threshold_sums(arcs, weights, seeds, key, first, last, origin):
                     active[size] = w
                     size += 1
         total += spread
-        # Update the norm without squares, which could overflow.
-        norm = math.hypot(norm, spread - origin)
-    return total, norm
+        squares += (spread - origin) ** 2
+    return total, squares
 
 
 @kernel
@@ -441,7 +440,6 @@ MOST_OUTCOMES = 1 << _MOST_UNCERTAIN
 KEY = 0x5EED
 """The default key of the random numbers, so that estimates are the same in every call."""
 _RANGE = 1024
-_LARGE = 2.0**900
 MOST_CASCADES = 2**31 - 1
 """The largest number of cascades, because cascade numbers have 32 bits."""
 
@@ -560,11 +558,11 @@ def mean_and_error(
 ) -> tuple[float, float]:
     """Return mean and standard error of `count` spreads; `sums` returns the sums over a range of spreads.
 
-    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way.
-    Distances are measured from one of the spreads and never squared, because weights may have any size, and
-    one weight may be much larger than the others.
+    The ranges do not depend on the number of threads, so sums of weights are rounded in the same way. Weights
+    are scaled to at most 1, and distances are measured from one of the spreads, so no square overflows.
     """
-    scaled, unit = summable(worth)
+    unit = float(worth.max())
+    scaled = worth / unit
     # Any value of the right magnitude avoids cancellation.
     origin, _ = sums(scaled, 0, 1, 0.0)
     cuts = [*range(0, count, _RANGE), count]
@@ -572,23 +570,8 @@ def mean_and_error(
     def part(first: int, last: int) -> tuple[float, float]:
         return sums(scaled, first, last, origin)
 
-    if threads == 1:
-        parts = list(map(part, cuts[:-1], cuts[1:]))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
-    mean = float(sum(total for total, _ in parts)) / count
-    error = standard_error(math.hypot(*(norm for _, norm in parts)), mean - origin, count)
-    return mean / unit, error / unit
-
-
-def summable(worth: FloatArray) -> tuple[FloatArray, float]:
-    """Return `worth` in units in which sums of spreads do not overflow, and one over the unit."""
-    return (worth * 2.0**-64, 2.0**-64) if worth.sum() > _LARGE else (worth, 1.0)
-
-
-def standard_error(norm: float, shift: float, count: int) -> float:
-    """Return the standard error of a mean; `norm` is of distances from a point `shift` off the mean."""
-    # Factorise the variance size^2 - shift^2: no square overflows, and the difference keeps its precision.
-    size, shift = norm / math.sqrt(count), abs(shift)
-    return math.sqrt(max(0.0, size - shift)) * math.sqrt(size + shift) / math.sqrt(max(count - 1, 1))
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list((pool.map if threads > 1 else map)(part, cuts[:-1], cuts[1:]))
+    mean = sum(total for total, _ in parts) / count
+    variance = sum(squares for _, squares in parts) / count - (mean - origin) ** 2
+    return unit * mean, unit * math.sqrt(max(0.0, variance) / max(count - 1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph, arcs_into, order_by
 from oracles.influence.maximization import InfluenceMaximization, Options
 from oracles.influence.sets import BLOCK, ReverseGraph, Room
-from oracles.influence.spread import KEY, MOST_CASCADES, node_worths, reachable, standard_error, summable
+from oracles.influence.spread import KEY, MOST_CASCADES, node_worths, reachable
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -383,15 +384,14 @@ class TriggeringInfluence(InfluenceMaximization):
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         probabilities = self._probabilities(means)
         cascades = integer("cascades", cascades, 2, MOST_CASCADES)
-        worth, unit = summable(node_worths(self.graph, self.node_weights))
+        worth = node_worths(self.graph, self.node_weights)
+        unit = float(worth.max())  # squares of scaled weights do not overflow
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, keyed_generator(KEY, i))
             nodes, _ = call_kernel(reachable, *self.graph.out_arcs, self.graph.heads, live, super_arm)
-            spreads[i] = worth[nodes].sum()
-        mean = float(spreads.mean())
-        error = standard_error(float(np.hypot.reduce(spreads - mean)), 0.0, cascades)
-        return mean / unit, error / unit
+            spreads[i] = (worth[nodes] / unit).sum()
+        return unit * float(spreads.mean()), unit * float(spreads.std(ddof=1)) / math.sqrt(cascades)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray | None:
         """Return None: worlds can be sampled, but not enumerated."""

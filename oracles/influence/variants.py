@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from oracles.influence.certificate import (
     greedy_ratio,
     upper_bound,
 )
-from oracles.influence.cover import sizes, take
+from oracles.influence.cover import take
 from oracles.influence.graph import DirectedGraph, as_directed_graph
-from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle
+from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle, Options
 from oracles.influence.search import (
     OPTIONS,
     USUAL,
@@ -172,14 +172,13 @@ def _counted(
 
 
 @eager_kernel
-def cover_within(index, costs, budget):
+def cover_within(index, gains, costs, budget):
     """Choose nodes greedily by gain per cost, ties to the lowest, until no affordable node has a gain.
 
     Costs and budget are integers below 2^53, so the remaining budget is exact. Free nodes come first. Return
-    the nodes, the number of sets they cover, and the remaining gains.
+    the nodes and the number of sets they cover; `gains` becomes the remaining gains.
     """
     # No set is covered at first, so the gain of a node is the number of sets that contain it.
-    gains = sizes(index.offsets)
     n = gains.shape[0]
     heap, keys = np.arange(n), np.zeros(n)
     for v in range(n):
@@ -203,7 +202,7 @@ def cover_within(index, costs, budget):
         size += 1
         budget -= costs[best]
         covered += take(index, best, gains, covered_sets)
-    return chosen[:size], covered, gains
+    return chosen[:size], covered
 
 
 _PATIENCE = 64
@@ -352,7 +351,8 @@ class BudgetedInfluence(InfluenceOracle):
     def _choose(self, sets: SetCollection, costs: FloatArray, log_term: float) -> tuple[IntArray, int, float]:
         index = sets.index()
         degrees = np.diff(index.offsets)
-        chosen, covered, left = call_kernel(cover_within, index, costs, _UNITS)
+        left = degrees.copy()
+        chosen, covered = call_kernel(cover_within, index, left, costs, _UNITS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # The greedy choice alone has no ratio: one node may cover more than all nodes that greedy chooses.
@@ -422,10 +422,9 @@ class AdaptiveInfluence:
         The number of seeds in each wave.
     waves : int
         The number of waves. There must be at least ``waves * k`` candidates.
-    delta : float, optional
-        The probability that the guarantee of some wave fails. The default is that of `InfluenceMaximization`.
-    epsilon, node_weights, candidates, search
-        As in `InfluenceMaximization`.
+    **options
+        `delta`, `epsilon`, `node_weights`, `candidates` and `search` as in `InfluenceMaximization`. `delta`
+        is the probability that the guarantee of some wave fails.
 
     Attributes
     ----------
@@ -474,24 +473,16 @@ class AdaptiveInfluence:
         k: int,
         *,
         waves: int,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        node_weights: ArrayLike | None = None,
-        candidates: ArrayLike | None = None,
-        search: Search = USUAL,
+        **options: Unpack[Options],
     ) -> None:
         graph = as_directed_graph(graph)
         self.waves = integer("waves", waves, 1)
-        # The options of the oracle of each wave. The oracle is new in each wave: weights and candidates
-        # change.
-        self._options: dict[str, Any] = {"epsilon": epsilon, "search": search}
-        whole = InfluenceMaximization(
-            graph, k, delta=delta, node_weights=node_weights, candidates=candidates, **self._options
-        )
+        whole = InfluenceMaximization(graph, k, model="ic", backend=None, **options)
         self.k = whole.k
         integer("waves", waves, 1, int(whole.candidates.sum()) // self.k)
         self.graph, self.candidates, self.delta = graph, whole.candidates, whole.delta
         self.epsilon, self.node_weights = whole.epsilon, whole.node_weights
+        self._options: dict[str, Any] = {"epsilon": whole.epsilon, "search": whole.search}
         # Golovin and Krause 2011, Theorem 5.2, with a finite number of waves. In expectation, each wave
         # closes ratio / waves of the gap to the best policy. A wave whose guarantee fails, which has
         # probability at most delta / waves, closes nothing.

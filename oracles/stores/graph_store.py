@@ -427,7 +427,7 @@ def finish(folder: Path, copy: Copy, rules: Rules, file: Path, see: Callable[[st
     if rules.relabel:
         n = _relabel(folder, m, file, see)
         names.append("labels")
-    require_memory(12 * m + 32 * n, f"the conversion of {m} arcs")
+    require_memory((8 + type_of("in_arms", m).itemsize) * m + 32 * n, f"the conversion of {m} arcs")
     kept = _order(folder, "in", "heads", "tails", m, n, see)
     if rules.duplicates != "keep":
         m = _without_repeats(folder, names, kept, m, n, _Lines(copy, rules, file))

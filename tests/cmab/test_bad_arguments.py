@@ -1,20 +1,14 @@
 """No public callable takes nonsense in silence: every array-like, numeric and boolean parameter is tried."""
 
 import bad_arguments
-import networkx as nx
 import numpy as np
 import pytest
 
 from cmab import (
     CTS,
-    MNLUCB,
     SAR,
     AdaptiveTopK,
-    ContextualMNLTS,
-    ContextualMNLUCB,
     EpsilonGreedy,
-    Feedback,
-    Log,
     LoggedRound,
     Session,
     simulate,
@@ -22,10 +16,6 @@ from cmab import (
 from cmab.exploration.phases import Halving
 from instances import BernoulliArms, SemiBandit
 from oracles import (
-    Assortment,
-    DirectedGraph,
-    SetCover,
-    SteinerTree,
     TopK,
 )
 
@@ -97,42 +87,6 @@ def test_numbers_of_numpy_do_not_overflow():
         for n, d in ((np.int8(100), np.int8(100)), (100, 100))
     ]
     assert late[0] == late[1]
-
-
-def test_a_text_is_no_list_of_its_letters():
-    town = nx.Graph([("a", "b"), ("b", "c")])
-    for make in (
-        lambda: SetCover(["ab", "bc"]),
-        lambda: SetCover({"left": "ab", "right": "bc"}),
-        lambda: SteinerTree(town, "ac"),
-        lambda: TopK(3, 1).named("abc"),
-        lambda: DirectedGraph.from_edges([0, 1], [1, 2], labels="abc"),
-        lambda: Log([], choices="ab"),
-    ):
-        with pytest.raises(ValueError, match=r"(sets|terminals|names|labels|choices).*must be"):
-            make()
-    assert SetCover({"left": iter([1, 2]), "right": iter([2, 3])}).n_arms == 2
-
-
-CHOICE_RULES = {
-    "mnl_ucb": MNLUCB,
-    "contextual_mnl_ts": lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms)),
-    "contextual_mnl_ucb": lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms)),
-}
-
-
-@pytest.mark.parametrize("rule", CHOICE_RULES)
-def test_two_purchases_in_a_round_are_refused_where_customers_buy_one_item(rule):
-    session = Session(CHOICE_RULES[rule](Assortment(np.ones(4), k=2)), rng=0)
-    ticket = session.ask()
-    policy, state = session.policy, session.policy.initial_state()
-    with pytest.raises(ValueError, match=r"feedback\.outcomes must have at most one item"):
-        session.tell(Feedback(ticket, [1.0, 1.0]))
-    with pytest.raises(ValueError, match=r"feedback\.outcomes must have at most one item"):
-        policy.update(state, Feedback([0, 1], [1.0, 0.5]))
-    session.tell(Feedback(ticket.super_arm[:1], [1.0]))
-    other = Session(CHOICE_RULES[rule](TopK(4, 2)), rng=0)  # no choices: outcomes are customers of their own
-    other.tell(Feedback(other.ask(), [1.0, 1.0]))
 
 
 @pytest.mark.parametrize("chance", [-5, 1.5, float("nan"), "0.5", 1j])

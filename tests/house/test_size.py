@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (44_000, 116),
-    "oracles": (17_300, 41),
-    "instances": (8_200, 48),
-    "tests": (38_100, 217),
+    "cmab": (43_950, 115),
+    "oracles": (17_200, 41),
+    "instances": (8_200, 46),
+    "tests": (38_100, 216),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cmab.cli import main
 from instances import IndependentCascade
-from instances.demos.influence import CONNECTED, comparators, draw_cascade, report
+from instances.demos.influence import CONNECTED, comparators, draw_cascade
 from oracles import DirectedGraph
 
 FRIENDS = "from,to,probability\n" + "".join(f"Ann,P{i},0.5\nBob,Q{i},0.05\n" for i in range(6))
@@ -43,13 +43,6 @@ def test_stored_runs_are_not_played_again(friends, monkeypatch, capsys):
     assert main([*friends, "--rounds", "21"]) == 1
 
 
-def test_a_file_without_ties_is_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty.csv").write_text("from,to\n", encoding="utf-8")
-    assert main(["demo", "influence", "--graph", "empty.csv"]) == 1
-    assert "cmab: " in capsys.readouterr().err
-
-
 def test_comparators_are_means_of_true_spreads():
     graph = DirectedGraph.from_edges([0, 0, 1], [2, 3, 2], n_nodes=4)
     place = IndependentCascade(graph, [0.5, 0.5, 0.9], k=1)
@@ -57,23 +50,6 @@ def test_comparators_are_means_of_true_spreads():
     assert fixed[CONNECTED][0] == pytest.approx(2.0, rel=0.02)
     assert fixed[CONNECTED][1] == ["0"]
     assert fixed["Random people"][0] == pytest.approx((2.0 + 1.9 + 1.0 + 1.0) / 4, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("late", "sentence"),
-    [
-        ((3.1, 3.1), "Learning gains 1.1 people"),
-        ((2.0, 2.0), "Nothing is gained"),
-        ((1.0, 1.1), "Learning loses"),
-    ],
-)
-def test_the_report_says_what_was_gained(late, sentence):
-    place = IndependentCascade(
-        DirectedGraph.from_edges([0, 0, 1], [2, 3, 2], n_nodes=4), [0.5, 0.5, 0.9], k=1
-    )
-    runs = [{"late": each, "spread": [each] * 2, "rounds": [1, 2], "choice": [0]} for each in late]
-    fixed = {CONNECTED: (2.0, ["0"]), "Random people": (1.5, [])}
-    assert any(sentence in line for line in report(runs, fixed, place, 2))
 
 
 def test_the_picture_has_the_seeds_and_the_reached_people():

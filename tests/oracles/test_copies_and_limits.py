@@ -3,9 +3,7 @@
 import copy
 import inspect
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
-import networkx as nx
 import numpy as np
 import pytest
 from cases import FRIENDS, HOURS, ORACLES, PARTS, TERMINALS, TOWN
@@ -124,14 +122,3 @@ def test_a_limit_of_zero_seconds_gives_the_greedy_answer(name):
             assert oracle.is_feasible(oracle.solve_within(means, free, rng))
             for copied in COPIES.values():
                 assert copied(oracle).solve(means, rng).tolist() == answer.super_arm.tolist()
-
-
-def test_long_searches_of_several_threads_end_at_their_limits():
-    graph = nx.gnm_random_graph(200, 800, seed=1)
-    oracle = VertexCover(graph, time_limit=0.05, on_limit="best")
-    means = np.round(RNG(0).uniform(0.5, 1.0, 200), 3)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: oracle.solve_certified(means, RNG(seed)), range(8)))
-    highest = max(answer.bound for answer in found)
-    assert all(oracle.is_feasible(answer.super_arm) for answer in found)
-    assert highest <= min(answer.value for answer in found) + 1e-9

@@ -1,7 +1,5 @@
 """Means from attributes of graphs, in the order of the base arms of every oracle."""
 
-import pickle
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -120,16 +118,6 @@ def test_weights_of_nodes_and_of_pages():
     oracle = MaxCoverage(pages, k=1)
     assert oracle._arm_labels() == [("A", "x"), ("B", "y")]
     assert oracle.means_of("p").tolist() == [0.25, 0.5]
-
-
-def test_missing_weights_and_copies_are_refused():
-    graph = turned_round()
-    oracle = Matching(graph)
-    for weight in ("price", {(0, 1): 1.0}, lambda u, v, data: np.nan, lambda u, v, data: "x"):
-        with pytest.raises(ValueError, match="weight must give a finite number for edge"):
-            oracle.means_of(weight)
-    with pytest.raises(ValueError, match="weight must be read by an oracle that has its graph"):
-        pickle.loads(pickle.dumps(oracle)).means_of("weight")
 
 
 def test_threshold_weights_that_were_rounded_are_scaled():

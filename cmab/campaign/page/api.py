@@ -74,7 +74,7 @@ class Told(Body):
     """A report: who joined with the step or null, or the result of each item, or only the number.
 
     People who were chosen but did not come are `absent`, and those asked in their place are `instead`. If
-    `alone` is true, people whom nobody who joined can have told are accepted.
+    `alone` is true, people that no joined person can have told are accepted.
     """
 
     mark: Whole

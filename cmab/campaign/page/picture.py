@@ -15,7 +15,7 @@ from cmab.campaign.reports import Round
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
-_MOST_NODES, _MOST_HUBS, _FEW = 120, 8, 25
+_MOST_NODES, _MOST_HUBS, _FEW = 120, 8, 30
 _WIDTH, _HEIGHT, _EDGE = 720.0, 480.0, 34.0
 #: The width of a letter and the height of a line of the labels.
 _LETTER, _LINE = 8.0, 17.0

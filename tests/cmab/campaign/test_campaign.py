@@ -279,6 +279,10 @@ def test_batches_are_stored_together_or_not_at_all(where):
     same(campaign(where), running)
     again = running.ask(instead_of=running.ask())
     assert running.pending == (again.number,)
+    name = again.names[0]
+    assert running.ask(names=[name]).names == (name,) and running.history()[-1]["names"] == (name,)
+    with pytest.raises(ValueError, match="names must be different names"):
+        running.ask(names=[name, name])
 
 
 def test_copies_and_signatures_share_the_events(path):

@@ -81,6 +81,7 @@ def test_a_damaged_store_is_refused(tmp_path):
     campaign(path).ask_many(3)
     statements = {
         "DELETE FROM cmab_events WHERE number = 2": "must have event 2, got 3 next",
+        "DELETE FROM cmab_events WHERE number = 1": "must have event 1",
         "UPDATE cmab_events SET body = '{' WHERE number = 2": "event 2 must have a body in JSON",
         "UPDATE cmab_campaigns SET format = 99": "a newer version of cmab wrote; update cmab",
     }

@@ -13,7 +13,6 @@ from cmab.testing import (
     ConformanceError,
     check_environment,
     check_oracle,
-    check_policy,
     checks,
     parametrize_with_checks,
 )
@@ -111,17 +110,6 @@ def test_expected_failures_are_strict():
         check_oracle(Pairs(), FAMILY, expected_failures={"forms": "a reason"})
     with pytest.raises(ValueError, match="must give a reason"):
         check_oracle(Pairs(), FAMILY, expected_failures={"form": ""})
-
-
-def test_arguments_are_checked():
-    with pytest.raises(ValueError, match="level must be one of 'quick', 'thorough', got 'slow'"):
-        check_oracle(Pairs(), FAMILY, level="slow")
-    with pytest.raises(ValueError, match="super_arms must contain a super arm"):
-        check_oracle(Pairs(), [])
-    with pytest.raises(TypeError, match="policy must be a Policy"):
-        check_policy(Pairs(), None)
-    with pytest.raises(TypeError, match="thing must be an oracle, a policy, an explorer or an environment"):
-        checks(3)
 
 
 def test_a_missing_hypothesis_is_named(monkeypatch):

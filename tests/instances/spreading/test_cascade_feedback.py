@@ -153,11 +153,3 @@ def test_cucb_learns_means_from_nodes_with_a_counter_for_each_edge():
     assert (
         np.abs(state.means - p)[seen] <= 5.5 * np.sqrt(p * (1 - p) / np.maximum(state.counts, 1))[seen]
     ).all()
-
-
-@pytest.mark.parametrize("model", [IndependentCascade, LinearThreshold])
-def test_refuses_other_feedback(model):
-    graph = DirectedGraph.from_edges([0], [1])
-    with pytest.raises(ValueError, match="feedback must be one of"):
-        model(graph, [0.5], feedback="nodes")
-    assert "feedback='none'" in repr(model(graph, [0.5], feedback="none"))

@@ -1,13 +1,110 @@
-"""Covers: enumeration, networkx, greedy against the program, and what cannot be used."""
+"""Covers with limits and without: enumeration, greedy, local search and branch and bound, refusals."""
+
+from itertools import chain, combinations
 
 import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
 
-from oracles import SetCover, VertexCover
+from oracles import SetCover, SolverError, VertexCover
+from oracles.anytime import Clock
+from oracles.covers import improved, independent
 
 RNG = np.random.default_rng
+
+
+def least(costs, sets, n_elements):
+    """The least cost of a cover, by enumeration."""
+    every = chain.from_iterable(combinations(range(len(sets)), size) for size in range(len(sets) + 1))
+    covers = (arms for arms in every if len(set().union(*(sets[arm] for arm in arms))) == n_elements)
+    return min(costs[list(arms)].sum() for arms in covers)
+
+
+def random_costs(n, rng):
+    return [
+        np.ones(n),
+        rng.random(n),
+        rng.normal(size=n),
+        rng.choice([0.0, 0.5, 1.0], n),
+        rng.random(n) * 1e-300,
+        0.5 + 1e-3 * rng.random(n),
+    ]
+
+
+@pytest.mark.parametrize("density", [0.1, 0.5, 0.9])
+def test_independent_sets_by_cliques_of_the_complement(density):
+    """In steps of few nodes as well as at once, against networkx; an interrupted search has a valid bound."""
+    rng = RNG(int(10 * density))
+    for trial in range(20):
+        n = int(rng.integers(1, 90 if density > 0.3 else 40))
+        graph = nx.gnp_random_graph(n, density, seed=trial)
+        weights = rng.integers(1, 20, n).astype(float) if trial % 2 else np.ones(n)
+        other = nx.complement(graph)
+        nx.set_node_attributes(other, {i: int(weights[i]) for i in range(n)}, "weight")
+        best = nx.max_weight_clique(other, "weight")[1]
+        joined = nx.to_numpy_array(graph) > 0
+        apart = ~(joined | np.eye(n, dtype=bool))
+        for most in (1, 10**9):
+            found, bound, is_over = independent(
+                lambda order, apart=apart: apart[np.ix_(order, order)],
+                weights,
+                np.zeros(n, bool),
+                most,
+                Clock(None),
+                0.0,
+            )
+            assert not joined[np.ix_(found, found)].any()
+            assert weights[found].sum() <= best <= bound + 1e-9
+            assert not is_over or weights[found].sum() == best == bound
+        assert is_over
+
+
+def test_an_interrupted_search_returns_what_it_has():
+    graph = nx.gnm_random_graph(150, 900, seed=3)
+    oracle = VertexCover(graph)
+    greedy, _ = oracle._greedily(np.ones(150))
+    same = improved(oracle._incidence, np.ones(150), greedy, 0.0, Clock(0.0))
+    assert np.array_equal(same, greedy)
+
+
+def test_local_search_does_not_break_covers():
+    """From any cover, with costs of every kind, it returns a cover that costs no more."""
+    rng = RNG(2)
+    for trial in range(30):
+        sets = [np.flatnonzero(rng.random(60) < 0.1).tolist() for _ in range(80)]
+        sets[0] = sorted(set(range(60)) - set().union(*map(set, sets[1:]))) + sets[0]
+        oracle = SetCover([sorted(set(own)) for own in sets])
+        for costs in random_costs(80, rng)[: 4 if trial else 6]:
+            start = np.ones(80, bool)
+            best = improved(oracle._incidence, costs, start, -np.inf, Clock(None), 2000)
+            assert oracle.is_feasible(np.flatnonzero(best))
+            assert costs[best].sum() <= costs[start].sum() + 1e-12
+            assert start.all()
+
+
+def test_limits_end_a_search():
+    """On a graph without an end in sight; the same number of nodes gives the same answer twice."""
+    graph = nx.gnm_random_graph(300, 1500, seed=1)
+    costs = 0.5 + 0.1 * RNG(0).random(300)
+    quick = VertexCover(graph, time_limit=1e-4, on_limit="best")
+    assert np.isnan(quick.alpha) and quick.certifies_calls
+    answer = quick.solve_certified(costs, RNG(0))
+    assert not answer.certified and 1.0 < answer.ratio < 2.0
+    with pytest.raises(SolverError, match="time limit"):
+        VertexCover(graph, time_limit=1e-4).solve(costs, RNG(0))
+    greedy = VertexCover(graph, time_limit=0)
+    assert np.array_equal(greedy.solve(costs, RNG(0)), VertexCover(graph, time_limit=0).solve(costs, RNG(1)))
+
+
+@pytest.mark.slow
+def test_a_graph_of_ten_thousand_nodes_is_sparse():
+    """The memory is that of the edges: a dense matrix would take a gigabyte."""
+    graph = nx.gnm_random_graph(10_000, 100_000, seed=1)
+    oracle = VertexCover(graph, time_limit=0)
+    answer = oracle.solve_certified(np.ones(10_000), RNG(0))
+    assert sum(part.nbytes for part in oracle._incidence) < 1e7
+    assert oracle.is_feasible(answer.super_arm) and answer.ratio <= 2.0
 
 
 def test_loops_parallels_and_names():

@@ -9,7 +9,6 @@ import pytest
 from cases import any_hit
 from refusals import refused
 
-from cmab.testing import checks
 from oracles import (
     GraphicMatroid,
     Knapsack,
@@ -162,18 +161,6 @@ def test_available_entries():
     for constraint in (4, UniformMatroid(6, 4)):
         with pytest.raises(ValueError, match="available"):
             SubmodularOracle(6, constraint, reward=any_hit).solve_within(means, half, rng)
-
-
-def test_the_checks_find_what_is_not_submodular():
-    """Two entries that are worth much together only."""
-
-    def together(means, chosen):
-        return 0.1 * means[chosen].sum() + 9.0 * means[2] * means[3] * ({2, 3} <= set(chosen.tolist()))
-
-    oracle = SubmodularOracle(4, 2, reward=together)
-    named = {check.title: check for check in checks(oracle, combinations(range(4), 2))}
-    with pytest.raises(AssertionError, match="alpha"):
-        named["guarantee"].run()
 
 
 test_bad_input_is_refused = refused(
