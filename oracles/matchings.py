@@ -288,7 +288,8 @@ class TwoSides:
         places = rows * self.shape[1] + columns
         if not perfect:
             places = places[matrix[places] < 0.0]
-        return (self._edges_at(edges) if self.has_parallels else self._edge_of)[places]
+        chosen: IntArray = (self._edges_at(edges) if self.has_parallels else self._edge_of)[places]
+        return chosen
 
     def _sparse(self, edges: IntArray, costs: FloatArray, perfect: bool) -> IntArray:
         """Match every row. If rows may stay unmatched, add a column of cost 0 for each row."""
