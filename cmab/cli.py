@@ -143,7 +143,12 @@ def classes() -> dict[str, dict[str, type]]:
     from cmab.policy import Policy
 
     # Explorers are also policies, so they come first.
-    bases = {Explorer: "explorers", Policy: "policies", Oracle: "oracles", Environment: "environments"}
+    bases: dict[type, str] = {
+        Explorer: "explorers",
+        Policy: "policies",
+        Oracle: "oracles",
+        Environment: "environments",
+    }
     found: dict[str, dict[str, type]] = {group: {} for group in GROUPS}
     for module in map(
         importlib.import_module, _modules("cmab.policies", "cmab.exploration", "oracles", "instances")

@@ -140,7 +140,7 @@ def _interpreting(state: bool) -> Iterator[None]:
         _thread.is_interpreting = previous
 
 
-class _Deferred(CPUDispatcher):  # type: ignore[misc]
+class _Deferred(CPUDispatcher):
     """A compiled function that is interpreted until this has taken as long as its compilation would.
 
     This takes at most about twice the time of the better choice in hindsight (ski rental). An interpreted
@@ -362,7 +362,7 @@ _called: Any = _intrinsic(_calling)
 
 def _call_address(address: int) -> int:
     with _interpreting(False):
-        return _FUNCTION(int(address))()
+        return int(_FUNCTION(int(address))())
 
 
 @_overload(_call_address)

@@ -1,6 +1,6 @@
 """Maximisation of a sum plus the root of another sum, by tangents to the root and branching.
 
-The best set of k arms by a sum plus the root of another sum: a dynamic programme after a tangent.
+If the family is all sets of k arms, all sets are compared, or a dynamic programme follows the first tangent.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def network_of(graph: GraphInput, *, undirected: bool = False) -> Network:
     kind = "networkx graph or a DirectedGraph"
     if undirected:
         kind = "networkx.Graph or networkx.MultiGraph, an array of edges or a sparse matrix"
-        if (ends := _edge_array(graph)) is not None:
-            return _numbered(*ends)
+        if (pairs := _edge_array(graph)) is not None:
+            return _numbered(*pairs)
     if not (hasattr(graph, "is_directed") and (hasattr(graph, "edges") or hasattr(graph, "arc_labels"))):
         raise ValueError(f"graph must be a {kind}, got {shown(graph)}")
     if undirected and graph.is_directed():

@@ -1,7 +1,4 @@
-"""Cheapest spanning arborescences by Edmonds' contractions, with mergeable heaps: O(m log n).
-
-Arborescences: trees with one path from a root to each node.
-"""
+"""Cheapest spanning arborescences by Edmonds' contractions, with mergeable heaps: O(m log n)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The assortment of largest expected revenue under multinomial logit choice.
-
-Assortments: sets of items offered to a customer, and the customer buys at most one item.
-"""
+"""Assortments: sets of items offered to a customer, who buys at most one item (multinomial logit choice)."""
 
 from __future__ import annotations
 

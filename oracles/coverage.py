@@ -1,7 +1,4 @@
-"""Lazy greedy for probabilistic maximum coverage.
-
-Probabilistic maximum coverage.
-"""
+"""Probabilistic maximum coverage, by lazy greedy or by enumeration."""
 
 from __future__ import annotations
 

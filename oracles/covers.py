@@ -1,14 +1,7 @@
-"""Covers: greedy, dual bounds and the removal of arms that are not needed.
+"""Set cover and vertex cover: greedy answers, dual bounds, local search, and exact searches.
 
-Local search for covers of least cost, with weights of elements that are often uncovered.
-
-Independent sets of largest weight, by branch and bound on bit sets with weighted clique covers.
-
-Local search for covers and branch and bound for independent sets, in steps that Ctrl-C can end.
-
-The base class of cover oracles: sets of arms that together cover every element.
-
-Set cover and vertex cover.
+Local search weights elements that are often uncovered. Vertex covers of dense graphs are the complements
+of independent sets, which branch and bound finds on bit sets with weighted clique covers.
 """
 
 from __future__ import annotations

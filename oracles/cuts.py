@@ -1,7 +1,4 @@
-"""Minimum cuts by blocking flows.
-
-Minimum cuts between two nodes.
-"""
+"""Minimum cuts between two nodes, by blocking flows."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Cheapest flows over arcs of capacity one, by successive shortest paths.
+"""Disjoint paths and cheapest flows.
 
-Minimum-cost flows with capacities by the network simplex method.
-
-The base class of flow oracles: a graph as arcs of capacity one, and the supply of each node.
-
-Disjoint paths, and flows from several sources to several sinks.
-
-Flows on arcs with capacities and lower bounds.
+Flows over arcs of capacity one use successive shortest paths. Flows with other capacities use the network
+simplex method.
 """
 
 from __future__ import annotations

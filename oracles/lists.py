@@ -1,13 +1,4 @@
-"""The k best arms in order, and the expected reward of a list.
-
-The best slate within a budget, by integer programming.
-
-Lists with several clicks per user: the dependent-click model.
-
-Ordered lists of k arms.
-
-Slates: different items for the positions of a page, with quotas for groups of items and a budget.
-"""
+"""Ordered lists of k arms, lists with several clicks per user, and slates with quotas and budgets."""
 
 from __future__ import annotations
 

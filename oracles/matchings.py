@@ -1,11 +1,4 @@
-"""Sides of bipartite graphs, and matchings of largest size by augmenting paths.
-
-Matchings in general graphs by the blossom algorithm of rustworkx.
-
-Bipartite matchings by scipy's assignment algorithms, on a dense or a sparse matrix.
-
-Matchings of bipartite and general graphs.
-"""
+"""Matchings of bipartite graphs by scipy, of general graphs by rustworkx, and b-matchings by HiGHS."""
 
 from __future__ import annotations
 
@@ -295,7 +288,8 @@ class TwoSides:
         places = rows * self.shape[1] + columns
         if not perfect:
             places = places[matrix[places] < 0.0]
-        return (self._edges_at(edges) if self.has_parallels else self._edge_of)[places]
+        chosen: IntArray = (self._edges_at(edges) if self.has_parallels else self._edge_of)[places]
+        return chosen
 
     def _sparse(self, edges: IntArray, costs: FloatArray, perfect: bool) -> IntArray:
         """Match every row. If rows may stay unmatched, add a column of cost 0 for each row."""

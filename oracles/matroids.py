@@ -1,16 +1,7 @@
-"""Greedy algorithms and exchanges for the matroids of `oracles`.
+"""Matroids: their greedy algorithm, exchanges and minors.
 
-Compiled rules of the matroids with a greedy algorithm of one pass over the sorted arms.
-
-The base class of matroid oracles.
-
-Spanning trees and forests.
-
-Matroids with capacities: for all arms together, for disjoint classes, or for nested sets.
-
-Matroids of linearly independent columns.
-
-Matroids of arms that can be matched to different sets.
+The matroids are spanning forests, capacities of all arms, of disjoint classes or of nested sets, linearly
+independent columns, and arms that can be matched to different sets.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""Rows of integers in programs whose solver has tolerances: digits, so that no coefficient is large.
+"""Knapsacks with one capacity or several, and the generalised assignment of jobs to agents.
 
-The 0-1 knapsack: lists of undominated partial sets, pruned by an upper bound.
-
-The 0-1 knapsack by an expanding core: partial sets around the break item, pruned by upper bounds.
-
-The knapsack by an expanding core, in arrays that grow, and the bound of the fractional knapsack.
-
-The 0-1 knapsack.
-
-Knapsacks with several capacities.
-
-Generalised assignment of jobs to agents with limited capacities.
+Small knapsacks have a compiled rule, which lists undominated partial sets. Others are solved by an
+expanding core.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Shortest paths: Dijkstra's algorithm with a binary heap, and dynamic programming on acyclic graphs.
-
-The graph of a path oracle as arrays.
-
-Paths from one node to another.
-"""
+"""Shortest paths: Dijkstra's algorithm with a binary heap, and dynamic programming on acyclic graphs."""
 
 from __future__ import annotations
 

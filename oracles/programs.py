@@ -1,11 +1,4 @@
-"""Mixed-integer feasible sets, and the outcomes of solvers.
-
-A fixed feasible set in HiGHS, solved repeatedly with new costs, from any number of threads.
-
-Conversion from and to PuLP models; the only module that uses PuLP, versions 3.3 and 4.
-
-Oracles defined by PuLP models.
-"""
+"""Oracles defined by PuLP models, and feasible sets in HiGHS that are solved repeatedly with new costs."""
 
 from __future__ import annotations
 

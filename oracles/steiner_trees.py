@@ -1,18 +1,9 @@
-"""Steiner trees: an approximation by Mehlhorn's algorithm, and the optimum by subsets of terminals.
+"""Steiner trees: the cheapest sets of edges that connect all terminals.
 
-Lower bounds for Steiner trees by dual ascent, and the arcs that they exclude.
-
-Arc 2 e leads from the tail of edge e to its head, arc 2 e + 1 back.
-
-Steiner trees by shortest paths from many roots, and local search on nodes and paths of a tree.
-
-The steps of a search for Steiner trees: local search, dual ascents, and a way to the optimum.
-
-Optimal Steiner trees by directed cuts: linear programs with cuts, then integer programs.
-
-Steiner trees with a bound on the optimum: dual ascent, exclusion of edges, and local search.
-
-Steiner trees: connections of terminals.
+The first tree is Mehlhorn's. Few terminals are solved by subsets (Dreyfus and Wagner). Otherwise, dual
+ascents give lower bounds and exclude edges, local search improves trees, and a linear program with
+directed cuts, then an integer program, closes the gap. Arc 2 e leads from the tail of edge e to its head,
+and arc 2 e + 1 back.
 """
 
 from __future__ import annotations

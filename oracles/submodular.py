@@ -1,9 +1,4 @@
-"""Greedy choice for a value function: lazy, or from a few random entries at a time.
-
-The families of the greedy algorithm: sets of size k, bases of a matroid, sets within a knapsack.
-
-Sets of arms with a user-defined submodular reward.
-"""
+"""Greedy choice for a user-defined submodular reward: sets of size k, bases of a matroid, and knapsacks."""
 
 from __future__ import annotations
 

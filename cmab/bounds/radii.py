@@ -197,11 +197,6 @@ class LogRadius(declared.Declared):
 def c_epsilon(epsilon: float) -> float:
     """Return ``(2 + e) / e (1 / ln(1 + e))^(1 + e)``, the constant of the law of the iterated logarithm.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab.bounds.radii import c_epsilon
@@ -244,11 +239,6 @@ def around(means: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray
 def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab.bounds.radii import lucb1_radii
@@ -261,11 +251,6 @@ def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> Floa
 
 def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
     """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------
@@ -293,11 +278,6 @@ def bernstein_radii(
     """Return UGapE-V's radius of each arm after `t` samples; it is infinite for fewer than two outcomes.
 
     See `UGapEcV` for the formula.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------
@@ -350,11 +330,6 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     probability at least ``1 - delta``, the evidence for a wrong order of a pair never exceeds the threshold
     of the pair, for any of the `n_pairs` pairs.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> from cmab.bounds.radii import pair_threshold
@@ -402,11 +377,6 @@ def lil_parameters(
     / (n_sides size))``. Only deviations in one direction per arm can cause an error. Mode "faithful" takes
     nearly the largest w for which the union bound over these deviations is at most `delta`. Mode "paper"
     solves the cruder ``c_e w = delta``. Mode "heuristic" returns ``e = 0, w = delta``, which is not proven.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------

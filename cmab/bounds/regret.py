@@ -17,8 +17,6 @@ from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle, check_super_arm
 from cmab.validation import check_vector, integer, real, real_array, shown, vector
 
-_OF_SUMS = ("expected_reward", "triggered_arms", "triggering_probabilities")
-
 
 @dataclass(frozen=True, eq=False)
 class RewardGaps:
@@ -138,11 +136,11 @@ def gaps_of(
     triggering: Callable[[IntArray], ArrayLike] | None = None,
 ) -> RewardGaps:
     """Return the result of `reward_gaps` for checked means and super arms."""
-    if triggering is None and _is_plain_sum(oracle):
+    if triggering is None and oracle.is_linear and oracle.triggers_surely:
         values = oracle._sign * np.array([truth[arm].sum() for arm in family])
         chances = np.zeros((len(family), oracle.n_arms))
         for row, arm in zip(chances, family, strict=True):
-            row[arm] = 1.0
+            row[oracle.triggered_arms(arm)] = 1.0
     else:
         values = np.array([oracle._sign * oracle.expected_reward(arm, truth) for arm in family])
         chances = np.array([_chances(oracle, arm, truth, triggering) for arm in family])
@@ -164,13 +162,6 @@ def gaps_of(
     optimum, triggered = oracle._sign * float(values.max()), float(chances.sum(axis=1).max())
     return RewardGaps(
         smallest, largest, bad, probabilities, optimum, getattr(oracle, "clusters", None), triggered
-    )
-
-
-def _is_plain_sum(oracle: Oracle) -> bool:
-    """Return whether rewards are sums over super arms that trigger themselves, as in `LinearOracle`."""
-    return isinstance(oracle, LinearOracle) and all(
-        getattr(type(oracle), name) is getattr(LinearOracle, name) for name in _OF_SUMS
     )
 
 

@@ -159,10 +159,8 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
 
     Parameters
     ----------
-    means : array_like, shape (n_arms,)
-        True means.
-    k : int
-        Number of the best arms, in ``[1, n_arms - 1]``.
+    means, k
+        As for `least_best_k_samples`.
     epsilon : float
         Tolerated average loss, positive.
 
@@ -369,12 +367,8 @@ def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5)
 
     Parameters
     ----------
-    gaps : array_like, shape (n_arms,)
-        Gaps of the arms; see `best_k_gaps` and `constrained_gaps`.
-    delta : float
-        Error probability, in (0, 1).
-    sigma : float
-        Standard deviation of the outcomes, positive.
+    gaps, delta, sigma
+        As for `lil_clucb_samples`; `sigma` is the standard deviation of the outcomes.
 
     Examples
     --------
@@ -440,12 +434,8 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
 
     Parameters
     ----------
-    gaps : array_like, shape (n_arms,)
-        Gaps of the best k, in [0, 1]; see `best_k_gaps`.
-    delta : float
-        Error probability, in (0, 1).
-    epsilon : float
-        Tolerance, at least 0.
+    gaps, delta, epsilon
+        As for `clucb_samples`, but the gaps are those of the best k, in [0, 1]; see `best_k_gaps`.
 
     Examples
     --------
@@ -476,16 +466,10 @@ def lil_rand_lucb_samples(
 
     Parameters
     ----------
-    gaps : array_like, shape (n_arms,)
-        Gaps of the arms; see `best_k_gaps`.
+    gaps, delta, sigma, mode
+        As for `lil_clucb_samples`.
     k : int
         Number of the best arms.
-    delta : float
-        Error probability, in (0, 1).
-    sigma : float
-        Sub-Gaussian scale of the outcomes.
-    mode : {"faithful", "paper", "heuristic"}
-        The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
 
     Examples
     --------
@@ -568,16 +552,10 @@ def clucb_samples(
 
     Parameters
     ----------
-    gaps : array_like, shape (n_arms,)
-        Gaps of the arms; see `constrained_gaps`.
-    delta : float
-        Error probability, in (0, 1).
+    gaps, delta, sigma, width
+        As for `lil_clucb_samples`.
     epsilon : float
-        Tolerance of the sum (CLUCB-PAC).
-    sigma : float
-        Sub-Gaussian scale of the outcomes.
-    width : int
-        Width of the family of super arms; see `exchange_width`.
+        Tolerance of the sum (CLUCB-PAC), at least 0.
     max_super_arm_size : int
         Number of arms in the largest super arm (size above); it has an effect only if `epsilon` is positive.
 
@@ -606,12 +584,8 @@ def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: f
 
     Parameters
     ----------
-    means : array_like, shape (n_arms,)
-        True means.
-    k : int
-        Number of the best arms, in ``[1, n_arms - 1]``.
-    delta : float
-        Error probability, in (0, 1).
+    means, k, delta
+        As for `least_best_k_samples`.
     epsilon : float
         Tolerated average loss, in (0, 1).
 

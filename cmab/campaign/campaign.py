@@ -418,7 +418,7 @@ class Campaign:
             If the policy does not draw from Beta posteriors.
         """
         prior, replay = shares_prior(self.policy), self._replica.current(timeout)
-        if prior is None:
+        if prior is None or self.policy.support is None:
             raise ValueError(f"policy must draw from Beta posteriors to have estimates, got {self.policy!r}")
         low, high = self.policy.support
         if replay.hidden is None:

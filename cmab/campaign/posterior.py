@@ -855,15 +855,20 @@ class Beliefs:
         weight = np.maximum(mean * (1.0 - mean) / np.maximum(square - mean**2, 1e-15) - 1.0, 1e-6)
         a, b = np.maximum(mean * weight, 1e-9), np.maximum((1.0 - mean) * weight, 1e-9)
         # Arms without outcomes have the same distribution, so few of many arms need the slow inverse.
+        pairs: AnyArray
         pairs, places = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
         low, high = self.support
-        ends = [betaincinv(*pairs, at)[places.ravel()] for at in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
-        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+        below, above = (
+            betaincinv(pairs[0], pairs[1], at)[places.ravel()]
+            for at in (0.5 - level / 2.0, 0.5 + level / 2.0)
+        )
+        return low + (high - low) * below, low + (high - low) * above
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return one draw of all means."""
         (low, high), i = self.support, rng.integers(len(self.wins))
-        return low + (high - low) * rng.beta(self.wins[i], self.losses[i])
+        drawn: FloatArray = rng.beta(self.wins[i], self.losses[i])
+        return low + (high - low) * drawn
 
 
 #: The most flips of the passes before a choice, and their largest number.

@@ -463,7 +463,7 @@ class Store:
     def _insert(self, cursor: Any, events: Sequence[Event], names: Sequence[str], n_names: int) -> bool:
         """Insert events and names in a transaction; return whether all events had free numbers."""
         cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
-        is_added = cursor.rowcount == len(events)
+        is_added = bool(cursor.rowcount == len(events))
         if names and is_added:
             rows = [(self.id, place, name) for place, name in enumerate(names, n_names)]
             cursor.executemany(
@@ -511,7 +511,7 @@ class Store:
         """Return a cursor of the driver, of a new connection if none is idle."""
         with suppress(IndexError):
             return self._idle.pop()
-        made = self._engine.raw_connection()
+        made: Any = self._engine.raw_connection()
         cursor = made.driver_connection.cursor()
         made.detach()
         return cursor

@@ -78,7 +78,7 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
 def is_discovery(news, t):
     """Return whether round t is a round of discovery, if `news` rounds before it had news."""
     # The multiples of the golden ratio, modulo 1, are spread evenly. The update can compute them as well.
-    return news > 0.0 and t * _GOLDEN % 1.0 * t * min(news + 2.0, 0.5 * math.sqrt(t)) < t - 1.0 - news
+    return news > 0.0 and t * _GOLDEN % 1.0 * t * min(news + 2.0, math.sqrt(t)) < t - 1.0 - news
 
 
 @lean_kernel
@@ -222,11 +222,11 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
     found, news = memory[memory.shape[0] - 1 - m :], memory[memory.shape[0] - 1]
     pooled = pooled_dispersion(counts, means, deviations, low, length, out)
-    few, common = 0.0, 0.0
+    few, common, is_wide = 0.0, 0.0, False
     if is_discovery(news, t):
-        # Arms with fewer than `few` outcomes have a common prior.
         q = int(rng.random() * n_points)
-        common, few = wins[q] / (wins[q] + losses[q]), t**0.25 if rng.random() < 0.5 else 1.0
+        common, is_wide = wins[q] / (wins[q] + losses[q]), rng.random() < 0.5
+        few = t**0.25 if is_wide else 1.0  # arms with fewer outcomes have a common prior
     group, p = -1, 15 * n_points // 32
     for place in range(m):
         arm = int(order[place])
@@ -241,11 +241,13 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
         alpha, beta = wins[p], losses[p]
         if n < few:
             alpha, beta, known = VAGUE * common, VAGUE * (1.0 - common), n
+        elif is_wide:
+            alpha, beta = 1.0, 1.0
         elif found[arm] > 0.0:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + known * share, beta + known * (1.0 - share)
         theta = rng.beta(a, b)
-        if n >= few:
+        if n >= few and not is_wide:
             dispersion = n / known if n > 0.0 else pooled
             theta = bounded_draw(a, b, t / (n + dispersion * (alpha + beta + 1.0)), theta)
         out[arm] = low + length * theta
@@ -275,11 +277,12 @@ class AdaptiveCTS(GridPolicy):
 
     A super arm may consist of arms unlike those that were seen. Therefore some rounds are rounds of
     *discovery*. A round has *news* if it shows an arm for the first time. After R rounds with news and Z
-    rounds without, a share ``Z / t / min(R + 2, sqrt(t) / 2)`` of the rounds around t is of discovery. In
-    these rounds, *rare* arms have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn from
-    the grid. Their dispersion is 1, and their draws are not moved. In half of these rounds, arms without
-    outcomes are rare, in the other half, arms with fewer than ``t**0.25`` outcomes. Arms that are first seen
-    in a round of discovery have a prior of weight 1 from then on.
+    rounds without, a share ``Z / t / min(R + 2, sqrt(t))`` of the rounds around t is of discovery. In these
+    rounds, *rare* arms have the prior Beta(4 M, 4 - 4 M) with one mean M for all of them, drawn from the
+    grid. Their dispersion is 1, and their draws are not moved. In half of these rounds, arms without outcomes
+    are rare. In the other half, arms with fewer than ``t**0.25`` outcomes are, the prior of the others is
+    uniform, and no draw is moved. Arms that are first seen in a round of discovery have a prior of weight 1
+    from then on.
 
     Step 1 is the exact posterior for outcomes 0 and 1. Other outcomes enter it as coins: the number of
     successes of an arm is the sum of its outcomes as shares of the support, rounded at a random-like offset.

@@ -174,6 +174,8 @@ def concave_bound(coverage: float, n_sets: int, log_term: float) -> tuple[float,
     """
     rate = log_term / n_sets
     x = min(max(coverage, 0.5), n_sets - 0.5) / n_sets
+    if rate == 0.0:
+        return 0.0, 1.0  # the bound is the coverage itself
     # Newton's method from above, where the divergence is convex. Pinsker: KL(x, q) >= 2 (q - x)^2.
     high = min(x + math.sqrt(0.5 * rate), 1.0 - _ROUNDING)
     for _ in range(_STEPS):

@@ -87,9 +87,10 @@ def strong_components(offsets: IntArray, arms: AnyArray, heads: AnyArray, chance
     component = _strong_components(offsets, arms, heads, chances)
     lowest = np.empty(component.max() + 1, np.int64)
     lowest[component[::-1]] = np.arange(len(component))[::-1]
-    numbers = np.empty(len(lowest), np.int32)
+    numbers: AnyArray = np.empty(len(lowest), np.int32)
     numbers[np.argsort(lowest)] = np.arange(len(lowest))
-    return numbers[component]
+    members: AnyArray = numbers[component]
+    return members
 
 
 def reverse_arcs(

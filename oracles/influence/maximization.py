@@ -569,7 +569,8 @@ class InfluenceMaximization(InfluenceOracle):
 
     @property
     def _sampler(self) -> Sampler:
-        return self._fixed.get("sampler", self.search.sampler)
+        sampler: Sampler = self._fixed.get("sampler", self.search.sampler)
+        return sampler
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return k node numbers in the order of the greedy choice."""

@@ -96,8 +96,8 @@ class Early(NamedTuple):
     is_early: BoolArray
 
 
-# Tables of the arcs are computed for this many nodes at once.
-_NODES = 2**12
+# Tables of the arcs are computed for this many nodes at once, or for a few at first.
+_NODES, _FEW_NODES = 2**14, 2**8
 # For smaller p, 1 / ln(1 - p) is not finite.
 _LEAST_CHANCE = 1e-300
 # Measured: one draw with a logarithm costs as much as four to five single coins.
@@ -127,18 +127,17 @@ def live_chances(
 
     Stop if the mass exceeds `most`; the remaining probabilities are then 0.
     """
-    n, mass = len(masses), 0.0
+    n, mass, last, size = len(masses), 0.0, 0, _FEW_NODES
     gammas = np.zeros(n)
-    for first in range(0, n, _NODES):
-        last = min(n, first + _NODES)
+    while last < n and mass <= most:
+        # Mostly the first few nodes show that the mass is too large.
+        first, last, size = last, min(n, last + size), min(2 * size, _NODES)
         heads = np.repeat(np.arange(last - first), np.diff(offsets[first : last + 1]))
         with np.errstate(divide="ignore"):  # a certain arc
             dead = np.log1p(-chances[arms[offsets[first] : offsets[last]]])
         # Accurate even for small probabilities.
         gammas[first:last] = -np.expm1(np.bincount(heads, dead, last - first))
         mass += float((gammas[first:last] * masses[first:last]).sum())
-        if mass > most:
-            break
     return gammas, mass
 
 

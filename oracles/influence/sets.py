@@ -9,11 +9,10 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel
-from oracles._networks import grouped_sets
+from oracles._networks import grouped_sets, order_by
 from oracles.influence.graph import (
     DirectedGraph,
     certain_owners,
-    order_by,
     require_memory,
     reverse_arcs,
     strong_components,

@@ -14,7 +14,8 @@ from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel, eager_kernel, kernel
 from cmab.guarantees import Smoothness
 from cmab.validation import integer, shown
-from oracles.influence.graph import DirectedGraph, arcs_into, order_by
+from oracles._networks import order_by
+from oracles.influence.graph import DirectedGraph, arcs_into
 from oracles.influence.maximization import InfluenceMaximization, Options
 from oracles.influence.sets import BLOCK, ReverseGraph, Room
 from oracles.influence.spread import KEY, MOST_CASCADES, node_worths, reachable

@@ -16,8 +16,8 @@ import numpy as np
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import kernel
 from cmab.validation import check_flag, integer, shown
-from oracles._networks import numbers_below
-from oracles.influence.graph import DirectedGraph, order_by, require_memory
+from oracles._networks import numbers_below, order_by
+from oracles.influence.graph import DirectedGraph, require_memory
 
 
 @kernel

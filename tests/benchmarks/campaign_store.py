@@ -38,15 +38,18 @@ def learner():
 
 
 def connected(where):
-    """Return a connection of the driver that commits each statement, and its mark for parameters."""
+    """Return a connection of the driver that commits each statement, with an empty table, and its mark."""
     if where.startswith("postgresql"):
         import psycopg
 
-        return psycopg.connect(where.split("#")[0], autocommit=True), "%s"
-    connection = sqlite3.connect(f"{where}.bare", isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection, "?"
+        connection, mark = psycopg.connect(where.split("#")[0], autocommit=True), "%s"
+    else:
+        connection, mark = sqlite3.connect(f"{where}.bare", isolation_level=None), "?"
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("DROP TABLE IF EXISTS bare")
+    connection.execute(f"CREATE TABLE bare ({COLUMNS}, PRIMARY KEY (campaign, number))")
+    return connection, mark
 
 
 def bare(connection, mark, numbers):
@@ -91,7 +94,6 @@ def rates(places, scale):
                 running[-1].start()
                 done.get()
         connection, mark = connected(place("bare"))
-        connection.execute(f"CREATE TABLE bare ({COLUMNS}, PRIMARY KEY (campaign, number))")
         seconds = dict.fromkeys(["bare", *slices], 0.0)
         for number in range(10):
             start = time.perf_counter()
@@ -119,7 +121,6 @@ def processor(places, scale):
     for name, place in places.items():
         n = int(500 * scale)
         connection, mark = connected(place("work"))
-        connection.execute(f"CREATE TABLE bare ({COLUMNS}, PRIMARY KEY (campaign, number))")
         start = time.process_time()
         bare(connection, mark, range(2 * n))
         alone = time.process_time() - start
@@ -127,6 +128,7 @@ def processor(places, scale):
         writer, reader = Campaign(learner(), place("work"), rng=0), Campaign(learner(), place("work"))
         with interpret(False):
             play(writer, 20)
+            assert len(reader.pending) == 0
         start = time.process_time()
         play(writer, n)
         written = time.process_time() - start

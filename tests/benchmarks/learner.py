@@ -21,6 +21,16 @@ from instances.arena import ENTRIES, UNUSUAL
 from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, TopK
 
 RULES = ("AdaptiveCTS", "CTS", "CUCB x 0.3")
+#: People, seeds, the kind of reports, and weeks.
+CAMPAIGNS = (
+    (120, 5, "names", 15),
+    (120, 5, "ties", 15),
+    (120, 5, "steps", 15),
+    (120, 5, "names", 5),
+    (120, 5, "ties", 60),
+    (500, 10, "names", 15),
+    (2000, 20, "ties", 15),
+)
 
 
 def logarithms(matches, own=slice(None)):
@@ -128,7 +138,8 @@ def shares(rule, oracle, environment, graph, kind, weeks, seed):
         if rule == "best guess":
             seeds = oracle.solve(expected_means(policy, state, hidden, rng), rng)
         elif hidden.reports:
-            seeds = policy.select(hidden.completed(policy, state, hidden.drawn(rng)), rng)
+            chain = hidden.continued(hidden.chain().copy(), rng)
+            seeds = policy.select(hidden.completed(policy, state, chain), rng)
         else:
             seeds = policy.select(state, rng)
         reach.append(environment.expected_reward(seeds))
@@ -140,9 +151,7 @@ def shares(rule, oracle, environment, graph, kind, weeks, seed):
 
 def campaigns(networks):
     """Print the reach of each rule as a share of that of the best known seeds, for parts of the campaign."""
-    sizes = ((120, 5, "names", 15), (120, 5, "ties", 15), (120, 5, "steps", 15), (120, 5, "names", 5))
-    sizes += ((120, 5, "ties", 60), (500, 10, "names", 15), (2000, 20, "ties", 15))
-    for n, k, kind, weeks in sizes:
+    for n, k, kind, weeks in CAMPAIGNS:
         found, count = defaultdict(list), networks if n < 500 else max(1, networks // (n // 150))
         for seed in range(count):
             for truth in ("weighted", "independent"):

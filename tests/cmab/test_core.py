@@ -232,14 +232,6 @@ def test_any_number_of_workers_gives_the_same_numbers():
     assert len({tuple(row) for row in runs[0].rewards}) == 4
 
 
-def test_policies_meet_the_same_coins():
-    """Outcomes depend on (round, arm) only, whatever else is in the super arm."""
-    arms = BernoulliArms(np.full(20, 0.5))
-    wide = arms.play(np.arange(20), np.random.default_rng(4)).outcomes
-    narrow = arms.play(np.array([7, 3]), np.random.default_rng(4)).outcomes
-    assert np.array_equal(narrow, wide[[7, 3]])
-
-
 def test_interruption_keeps_what_was_finished():
     oracle, environment = bandit()
     count = 0

@@ -6,7 +6,7 @@ from places import ROOT
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
     "cmab": (43_950, 115),
-    "oracles": (17_300, 41),
+    "oracles": (17_200, 41),
     "instances": (8_200, 46),
     "tests": (38_100, 216),
 }

@@ -53,15 +53,6 @@ test_bad_parameters_are_refused = refused(
 )
 
 
-def test_the_callers_array_is_copied():
-    means = np.array([0.2, 0.8])
-    arms = BernoulliArms(means)
-    means[0] = 0.9
-    assert arms.means[0] == 0.2
-    with pytest.raises(ValueError, match="read-only"):
-        arms.means[0] = 0.5
-
-
 @pytest.mark.parametrize("n", [3, 30])
 def test_recorded_outcomes_are_drawn_alike_few_or_many(n):
     """Means of 2000 sums and sums of squares of 10 records: within 5 s.e., false alarms 6e-7 each."""

@@ -138,11 +138,14 @@ def passes_checks(mutant, names):
     def work():
         if mutant is not None:
             load(mutant)
+        from cmab.testing.common import NotTried
+
         for name, make in rows():
             if name in names:
-                for check in make()[1]:
+                for check in make():
                     if check.title not in ELSEWHERE:
-                        check.run()
+                        with contextlib.suppress(NotTried):
+                            check.run()
         return True
 
     return in_a_fork(work)

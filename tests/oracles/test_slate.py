@@ -102,18 +102,6 @@ def test_impossible_slates_are_refused(named, words):
         Slate(**named)
 
 
-def test_wrong_arrays_are_refused():
-    oracle = Slate(2, 2)
-    with pytest.raises(ValueError, match="items must be 2 booleans"):
-        oracle.available([1, 0])
-    with pytest.raises(ValueError, match=r"features must have shape \(2, d\)"):
-        oracle.pair_features([[1.0]])
-    with pytest.raises(ValueError, match="examination must have 2 numbers"):
-        oracle.pair_features([[1.0], [2.0]], examination=[1.0])
-    with pytest.raises(ValueError, match="means"):
-        oracle.solve(np.array([0.1, -0.2, 0.3, 0.4]), np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

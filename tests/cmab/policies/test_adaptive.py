@@ -127,12 +127,9 @@ def reference(policy, state, rng):
     phi[own] = ((counts[own] - 1) * squares[own] / coins[own] + 5.0 * pooled) / (counts[own] - 1 + 5.0)
     found, news, t = state.memory[-m - 1 : -1] > 0.0, state.memory[-1], state.rounds + 1
     labels = np.zeros(m, int) if policy.groups is None else np.unique(policy.groups, return_inverse=True)[1]
-    is_discovery = (
-        news > 0.0 and t * 0.6180339887498949 % 1.0 * t * min(news + 2.0, t**0.5 / 2) < t - 1 - news
-    )
-    common, few = (
-        (MEANS[rng.integers_of(16)], t**0.25 if rng.random() < 0.5 else 1.0) if is_discovery else (0.0, 0.0)
-    )
+    is_discovery = news > 0.0 and t * 0.6180339887498949 % 1.0 * t * min(news + 2.0, t**0.5) < t - 1 - news
+    common, is_wide = (MEANS[rng.integers_of(16)], rng.random() < 0.5) if is_discovery else (0.0, False)
+    few = (t**0.25 if is_wide else 1.0) if is_discovery else 0.0
     out, group, point = np.empty(m), -1, 30
     for arm in np.argsort(labels, kind="stable"):
         if labels[arm] != group:
@@ -144,11 +141,13 @@ def reference(policy, state, rng):
         is_rare = counts[arm] < few
         if is_rare:
             alpha, beta, n = 4.0 * common, 4.0 - 4.0 * common, counts[arm]
+        elif is_wide:
+            alpha, beta = 1.0, 1.0
         elif found[arm]:
             alpha, beta = alpha / (alpha + beta), beta / (alpha + beta)
         a, b = alpha + n * share[arm], beta + n * (1.0 - share[arm])
         s = t / ((n + alpha + beta + 1.0) * (counts[arm] / n if n else pooled))
-        low_end, high_end = (0.0, 1.0) if is_rare else bounds(a, b, s)
+        low_end, high_end = (0.0, 1.0) if is_rare or is_wide else bounds(a, b, s)
         out[arm] = low + (high - low) * min(max(rng.beta(a, b), low_end), high_end)
     return out, is_discovery
 
@@ -192,7 +191,7 @@ def test_indices_are_those_of_the_definitions(support, groups):
             return low + (high - low) * kind(arms, rng)
 
         found = Counter()
-        for rounds in (0, 1, 5, *range(30, 40), 300):
+        for rounds in (0, 1, 5, *range(30, 46), 300):
             state, _, _ = played(policy, rng, rounds, draw)
             state.update(Feedback([], []))
             for seed in range(10):

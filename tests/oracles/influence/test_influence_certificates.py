@@ -125,6 +125,7 @@ def test_a_line_above_the_bound_for_every_coverage():
         assert (binom.logcdf(inside, n_sets, line[inside]) <= -log_term).all()
         at = intercept + slope * around / n_sets
         assert at <= 1.2 * upper_bound(around, n_sets, 1.0, log_term)
+    assert concave_bound(60.0, 100, 0.0) == (0.0, 1.0)
 
 
 def test_validation_passes_what_is_not_good_enough_as_rarely_as_it_says():

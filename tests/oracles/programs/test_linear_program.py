@@ -12,7 +12,6 @@ from refusals import refused
 from oracles import PuLPOracle, SolverError
 
 RNG = np.random.default_rng(0)
-OTHER = pulp.LpProblem("other")  # PuLP 4 variables live as long as their model
 
 
 def packing(seed, n=7, rows=3, sense=pulp.LpMaximize):
@@ -89,28 +88,12 @@ def not_binary():
     return problem, [*x, *(v for v in problem.variables() if v.name == "extra")]
 
 
-def foreign():
-    problem, x, _ = packing(0)
-    return problem, [*x, OTHER.add_variable("elsewhere", cat="Binary")]
-
-
 test_bad_models_are_refused = refused(
     (infeasible, "feasible"),
     (not_binary, "binary"),
     (lambda: (packing(0)[0], []), "at least one"),
     by=lambda make: PuLPOracle(*make()),
 )
-
-
-def test_a_variable_of_another_model_with_a_name_of_its_own():
-    """PuLP 4 knows that it is foreign; PuLP 3 cannot tell it from a free arm of this model, and it is one."""
-    if hasattr(pulp.LpVariable, "id"):  # PuLP 4
-        with pytest.raises(ValueError, match="distinct variables of problem"):
-            PuLPOracle(*foreign())
-    else:
-        oracle = PuLPOracle(*foreign())
-        assert oracle.is_feasible(np.array([0, 7]))
-        assert oracle.is_feasible(np.array([0]))
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-7, 1e-6, 1.0, 1e6])
