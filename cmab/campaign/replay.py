@@ -118,9 +118,10 @@ class Translation:
         """Return the names that are new or gone, and the changed parameters, as texts."""
         words = []
         for names, gone in zip((self.choices, self.arms), self.last["gone"], strict=True):
-            former = [name for place, name in enumerate(names.listed) if place not in set(gone)]
+            places = set(gone)
+            former = {name: None for place, name in enumerate(names.listed) if place not in places}
             left = [name for name in former if name not in names.number]
-            new = [name for name in names.own if name not in set(former)]
+            new = [name for name in names.own if name not in former]
             words += [f"{names.counted(new)} new ({_few(new)})"] if new else []
             words += [f"{names.counted(left)} gone ({_few(left)})"] if left else []
         kept, present = self.last["learner"], archive.described(self.policy)

@@ -193,7 +193,7 @@ def trigamma(x):
 
 @lean_kernel
 def bounded_rise(a, b, s, theta):
-    """Return the smaller one of `theta` and the upper bound on the index, for the posterior Beta(a, b)."""
+    """Return the smaller one of `theta` and the upper bound on the index of the posterior Beta(a, b)."""
     mean = a / (a + b)
     # The variance of ln(1 - p) is above a / (b (a + b)), and the square of the boundary is at least `least`.
     # Most draws are below the bound with these values, which takes neither logarithms nor roots.

@@ -138,7 +138,7 @@ def test_a_journal_by_way_of_a_frame_is_the_same_log(tmp_path):
 
 
 test_bad_rows_are_named = refused(
-    (LONG, OF_LONG | {"outcome": "clik"}, r"outcome must be a column.*is 'click' meant"),
+    (LONG, OF_LONG | {"outcome": "clik"}, r"outcome must be a column.*did you mean 'click'"),
     (LONG, OF_LONG | {"outcome": "user"}, r"'user' must contain finite numbers.*'old' in rows 1, 2, 3, 4, 5"),
     (
         LONG,
