@@ -22,7 +22,6 @@ from .contexts import SleepingSemiBandit as SleepingSemiBandit
 from .corrupted import Corrupted as Corrupted
 from .coverage import Coverage as Coverage
 from .graphs import constant_probabilities as constant_probabilities
-from .graphs import read_edge_list as read_edge_list
 from .graphs import trivalency as trivalency
 from .graphs import uniform_probabilities as uniform_probabilities
 from .graphs import weighted_cascade as weighted_cascade

@@ -18,6 +18,7 @@ import numpy as np
 
 from cmab import CTS, Policy
 from cmab.oracle import Oracle
+from cmab.run.tables import numbers_of
 from cmab.validation import integer, meant, real, shown
 
 if TYPE_CHECKING:
@@ -245,11 +246,11 @@ def costs_in(text: str) -> dict[str, float]:
     has_header = cost_at is not None
     name_at, cost_at = name_at or 0, 1 if cost_at is None else cost_at
     found: dict[str, float] = {}
-    for number, cells in lines[1 if has_header else 0 :]:
-        try:
-            cost = number_in(cells[cost_at])
-        except (IndexError, ValueError):
-            raise ValueError(f"line {number}: the cost must be a number, got {cells}") from None
+    lines = lines[1 if has_header else 0 :]
+    costs = numbers_of([cells[cost_at] if len(cells) > cost_at else "" for _, cells in lines])
+    for (number, cells), cost in zip(lines, costs, strict=True):
+        if cost != cost:
+            raise ValueError(f"line {number}: the cost must be a number, got {cells}")
         if not 0.0 < cost < float("inf"):
             raise ValueError(f"line {number}: the cost must be positive, got {cells[cost_at]}")
         if cells[name_at] in found:
@@ -264,9 +265,12 @@ def number_in(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is not a number.
+        If the text is not a number, or its comma may mark decimals or thousands.
     """
-    return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    (found,) = numbers_of([text])
+    if found != found and text.strip().casefold() != "nan":
+        raise ValueError(f"must be a number, got {short(text)}")
+    return found
 
 
 #: The file of the options in the folder of a campaign.

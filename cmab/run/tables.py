@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,8 @@ Row = Mapping[str, Any]
 Form = Literal["plain", "github", "latex_booktabs", "html"]
 # A spreadsheet takes text that begins with one of these for a formula, which may run programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A number with commas before each three digits.
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 #: Columns that hold p-values.
 P_VALUES = ("p", "p (Holm)")
 
@@ -37,6 +40,47 @@ class Table(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def numbers_of(texts: Sequence[str], *, grouped: bool = False) -> list[float]:
+    """Return the numbers of a column as people write them, with a percent sign or commas; nan for other text.
+
+    The whole column tells whether a comma marks decimals or thousands: it marks thousands if all commas stand
+    before three digits, and a decimal point or a second comma shows it.
+
+    Parameters
+    ----------
+    grouped : bool
+        Whether such commas mark thousands even if nothing else shows it.
+
+    Raises
+    ------
+    ValueError
+        If nothing shows whether a comma marks decimals or thousands.
+
+    Examples
+    --------
+    >>> from cmab.run.tables import numbers_of
+    >>> numbers_of(["1,234.5", "1,200"]), numbers_of(["12,50", "9,99"]), numbers_of(["1.234,5", "30 %"])
+    ([1234.5, 1200.0], [12.5, 9.99], [1234.5, 0.3])
+    """
+    cells = [text.strip().removesuffix("%").rstrip() for text in texts]
+    given = [cell for cell in cells if "," in cell]
+    is_grouped = bool(given) and all(map(_GROUPED.fullmatch, given))
+    if is_grouped and not grouped and not any("." in cell or cell.count(",") > 1 for cell in cells):
+        bare, point = given[0].replace(",", ""), float(given[0].replace(",", "."))
+        raise ValueError(f"{given[0]} may mean {bare} or {point:g}; write one of these")
+    found = []
+    for text, cell in zip(texts, cells, strict=True):
+        # With a decimal comma, points mark thousands.
+        plain = cell.replace(",", "") if is_grouped else cell
+        if "," in plain:
+            plain = plain.replace(".", "").replace(",", ".")
+        try:
+            found.append(float(plain) / (100.0 if text.rstrip().endswith("%") else 1.0))
+        except ValueError:
+            found.append(float("nan"))
+    return found
 
 
 def columns(rows: Iterable[Row]) -> list[str]:

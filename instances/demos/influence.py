@@ -53,7 +53,17 @@ def influence(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace],
     direction.add_argument("--directed", action="store_true", default=None, help=way)
     direction.add_argument("--undirected", action="store_false", dest="directed", help="ties go both ways")
     parser.add_argument("--probability-column", metavar="NAME", help="column of the probabilities of ties")
-    parser.add_argument("--weight-column", metavar="NAME", help="column of weights, for weighted cascade")
+    parser.add_argument(
+        "--weight",
+        "--weight-column",
+        dest="weight_column",
+        metavar="NAME",
+        help="column of weights, for weighted cascade",
+    )
+    parser.add_argument(
+        "--from", dest="from_column", metavar="NAME", help="column of the first names of ties"
+    )
+    parser.add_argument("--to", dest="to_column", metavar="NAME", help="column of the second names of ties")
     header = argparse.BooleanOptionalAction
     parser.add_argument("--header", action=header, help="whether the first line has the names of the columns")
     parser.add_argument(
@@ -84,6 +94,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         "directed",
         "probability_column",
         "weight_column",
+        "from_column",
+        "to_column",
         "header",
         "model",
         "probability",
@@ -236,6 +248,8 @@ def problem_of(
     directed: bool | None,
     probability_column: str | None,
     weight_column: str | None,
+    from_column: str | None,
+    to_column: str | None,
     header: bool | None,
     model: str | None,
     probability: float,
@@ -253,6 +267,7 @@ def problem_of(
         title, lines = "Les Misérables", ["Les Misérables: ties of characters who meet, both ways"]
     else:
         columns: Any = {"probability_column": probability_column, "weight_column": weight_column}
+        columns |= {"from_column": from_column, "to_column": to_column, "ties_only": model is not None}
         read = read_network(graph, directed=directed, header=header, **columns)
         arcs, title, lines = read.graph, Path(graph).name, list(read.told)
     if not arcs.n_arcs:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.run.tables import numbers_of
 from instances.networks._edge_table import EdgeTable, number_of
 
 # Names of columns that are used by default. Columns of the first kind have probabilities. Columns of the
@@ -70,7 +71,14 @@ def numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bo
     ValueError
         If a cell is not a number of this kind; the message names the line and the column.
     """
-    numbers = np.array([number_of(value) for value in table.columns[column]])
+    cells = table.columns[column]
+    if all(isinstance(cell, str) for cell in cells):
+        try:  # if commas separate columns, they are rarely decimal commas
+            numbers = np.array(numbers_of([str(cell) for cell in cells], grouped="by commas" in table.form))
+        except ValueError as error:
+            raise ValueError(f"{table.file}, column {column}: {error}") from None
+    else:
+        numbers = np.array([number_of(cell) for cell in cells])
     is_chance = (numbers >= 0.0) & (numbers <= 1.0)
     if kind == "probability":
         rule = "a probability must be in [0, 1], or end with % (for weights, use --weight-column)"

@@ -73,7 +73,9 @@ class _Row(NamedTuple):
     mark: str = ""  # the first two characters, if the first is # or % without quotes
 
 
-def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
+def delimited(
+    file: Path, text: str, header: bool | None, asked: tuple[str | None, str | None] = (None, None)
+) -> EdgeTable:
     """Return the edges of a text with two names per line, and possibly further columns."""
     if STATED.match(text):
         text = f"#{text}"  # the line that states the separator is no edge
@@ -81,6 +83,8 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     rows, comments = _lines(file, text, delimiter)
     if not rows:
         raise ValueError(f"{file} must hold at least one edge, got none")
+    if header is None and asked == (None, None) and (matrix := _matrix(rows)):
+        return _of_matrix(file, *matrix)
     notes = [f"lines that begin with # or % are left out: {comments:,}"] if comments else []
     sizes = [(row.line, row.fields) for row in rows]
     n_nodes, has_header = None, False
@@ -100,19 +104,27 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     if sum(map(bool, rows[0].fields)) < 2:
         _check(file, rows[0]._replace(fields=list(filter(None, rows[0].fields))), ["", ""], delimiter)
     first, second = _places_of_ends(names, edges, has_header)
+    if asked != (None, None):
+        unknown = [name for name in asked if name is not None and name not in names]
+        if unknown:
+            raise ValueError(
+                f"{file} must have a column {unknown[0]!r}, got {', '.join(names[:_SHOWN_CELLS])}"
+            )
+        one, other = (None if name is None else names.index(name) for name in asked)
+        rest = [at for at in (first, second, *range(len(names))) if at not in (one, other)]
+        first = rest.pop(0) if one is None else one
+        second = rest.pop(0) if other is None else other
     edges = [_widened(row, len(names), first) for row in edges]
     for row in edges:
         _check(file, row, names, delimiter)
     is_form = any(_are_dates([row.fields[at] for row in edges]) for at in range(len(names)))
-    further = _alike(names, first, second) if has_header else []
+    further = _alike(names, first, second) if has_header and asked[1] is None else []
     ties, nodes, split = _ties(edges, first, [second, *further], names[second], is_form)
     if split:
         notes.append(f"cells with several names, which are one tie each: {split:,}")
     taken = {first, second, *further}
     columns: dict[str, list[object]] = {
-        name: [_number_in(row.fields[at], delimiter) for row, _, _ in ties]
-        for at, name in enumerate(names)
-        if at not in taken
+        name: [row.fields[at] for row, _, _ in ties] for at, name in enumerate(names) if at not in taken
     }
     # Remove the empty columns that spreadsheets may write after the last column.
     columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
@@ -145,7 +157,7 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
         nodes=[*nodes],
         directed=directed,
         why=why,
-        mixed=_mixed(columns),
+        one_way=_one_way(file, columns),
         notes=notes,
     )
 
@@ -400,12 +412,6 @@ def _widened(row: _Row, width: int, first: int) -> _Row:
     return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
 
 
-def _number_in(cell: str, delimiter: str) -> str:
-    """Return a cell without thousands separators: if commas separate columns, they are not decimal commas."""
-    is_grouped = delimiter == "," and re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", cell)
-    return cell.replace(",", "") if is_grouped else cell
-
-
 def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
     if len(row.fields) != len(names) or len(names) < 2:
         raise ValueError(
@@ -456,10 +462,54 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
     return None, ""
 
 
-def _mixed(columns: dict[str, list[object]]) -> str:
-    """Return a description of a column of Gephi's in which edges have different directions."""
+def _one_way(file: Path, columns: dict[str, list[object]]) -> list[bool] | None:
+    """Return which edges go one way by a column of Gephi's, if only some do."""
     for name, values in columns.items():
-        kinds = {str(value).lower(): str(value) or "nothing" for value in values}
-        if _word(name) == "type" and len(kinds) > 1 and not kinds.keys().isdisjoint(_DIRECTED):
-            return f"column {name} has {', '.join([*kinds.values()][:_SHOWN_CELLS])}"
-    return ""
+        kinds = [str(value).casefold() for value in values]
+        if _word(name) == "type" and len({*kinds}) > 1 and not {*kinds}.isdisjoint(_DIRECTED):
+            other = {str(value) or "nothing" for value in values if str(value).casefold() not in _DIRECTED}
+            if other:
+                raise ValueError(
+                    f"{file}: column {name} must have Directed or Undirected in each line, got"
+                    f" {', '.join(sorted(other)[:3])}; fill it, or delete the column"
+                )
+            return [_DIRECTED[kind] for kind in kinds]
+    return None
+
+
+def _matrix(rows: Sequence[_Row]) -> tuple[list[str], list[tuple[int, list[str]]]] | None:
+    """Return the names and the lines of a square matrix with names above and beside it, or of 0 and 1."""
+    first, cells = rows[0].fields, [(row.line, row.fields) for row in rows[1:]]
+    if len(first) == len(rows) >= 3 and [row[0] for _, row in cells] == first[1:]:
+        names, cells = first[1:], [(line, row[1:]) for line, row in cells]
+    elif len(first) + 1 == len(rows) >= 4 and not _pair([_word(cell) for cell in first], _ENDS):
+        names = first
+    elif len(first) == len(rows) >= 3:
+        names, cells = [str(at + 1) for at in range(len(rows))], [(row.line, row.fields) for row in rows]
+    else:
+        return None
+    if any(
+        len(row) != len(names) or any(cell and math.isnan(number_of(cell)) for cell in row)
+        for _, row in cells
+    ):
+        return None
+    is_plain = all({*row} <= {"0", "1"} and row[at] == "0" for at, (_, row) in enumerate(cells))
+    return (names, cells) if is_plain or names == first[1:] else None
+
+
+def _of_matrix(file: Path, names: list[str], cells: list[tuple[int, list[str]]]) -> EdgeTable:
+    found = [
+        (line, one, other, cell)
+        for one, (line, row) in zip(names, cells, strict=True)
+        for other, cell in zip(names, row, strict=True)
+        if cell and number_of(cell)
+    ]
+    values: list[object] = [cell for *_, cell in found]
+    return EdgeTable(
+        file=file,
+        form=f"a matrix of {len(names):,} rows, in which a number other than 0 is a tie",
+        ends=[(one, other) for _, one, other, _ in found],
+        places=[f"line {line}, column {other}" for line, _, other, _ in found],
+        columns={} if {*values} <= {"1"} else {"weight": values},
+        nodes=[*names],
+    )

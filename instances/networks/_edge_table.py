@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cmab.run.tables import numbers_of
 from cmab.validation import shown
 
 
@@ -31,8 +32,8 @@ class EdgeTable:
         Whether edges are directed; None if the file does not say so.
     why : str
         The reason for `directed`, as text of a message.
-    mixed : str
-        A description of the column by which only some edges are directed; empty otherwise.
+    one_way : list of bool, optional
+        Which edges are directed, if only some are.
     n_nodes : int, optional
         The number of nodes in the first line, if there is one. Names are then node numbers.
     notes : list of str
@@ -47,7 +48,7 @@ class EdgeTable:
     nodes: list[Hashable] = field(default_factory=list)
     directed: bool | None = None
     why: str = ""
-    mixed: str = ""
+    one_way: list[bool] | None = None
     n_nodes: int | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -58,11 +59,8 @@ class EdgeTable:
 
 
 def number_of(value: object) -> float:
-    """Return a cell as a number (decimal point or comma, or a percentage), nan if it is not a number."""
+    """Return a cell as a number, as people write it, nan for other text or an unclear comma."""
     try:
-        if isinstance(value, str):
-            text = value.replace(",", ".").rstrip()
-            return float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
-        return float(value)  # type: ignore[arg-type]
+        return float(value) if not isinstance(value, str) else numbers_of([value])[0]  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return float("nan")

@@ -1,22 +1,34 @@
-"""Formats of networkx and other programs: GraphML, GML, GEXF, Pajek, JSON, adjacency lists, graph6."""
+"""Formats of other programs: GraphML, GEXF, GML, Pajek, Matrix Market, JSON, adjacency lists, graph6."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Hashable
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 from cmab.validation import shown
 from instances.networks._edge_table import EdgeTable
 
-# Attributes that give the names of nodes, if all nodes have them and they are different.
-_NAMES = ("label", "name", "v_name")
+# Attributes that give the names of nodes. The last one is that of yEd.
+_NAMES = ("label", "name", "v_name", "NodeLabel")
 
 
-class _OtherJSONError(Exception):
-    """JSON that is not a network."""
+class _OtherFormError(Exception):
+    """A text of another form; the message says what it must be."""
+
+
+class _Found(NamedTuple):
+    """The nodes of a file with their data, its edges with theirs, and which of them go one way."""
+
+    nodes: Mapping[Hashable, Mapping[str, Any]]
+    edges: Sequence[tuple[Hashable, Hashable, Mapping[str, Any]]]
+    one_way: bool | list[bool] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def form_of(file: Path, text: str) -> str | None:
@@ -25,19 +37,19 @@ def form_of(file: Path, text: str) -> str | None:
     for form, is_it in (
         ("GraphML", start.startswith("<") and "<graphml" in start),
         ("GEXF", start.startswith("<") and "<gexf" in start),
-        ("Pajek", start.startswith(("*vertices", "*network"))),
+        ("Pajek", re.match(r"(%.*\s+)*\*(vertices|network)", start) is not None),
+        ("Matrix Market", start.startswith("%%matrixmarket")),
         ("JSON", start.startswith("{")),
         ("graph6", start.startswith(">>graph6<<")),
+        ("GML", re.search(r"^\s*graph\s*\[", start, re.MULTILINE) is not None),
     ):
         if is_it:
             return form
-    if any(line.strip().startswith("graph [") for line in start.split("\n")[:20]):
-        return "GML"
     suffixes = [suffix.lower() for suffix in file.suffixes if suffix.lower() != ".gz"]
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
-def written(file: Path, text: str, form: str) -> EdgeTable:
+def written(file: Path, data: bytes, text: str, form: str) -> EdgeTable:
     """Return the edges of a file in one of these formats.
 
     Raises
@@ -46,92 +58,227 @@ def written(file: Path, text: str, form: str) -> EdgeTable:
         If the file does not have this format. The message is that of the reader, which often names the line.
     """
     try:
-        graph = _READERS[form](text)
-    except _OtherJSONError as error:
+        found = _READERS[form](data, text)
+    except _OtherFormError as error:
         raise ValueError(f"{file} must be {error}") from None
     except Exception as error:  # readers raise many types of exceptions for damaged files
         raise ValueError(
             f"{file} must be {form}, got {type(error).__name__}: {error}; export it again, or as an edge list"
             " with two names per line"
         ) from None
-    names = _names(graph)
-    edges = list(graph.edges(data=True))
-    keys = dict.fromkeys(key for *_, data in edges for key in data)
+    names, notes = _names(found.nodes)
+    keys = dict.fromkeys(key for *_, data in found.edges for key in data)
+    # The ids that GraphML gives to edges are not a column of the user.
+    columns = {str(key): [data.get(key) for *_, data in found.edges] for key in keys if key != "id"}
+    if form in ("GEXF", "Pajek") and "weight" in columns:  # both leave out a weight of 1
+        columns["weight"] = [1.0 if weight is None else weight for weight in columns["weight"]]
+        if all(weight == 1.0 for weight in columns["weight"]):
+            del columns["weight"]
+    flags = found.one_way
     return EdgeTable(
         file=file,
         form=form,
-        ends=[(names[u], names[v]) for u, v, _ in edges],
-        places=[f"edge {names[u]} - {names[v]}" for u, v, _ in edges],
-        # The ids that GraphML gives to edges are not a column of the user.
-        columns={str(key): [data.get(key) for *_, data in edges] for key in keys if key != "id"},
-        nodes=[names[node] for node in graph],
-        directed=None if form == "adjacency list" else graph.is_directed(),
+        ends=[(names[u], names[v]) for u, v, _ in found.edges],
+        places=[f"edge {names[u]} - {names[v]}" for u, v, _ in found.edges],
+        columns=columns,
+        nodes=[*names.values()],
+        directed=flags if not isinstance(flags, list) else flags[0] if len({*flags}) == 1 else None,
+        one_way=flags if isinstance(flags, list) and len({*flags}) == 2 else None,
         why=f"the format {form} states it",
+        notes=[*found.notes, *notes],
     )
 
 
-def _names(graph: Any) -> dict[Hashable, Hashable]:
+def _names(nodes: Mapping[Hashable, Mapping[str, Any]]) -> tuple[dict[Hashable, Hashable], list[str]]:
+    """Return the names of nodes; nodes whose label is missing or repeated have their id as name."""
     for attribute in _NAMES:
-        found = dict(graph.nodes(data=attribute))
-        are_names = found and all(isinstance(name, str) and name for name in found.values())
-        if are_names and len(set(found.values())) == len(found):
-            return found
-    return {node: node for node in graph}
+        given = {node: " ".join(str(data.get(attribute) or "").split()) for node, data in nodes.items()}
+        times = Counter(given.values())
+        names = {node: name if name and times[name] == 1 else node for node, name in given.items()}
+        n_ids = sum(not name or times[name] > 1 for name in given.values())
+        if n_ids < len(nodes) and len({str(name) for name in names.values()}) == len(names):
+            note = f"nodes whose label is missing or repeated have their id as a name: {n_ids:,}"
+            return names, [note] if n_ids else []
+    return {node: node for node in nodes}, []
 
 
-def _gml(text: str) -> Any:
-    import networkx as nx
-
+def _xml(data: bytes, text: str) -> Any:
     try:
-        return nx.parse_gml(text)
-    except nx.NetworkXError as error:
-        if "label" not in str(error):
-            raise
-        return nx.parse_gml(text, label="id")
+        root = ElementTree.fromstring(data)  # bytes, because the first line states the encoding
+    except ElementTree.ParseError:
+        root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text))
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
 
 
-def _json(text: str) -> Any:
+def _graphml(data: bytes, text: str) -> _Found:
+    root = _xml(data, text)
+    keys = {key.get("id"): key for key in root.iter("key")}
+    titles = {name: key.get("attr.name") or name for name, key in keys.items()}
+    defaults = {
+        name: key.find("default").text for name, key in keys.items() if key.find("default") is not None
+    }
+
+    def data_of(element: Any, kind: str) -> dict[str, Any]:
+        found = {titles[name]: text for name, text in defaults.items() if keys[name].get("for") == kind}
+        found |= {titles.get(item.get("key"), item.get("key")): item.text for item in element.findall("data")}
+        label = next(element.iter("NodeLabel"), None) if element.find("graph") is None else None
+        return found if label is None else found | {"NodeLabel": label.text}
+
+    default = root.find("graph").get("edgedefault") == "directed"
+    nodes = {node.get("id"): data_of(node, "node") for node in root.iter("node")}
+    edges = [(edge.get("source"), edge.get("target"), data_of(edge, "edge")) for edge in root.iter("edge")]
+    kinds = [edge.get("directed") for edge in root.iter("edge")]
+    return _Found(nodes, edges, [default if kind is None else kind == "true" for kind in kinds] or default)
+
+
+def _gexf(data: bytes, text: str) -> _Found:
+    root = _xml(data, text)
+    groups = [group for group in root.iter("attributes") if group.get("class") == "edge"]
+    titles = {item.get("id"): item.get("title") for group in groups for item in group.iter("attribute")}
+    default = root.find("graph").get("defaultedgetype") or "undirected"
+    nodes = {node.get("id"): {"label": node.get("label")} for node in root.iter("node")}
+    edges, one_way = [], []
+    for edge in root.iter("edge"):
+        values = {
+            titles.get(item.get("for"), item.get("for")): item.get("value") for item in edge.iter("attvalue")
+        }
+        weight = {} if edge.get("weight") is None else {"weight": float(edge.get("weight"))}
+        edges.append((edge.get("source"), edge.get("target"), values | weight))
+        one_way.append((edge.get("type") or default) == "directed")
+    return _Found(nodes, edges, one_way or default == "directed")
+
+
+def _gml(data: bytes, text: str) -> _Found:
     import networkx as nx
 
-    data = json.loads(text)
-    is_table = isinstance(data, dict)
-    nodes, links = (data.get("nodes"), data.get("links", data.get("edges"))) if is_table else (None, None)
+    # networkx reads a quoted text on one line only, and repeated edges only in a multigraph.
+    text = re.sub(r'"[^"]*"', lambda quoted: quoted[0].replace("\n", " "), text)
+    text = re.sub(r"^\s*(Creator|Version)\b.*$", "", text, flags=re.MULTILINE | re.IGNORECASE)
+    if not re.search(r"\bmultigraph\s+1", text):
+        text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1\n", text, count=1)
+    return _of_networkx(nx.parse_gml(text, label="id"))
+
+
+def _pajek(data: bytes, text: str) -> _Found:
+    nodes: dict[Hashable, dict[str, Any]] = {}
+    edges: list[tuple[Hashable, Hashable, Mapping[str, Any]]] = []
+    one_way: list[bool] = []
+    left_out: list[str] = []
+    section, is_aside, row = "", False, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', line)]
+        if not fields or line.lstrip().startswith("%"):
+            continue
+        if line.lstrip().startswith("*"):
+            section, row = fields[0][1:].lower(), 0
+            # Partitions and vectors have vertices of their own. Only the first network is read.
+            is_network = section in ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix")
+            if section == "network":
+                is_aside = bool(nodes)
+            elif not is_network or (section == "vertices" and nodes):
+                is_aside = True
+            if is_aside and section not in ("vertices", "arcs", "edges"):
+                left_out.append(line.strip())
+            elif section == "vertices" and not is_aside:
+                nodes = {str(node): {} for node in range(1, int(fields[1]) + 1)}
+            continue
+        if is_aside:
+            continue
+        if section == "vertices":
+            if fields[0] in nodes and len(fields) > 1:
+                nodes[fields[0]]["label"] = fields[1]
+            continue
+        if section == "matrix":
+            row += 1
+            new = [(str(row), str(at), value) for at, value in enumerate(fields, 1) if float(value)]
+        elif section in ("arcslist", "edgeslist"):
+            new = [(fields[0], other, "1") for other in fields[1:]]
+        else:
+            new = [(fields[0], fields[1] if len(fields) > 1 else "", fields[2] if len(fields) > 2 else "1")]
+        for u, v, weight in new:
+            if u not in nodes or v not in nodes:
+                raise _OtherFormError(
+                    f"Pajek with edges between vertices from 1 to {len(nodes)}, got {shown(line.strip())} in"
+                    f" line {number}"
+                )
+            edges.append((u, v, {"weight": float(weight)}))
+            one_way.append(not section.startswith("edges"))
+    notes = (f"only the first network is read, without {', '.join(left_out[:3])}",) if left_out else ()
+    return _Found(nodes, edges, one_way or None, notes)
+
+
+def _matrix_market(data: bytes, text: str) -> _Found:
+    from scipy.io import mmread
+    from scipy.sparse import coo_array
+
+    matrix = coo_array(mmread(io.BytesIO(data)))
+    if matrix.shape[0] != matrix.shape[1]:
+        raise _OtherFormError(f"a square matrix, with a row and a column for each name, got {matrix.shape}")
+    values = (
+        [{}] * matrix.nnz
+        if " pattern" in text[:200].lower()
+        else [{"weight": x} for x in matrix.data.tolist()]
+    )
+    rows, columns = ((matrix.row + 1).tolist(), (matrix.col + 1).tolist())
+    nodes: dict[Hashable, dict[str, Any]] = {node: {} for node in range(1, matrix.shape[0] + 1)}
+    return _Found(nodes, [*zip(rows, columns, values, strict=True)])
+
+
+def _json(data: bytes, text: str) -> _Found:
+    import networkx as nx
+
+    found = json.loads(text)
+    is_table = isinstance(found, dict)
+    nodes, links = (found.get("nodes"), found.get("links", found.get("edges"))) if is_table else (None, None)
     if not (_are_tables(nodes) and _are_tables(links, "source", "target")):
-        raise _OtherJSONError(
+        raise _OtherFormError(
             "JSON with lists of nodes and of links (or edges) from a source to a target, "
-            f"as networkx writes it, got {shown(data)}"
+            f"as networkx writes it, got {shown(found)}"
         )
-    return nx.node_link_graph(data, edges="links" if "links" in data else "edges")
+    return _of_networkx(nx.node_link_graph(found, edges="links" if "links" in found else "edges"))
 
 
 def _are_tables(found: object, *keys: str) -> bool:
     return isinstance(found, list) and all(isinstance(table, dict) and {*keys} <= {*table} for table in found)
 
 
-def _by(name: str, take: Callable[[str], Any]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        import networkx as nx
-
-        return getattr(nx, name)(take(text))
-
-    return read
+def _of_networkx(graph: Any, is_stated: bool = True) -> _Found:
+    one_way = graph.is_directed() if is_stated else None
+    return _Found(dict(graph.nodes(data=True)), [*graph.edges(data=True)], one_way)
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    "GraphML": _by("read_graphml", lambda text: io.BytesIO(text.encode())),
-    "GEXF": _by("read_gexf", lambda text: io.BytesIO(text.encode())),
+def _graph6(data: bytes, text: str) -> _Found:
+    import networkx as nx
+
+    return _of_networkx(nx.from_graph6_bytes(text.strip().encode()))
+
+
+def _adjacency_list(data: bytes, text: str) -> _Found:
+    import networkx as nx
+
+    return _of_networkx(nx.parse_adjlist(text.split("\n")), is_stated=False)
+
+
+_READERS: dict[str, Callable[[bytes, str], _Found]] = {
+    "GraphML": _graphml,
+    "GEXF": _gexf,
     "GML": _gml,
-    "Pajek": _by("parse_pajek", lambda text: text.split("\n")),
+    "Pajek": _pajek,
+    "Matrix Market": _matrix_market,
     "JSON": _json,
-    "graph6": _by("from_graph6_bytes", lambda text: text.strip().encode()),
-    "adjacency list": _by("parse_adjlist", lambda text: text.split("\n")),
+    "graph6": _graph6,
+    "adjacency list": _adjacency_list,
 }
 _SUFFIXES = {
     ".graphml": "GraphML",
     ".gexf": "GEXF",
     ".gml": "GML",
     ".net": "Pajek",
+    ".paj": "Pajek",
     ".pajek": "Pajek",
+    ".mtx": "Matrix Market",
     ".json": "JSON",
     ".g6": "graph6",
     ".adjlist": "adjacency list",

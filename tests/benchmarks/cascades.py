@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
+from instances import IndependentCascade, constant_probabilities, read_network, weighted_cascade
 from oracles import DirectedGraph
 
 TURNS, BATCH = 20, 2048
@@ -90,17 +90,17 @@ def alike() -> DirectedGraph:
 
 def rows(folder: Path | None) -> Iterator[tuple[str, DirectedGraph, float | None]]:
     """Return name, graph and the probability of all edges; None for the weighted cascade."""
-    first = alike() if folder is None else read_edge_list(folder / "nethept_imm.txt.gz", header=True)
+    first = alike() if folder is None else read_network(folder / "nethept_imm.txt.gz").graph
     for p in (None, 0.01, 0.1):
         yield "random" if folder is None else "NetHEPT", first, p
     if folder is None:
         return
-    papers = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
+    papers = read_network(folder / "netphy_chen.txt.gz", directed=False).graph
     once = np.unique(papers.tails.astype(np.int64) * papers.n_nodes + papers.heads)
     pairs = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, n_nodes=papers.n_nodes)
     yield "NetPHY", pairs, None
-    epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
-    facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
+    epinions = read_network(folder / "epinions_und.txt.gz", directed=False).graph
+    facebook = read_network(folder / "ego_facebook.txt.gz").graph
     for name, graph in (("Epinions", epinions), ("Facebook", facebook)):
         yield name, graph, None
         yield name, graph, 0.01

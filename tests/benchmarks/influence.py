@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cmab import CUCB, simulate
-from instances import IndependentCascade, constant_probabilities, read_edge_list, weighted_cascade
+from instances import IndependentCascade, constant_probabilities, read_network, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence.certificate import Schedule, log_binomial
 from oracles.influence.search import Search
@@ -151,12 +151,12 @@ def optimistic(graph: DirectedGraph, scale: float, rounds: int) -> np.ndarray[An
 
 
 def rows(folder: Path) -> Iterator[Callable[[], Row]]:
-    nethept = read_edge_list(folder / "nethept_imm.txt.gz", header=True)
-    papers = read_edge_list(folder / "netphy_chen.txt.gz", header=True, directed=False)
+    nethept = read_network(folder / "nethept_imm.txt.gz").graph
+    papers = read_network(folder / "netphy_chen.txt.gz", directed=False).graph
     once = np.unique(papers.tails.astype(np.int64) * papers.n_nodes + papers.heads)
     netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, n_nodes=papers.n_nodes)
-    facebook = read_edge_list(folder / "ego_facebook.txt.gz", header=True)
-    epinions = read_edge_list(folder / "epinions_und.txt.gz", header=True, directed=False)
+    facebook = read_network(folder / "ego_facebook.txt.gz").graph
+    epinions = read_network(folder / "epinions_und.txt.gz", directed=False).graph
     yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, (30.0, 13.3))
     yield lambda: Row("NetHEPT 0.01", nethept, constant_probabilities(nethept, 0.01), 72.97, (161.0, 34.0))
     yield lambda: Row("NetHEPT 0.1", nethept, constant_probabilities(nethept, 0.1), 986.9, (120.0, 63.0))

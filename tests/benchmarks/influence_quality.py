@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import FloatArray
-from instances import read_edge_list, weighted_cascade
+from instances import read_network, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence.search import Search, count_hits
 from oracles.influence.sets import ReverseGraph, Sampler
@@ -131,7 +131,7 @@ def compare_with_coins(folder: Path, calls: int) -> None:
     print("| graph | k | ms | coins ms | coins / default | sets | coins sets | spread | worst |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in ("ca_grqc", "nethept_imm", "wiki_vote", "ego_facebook"):
-        graph = read_edge_list(folder / f"{name}.txt.gz", header=True, directed=name in DIRECTED)
+        graph = read_network(folder / f"{name}.txt.gz", directed=name in DIRECTED).graph
         for p in EQUAL:
             for k in FEW_AND_MANY:
                 against_coins(graph, np.full(graph.n_arcs, p), f"{name}, {p:g}", k, calls)
@@ -163,7 +163,7 @@ def main() -> None:
         f"{'ms':>10}{'certified':>10}{'sets':>12}"
     )
     for name in asked.graphs:
-        graph = read_edge_list(asked.folder / f"{name}.txt.gz", header=True, directed=name in DIRECTED)
+        graph = read_network(asked.folder / f"{name}.txt.gz", directed=name in DIRECTED).graph
         for k in asked.k:
             row(graph, name, k, list(asked.settings), asked.calls)
 

@@ -19,7 +19,7 @@ from cmab import (
     HierarchicalCTS,
     simulate,
 )
-from instances import IndependentCascade, read_edge_list, trivalency, weighted_cascade
+from instances import IndependentCascade, read_network, trivalency, weighted_cascade
 from oracles import InfluenceMaximization, in_degree_groups
 from oracles.influence.search import Search
 
@@ -89,7 +89,7 @@ def played(graph, seeds, rounds):
 
 
 def main():
-    graph = read_edge_list(sys.argv[1], header=True)
+    graph = read_network(sys.argv[1]).graph
     given = [int(number) for number in sys.argv[2:]]
     seeds, rounds = [*given, *(SEEDS, ROUNDS)[len(given) :]]
     for truth, best, name, found in played(graph, seeds, rounds):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cmab import cli
-from instances import read_edge_list
+from instances import read_network
 
 # The folder of a test is shared by its examples, each of which writes its file anew.
 FILES = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -25,8 +25,8 @@ LINES = st.lists(st.lists(FIELDS, max_size=4).map(" ".join), max_size=6).map("\n
 def read(file, **options):
     """Return whether the file is a graph; it must be one or be refused by name."""
     try:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # a header that was guessed
-            graph = read_edge_list(file, **options)
+        with warnings.catch_warnings(action="error"):
+            graph = read_network(file, **options).graph
     except ValueError as error:
         assert str(file) in str(error)
         return False

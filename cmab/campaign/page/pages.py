@@ -537,8 +537,8 @@ def _add(files: dict[str, bytes], file: File, usual: str) -> str:
 def _number(what: str, text: str) -> float:
     try:
         return number_in(text)
-    except ValueError:
-        raise ValueError(f"{what} must be a number, got {text[:20]}") from None
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
 
 
 def _whole(what: str, text: str) -> int:

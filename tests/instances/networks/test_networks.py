@@ -1,13 +1,15 @@
 """Networks from files of many forms: what is read, what is said of it, and what is refused."""
 
+import csv
 import gzip
 import json
 
 import networkx as nx
 import numpy as np
 import pytest
+from places import DATA
 
-from instances import read_edge_list, read_network
+from instances import read_network
 
 
 def write(path, text, zipped=False):
@@ -120,16 +122,6 @@ def test_exports_of_forms_and_names_with_marks(text, expected, words, tmp_path):
 def test_byte_order_marks(encoding, tmp_path):
     file = write(tmp_path / "net.csv", "from,to\nZoé,b\n".encode(encoding))
     assert ties(read_network(file)) == [("Zoé", "b", None)]
-
-
-@pytest.mark.parametrize("text", ["7 9\n9 30\n10 7 \n9 9\n", "0 1 0.5\n2 1 0.25\n", "5 2\n0 3\n3 1\n"])
-def test_integers_are_numbered_as_in_edge_lists(text, tmp_path):
-    """So that the numbers of a run do not depend on which of the two has read them."""
-    file = write(tmp_path / "net", text)
-    found, expected = read_network(file).graph, read_edge_list(file, header=text.startswith("5") or None)
-    assert (found.n_nodes, found.tails.tolist()) == (expected.n_nodes, expected.tails.tolist())
-    assert found.heads.tolist() == expected.heads.tolist()
-    assert found.label(2) == expected.label(2)
 
 
 WRITERS = {
@@ -253,7 +245,7 @@ def test_a_line_with_one_name_is_a_node_without_ties(text, tmp_path):
     ("text", "chances", "words"),
     [
         ("from,to,p\na,b,30%\nb,c,7.5 %\n", [0.3, 0.075], "column p has the probabilities (0.075 to 0.3)"),
-        ("from,to,p,\na,b,0.3,\n", [0.3], "column 'from' / column p has the probabilities (0.3 to 0.3)"),
+        ("from,to,p,\na,b,0.3,\n", [0.3], "column p has the probabilities (0.3 to 0.3)"),
         (
             "from,to,p\na,b,0.3\na,b,0.3\n",
             [0.3, 0.3],
@@ -274,6 +266,148 @@ def test_what_spreadsheets_make_of_a_list(text, chances, words, tmp_path):
     assert words in said(network)
 
 
+FIVE = '*Vertices 5\n1 "Ann"\n2 "Bob Lee"\n3 O\'Brien\n4 "Dora"\n5 "Eve"\n'
+GEXF = (
+    '<gexf xmlns="http://gexf.net/1.3" version="1.3"><graph defaultedgetype="undirected"><nodes><node id="0"'
+    ' label="Ann"/><node id="1" label="Bob"/><node id="2" label="{}"/></nodes><edges><edge source="0"'
+    ' target="1"{}/><edge source="1" target="2"/></edges></graph></gexf>'
+)
+GML = 'graph\n[\n node [ id 0 label "Ann" ]\n node [ id 1 label "Bob\nLee" ]\n node [ id 2 ]\n'
+MATRIX = ",Ann,Bob,Cy\nAnn,0,1,0\nBob,1,0,1\nCy,0,1,0\n"
+PATH = ["Ann-Bob", "Bob-Ann", "Bob-Cy", "Cy-Bob"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected", "words"),
+    [
+        (
+            "a.net",
+            FIVE + "*Arcs\n1 2\n*Edges\n3 4\n",
+            ["Ann-Bob Lee", "O'Brien-Dora", "Dora-O'Brien"],
+            "1 of 2 ties",
+        ),
+        (
+            "a.net",
+            FIVE + '*Arcs :1 "likes"\n1 2\n*Arcs :2 "pays"\n3 4\n',
+            ["Ann-Bob Lee", "O'Brien-Dora"],
+            "one way",
+        ),
+        ("a.net", FIVE + "*Arcslist\n1 4 5\n", ["Ann-Dora", "Ann-Eve"], "5 names and 2 ties"),
+        (
+            "a.paj",
+            "*Network x\n" + FIVE + "*Arcs\n1 4\n*Partition s\n*Vertices 5\n1\n2\n",
+            ["Ann-Dora"],
+            "without *Part",
+        ),
+        ("a.net", "*Vertices 3 2\n*Edges\n1 3\n", ["1-3", "3-1"], "1 name has no tie"),
+        (
+            "a.net",
+            '*Vertices 3\n1 "x"\n2 "x"\n3 "y"\n*Arcs\n1 2\n2 3\n',
+            ["1-2", "2-y"],
+            "repeated have their id as a name: 2",
+        ),
+        ("a.net", "*Vertices 2\n1 a\n2 b\n*Matrix\n0 1\n0 0\n", ["a-b"], "Pajek"),
+        (
+            "a.gexf",
+            GEXF.format("Cy", ' type="directed"'),
+            ["Ann-Bob", "Bob-Cy", "Cy-Bob"],
+            "1 of 2 ties go one way",
+        ),
+        ("a.gexf", GEXF.format("Bob", ""), ["Ann-1", "1-Ann", "1-2", "2-1"], "have their id as a name: 2"),
+        (
+            "a.gml",
+            GML + "edge [ source 0 target 1 ]\nedge [ source 0 target 1 ]\n]",
+            ["Ann-Bob Lee", "Bob Lee-Ann"] * 2,
+            "1 tie is a repetition",
+        ),
+        ("a.csv", MATRIX, PATH, "a matrix of 3 rows"),
+        ("a.csv", "Ann,Bob,Cy\n0,1,0\n1,0,1\n0,1,0\n", PATH, "a matrix of 3 rows"),
+        ("a.txt", "0 1 0\n0 0 1\n0 0 0\n", ["1-2", "2-3"], "a matrix of 3 rows"),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n",
+            ["2-1", "1-2"],
+            "Matrix Market",
+        ),
+        (
+            "a.csv",
+            "from,to,Type\nAnn,Bob,Directed\nBob,Cy,Undirected\n",
+            ["Ann-Bob", "Bob-Cy", "Cy-Bob"],
+            "1 of 2 ties",
+        ),
+        (
+            "a.csv",
+            "Ann Lee,ann-lee\nBob,Cy\n",
+            ["Ann Lee-ann-lee", "Bob-Cy"],
+            "look alike and may be one: Ann Lee and ann-lee",
+        ),
+    ],
+)
+def test_what_other_programs_write(name, text, expected, words, tmp_path):
+    network = read_network(write(tmp_path / name, text))
+    assert [f"{u}-{v}" for u, v, _ in ties(network)] == expected
+    assert words in said(network)
+
+
+def test_left_out_weights_are_one_and_options_choose_columns(tmp_path):
+    heavy = read_network(write(tmp_path / "a.gexf", GEXF.format("Cy", ' weight="3"')))
+    np.testing.assert_allclose(heavy.graph.probabilities, [0.75, 1.0, 1.0, 0.25])
+    file = write(tmp_path / "a.csv", "a,who,whom,rating,time\n1,Ann,Bob,-3,7\n2,Bob,Cy,10,8\n")
+    network = read_network(file, from_column="whom", to_column="who", ties_only=True)
+    assert ties(network) == [("Bob", "Ann", None), ("Cy", "Bob", None)]
+    assert "the names are those of the columns whom, who" in said(network)
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1250", "utf-16", "utf-8"])
+def test_xml_states_its_encoding(encoding, tmp_path):
+    text = f'<?xml version="1.0" encoding="{encoding}"?>' + GEXF.format("Zo\u00e9", "")
+    network = read_network(write(tmp_path / "a.gexf", text.encode(encoding)))
+    assert network.graph.label(2) == "Zo\u00e9"
+    assert "Windows-1252" not in said(network)
+
+
+def test_a_workbook(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}).to_excel(
+        tmp_path / "a.xlsx", index=False
+    )
+    assert ties(read_network(tmp_path / "a.xlsx")) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+
+
+BROUGHT = DATA / "brought"
+# Files whose expected number of people depends on an option, beside the direction.
+OPTIONS = {"signed.csv": {"ties_only": True}}
+
+
+def test_files_as_people_bring_them():
+    if not BROUGHT.exists():
+        pytest.skip(f"the folder {BROUGHT} is not here")
+    with (BROUGHT / "expected.csv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            check_as_expected(row, row["file"])
+
+
+def check_as_expected(row, name):
+    asked = {"directed": False} if "--undirected" in row["expected"] else {}
+    if name == "one_weight_missing.csv":
+        with pytest.raises(ValueError, match="line 3, column strength"):
+            read_network(BROUGHT / name)
+    elif name == "mixed_directions.gexf":
+        assert [read_network(BROUGHT / name, directed=way).graph.n_arcs for way in (None, True, False)] == [
+            3,
+            2,
+            4,
+        ]
+    else:
+        read = read_network(BROUGHT / name, **asked, **OPTIONS.get(name, {})).graph
+        people, arcs = (
+            row["people"] or {"form_many.csv": 5}.get(name, 3),
+            row["arcs"] or {"form_many.csv": 8}.get(name, 4),
+        )
+        assert (read.n_nodes, read.n_arcs) == (int(people), int(arcs))
+
+
 def test_loops_are_left_out_and_told(tmp_path):
     network = read_network(write(tmp_path / "net", "a a\na b\n"))
     assert ties(network) == [("a", "b", None)]
@@ -290,8 +424,13 @@ def test_loops_are_left_out_and_told(tmp_path):
             {},
             r"net.csv, line 2: must have 3 columns .* separated by commas, got \['a",
         ),
-        ("net.csv", "from,to,Type\na,b,Directed\nb,c,Undirected\n", {}, "directed must be given .*Type has"),
-        ("net.csv", "from,to,Type\na,b,Undirected\nb,c,\n", {}, "column Type has Undirected, nothing;"),
+        ("net.csv", "from,to,Type\na,b,Undirected\nb,c,\n", {}, "Type must have Directed .* got nothing"),
+        ("net.csv", "from;to;weight\na;b;1,200\nb;c;9\n", {}, "column weight: 1,200 may mean 1200 or 1.2"),
+        ("net.csv", "a,b\n", {"from_column": "x"}, "must have a column 'x', got 1, 2"),
+        ("net.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", {}, "a square matrix"),
+        ("net.net", "*Vertices 2\n*Edges\n1 3\n", {}, "vertices from 1 to 2, got '1 3' in line 3"),
+        ("net.net", "*Vertices two\n", {}, "must be Pajek"),
+        ("net.xlsx", b"PK\x03\x04 no workbook", {}, r"a workbook"),
         ("net", "a b\n\n# c\na b c d\n", {}, r"net, line 4: must have 2 columns"),
         ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must be in \[0, 1\]"),
         ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from places import DATA
 from refusals import refused
 
-from instances import read_edge_list, weighted_cascade
+from instances import read_network, weighted_cascade
 from oracles import (
     BudgetedInfluence,
     DegreeHeuristic,
@@ -620,7 +620,7 @@ def nethept():
     file = DATA / "nethept_imm.txt.gz"
     if not file.exists():
         pytest.skip(f"{file} is not here")
-    return read_edge_list(file, header=True)
+    return read_network(file).graph
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from places import DATA
 
-from instances import constant_probabilities, read_edge_list, weighted_cascade
+from instances import constant_probabilities, read_network, weighted_cascade
 from oracles import DirectedGraph, InfluenceMaximization
 from oracles.influence.search import count_hits
 from oracles.influence.sets import ReverseGraph
@@ -23,7 +23,7 @@ def graph_of(name):
     file = DATA / f"{name}.txt.gz"
     if not file.exists():
         pytest.skip(f"the graph {file} is not here")
-    graph = read_edge_list(file, header=True, directed=name in ("nethept_imm", "ego_facebook"))
+    graph = read_network(file, directed=name in ("nethept_imm", "ego_facebook")).graph
     if name != "netphy_chen":
         return graph
     # Several papers of the same two authors are one edge in the reference.
