@@ -46,8 +46,7 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
     numeric = [
         name
         for name, values in table.columns.items()
-        if re.sub(r"[\W_]+", "", name.lower()) not in _IDS
-        and not any(math.isnan(number_of(value)) for value in values)
+        if re.sub(r"[\W_]+", "", name.lower()) not in _IDS and _has_numbers(values)
     ]
     if len(numeric) > 1:
         raise ValueError(
@@ -55,6 +54,12 @@ def column_of(table: EdgeTable, probability: str | None, weight: str | None) -> 
             f"--weight-column), because several columns have numbers: {_listed(numeric)}"
         )
     return (numeric[0] if numeric else None), "either"
+
+
+def _has_numbers(values: Sequence[object]) -> bool:
+    """Return whether there are numbers, and besides them only empty cells, which are fewer."""
+    texts = [value for value in values if value not in ("", None)]
+    return 2 * len(texts) > len(values) and not any(math.isnan(number_of(text)) for text in texts)
 
 
 def numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:

@@ -7,26 +7,58 @@ import csv
 import io
 import math
 import re
-from collections.abc import Hashable, Iterator, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from cmab.validation import shown
-from instances.graphs import begins_with_sizes, size_of
+from instances.graphs import begins_with_sizes, is_number, size_of
 from instances.networks._edge_table import EdgeTable, number_of
 
 # In the order in which they are tried: names contain commas and blanks more often than tabs and semicolons.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
-# Number of lines from which the delimiter is found.
-_SHOWN = 50
+# Number of lines from which the delimiter is found, and of lines that may stand above a header.
+_SHOWN, _ABOVE = 50, 10
 # Largest number of columns of a header that a message lists.
 _SHOWN_CELLS = 10
 # Names of the two columns of ends; the names of the first line say the direction of an edge.
-_ONE_WAY = {"from": "to", "tail": "head", "sender": "receiver", "follower": "followed", "src": "dst"}
-# Single letters are excluded, because many small files have nodes with such names.
-_ENDS = _ONE_WAY | {"source": "target", "start": "end", "node1": "node2", "name1": "name2", "id1": "id2"}
-_ENDS |= {"person1": "person2", "persona": "personb", "namea": "nameb", "friend1": "friend2"}
+_ONE_WAY = {("from", "to"), ("tail", "head"), ("sender", "receiver"), ("sender", "recipient")}
+_ONE_WAY |= {("follower", "followed"), ("follower", "followee"), ("src", "dst"), ("src", "dest")}
+_ENDS = _ONE_WAY | {("source", "target"), ("start", "end"), ("node1", "node2"), ("name1", "name2")}
+_ENDS |= {("id1", "id2"), ("person1", "person2"), ("persona", "personb"), ("namea", "nameb")}
+_ENDS |= {("nodea", "nodeb"), ("parent", "child"), ("origin", "destination")}
+# Single letters are titles only if no name has one letter.
+_LETTERS = {("u", "v"), ("i", "j"), ("x", "y"), ("a", "b"), ("s", "t")}
+# Words of titles, in the singular, and words that may stand beside them.
+_TITLE_WORDS = (
+    "person people friend ego alter source target src dst dest destination origin from to sender receiver"
+    " recipient name node vertex user username member actor respondent participant individual contact"
+    " colleague coworker neighbour neighbor partner follower followee following followed acquaintance"
+    " connection connected relation relationship tie employee mentor mentee student influencer influenced"
+    " influence knows know likes who whom with supporter supported author coauthor adviser advisee citing"
+    " cited caller callee buyer seller account profile character handle item tag hashtag entity tail head"
+    " subject object giver nominee collaborator von nach quelle ziel freund origine cible ami"
+    " origen destino nom nombre amigo"
+)
+_BESIDE_WORDS = "a b first second third other one two the your my of id ids number no nr label full s"
+# Titles of columns of forms and programs that name no people.
+_NO_END_WORDS = (
+    "timestamp zeitstempel horodateur date time starttime completiontime endtime submittedat createdat joined"
+    " joinedon email emailaddress consent id index row no nr number"
+)
+_TITLES, _BESIDE, _NO_ENDS = (
+    frozenset(words.split()) for words in (_TITLE_WORDS, _BESIDE_WORDS, _NO_END_WORDS)
+)
+_DATE = re.compile(
+    r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})
+        ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?[ap]\.?m\.?)?)?
+        (\ ?(GMT|UTC|Z|CES?T|E[SD]T)?([+-]\d{1,2}(:?\d{2})?)?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MISSING = {"", "-", "?", ".", "na", "n/a", "nan", "none", "null", "#n/a", "missing"}
 _DIRECTED = {"directed": True, "undirected": False}
 # Data in braces that networkx writes after the two ends of an edge. Other braces belong to names.
 _DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
@@ -38,6 +70,7 @@ class _Row(NamedTuple):
     line: int
     fields: list[str]
     data: dict[str, object]
+    mark: str = ""  # the first two characters, if the first is # or % without quotes
 
 
 def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
@@ -45,51 +78,159 @@ def delimited(file: Path, text: str, header: bool | None) -> EdgeTable:
     if STATED.match(text):
         text = f"#{text}"  # the line that states the separator is no edge
     delimiter = _delimiter(file, text)
-    rows = list(_rows(file, text, delimiter))
+    rows, comments = _lines(file, text, delimiter)
     if not rows:
         raise ValueError(f"{file} must hold at least one edge, got none")
+    notes = [f"lines that begin with # or % are left out: {comments:,}"] if comments else []
     sizes = [(row.line, row.fields) for row in rows]
+    n_nodes, has_header = None, False
     if header is None and begins_with_sizes(sizes):
-        n_nodes, has_header, rows = size_of(file, sizes), False, rows[1:]
+        n_nodes, rows = size_of(file, sizes), rows[1:]
     else:
-        n_nodes, has_header = None, _is_header(rows) if header is None else header
+        above = _lines_above(rows, header)
+        if above:
+            titles = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
+            notes.append(f"left out above the header: {titles}")
+            rows = rows[above:]
+        has_header = _is_header(rows) if header is None else header
     names = _names(rows[0].fields, has_header)
     edges = rows[1:] if has_header else rows
     if not edges:
         raise ValueError(f"{file} must hold at least one edge, got a header and no more")
-    first, second = _places_of_ends(names) if has_header else (0, 1)
+    if sum(map(bool, rows[0].fields)) < 2:
+        _check(file, rows[0]._replace(fields=list(filter(None, rows[0].fields))), ["", ""], delimiter)
+    first, second = _places_of_ends(names, edges, has_header)
     edges = [_widened(row, len(names), first) for row in edges]
     for row in edges:
         _check(file, row, names, delimiter)
-    alone = [row for row in edges if _is_alone(row, first)]
-    edges = [row for row in edges if not _is_alone(row, first)] if alone else edges
+    is_form = any(_are_dates([row.fields[at] for row in edges]) for at in range(len(names)))
+    further = _alike(names, first, second) if has_header else []
+    ties, nodes, split = _ties(edges, first, [second, *further], names[second], is_form)
+    if split:
+        notes.append(f"cells with several names, which are one tie each: {split:,}")
+    taken = {first, second, *further}
     columns: dict[str, list[object]] = {
-        name: [_number_in(row.fields[at], delimiter) for row in edges]
+        name: [_number_in(row.fields[at], delimiter) for row, _, _ in ties]
         for at, name in enumerate(names)
-        if at not in (first, second)
+        if at not in taken
     }
     # Remove the empty columns that spreadsheets may write after the last column.
     columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
     for key in dict.fromkeys(key for row in edges for key in row.data):
-        columns[key] = [row.data.get(key) for row in edges]
+        columns[key] = [row.data.get(key) for row, _, _ in ties]
+    ends = [(u, v) for _, u, v in ties]
+    if is_form:
+        ends, nodes, merged = _merged(ends, nodes)
+        if merged:
+            notes.append(f"names that differ in capitals only are one person: {', '.join(merged)}")
+    if not has_header:
+        _refuse_lists(file, columns, ends)
+        if n_nodes is None and header is None and len(ends) > 1:
+            notes += _doubts(ends)
     directed, why = _direction(text, columns, names[first] if has_header else "")
     # List the cells: an edge with a faulty number looks like a header and would otherwise be lost unnoticed.
     what = f"with the header {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
     if n_nodes is not None:
         what = "after a line with the numbers of nodes and edges"
-    ends: list[tuple[Hashable, Hashable]] = [(row.fields[first], row.fields[second]) for row in edges]
+    if has_header and {first, second} != {0, 1}:
+        people = ", ".join(names[at] for at in (first, second, *further))
+        notes.insert(0, f"the names are those of the columns {people}")
     return EdgeTable(
         file=file,
         form=f"an edge list separated by {_DELIMITERS[delimiter]}, {what}",
         n_nodes=n_nodes,
-        ends=ends,
-        places=[f"line {row.line}" for row in edges],
+        ends=[*ends],
+        places=[f"line {row.line}" for row, _, _ in ties],
         columns=columns,
-        nodes=[row.fields[first] for row in alone],
+        nodes=[*nodes],
         directed=directed,
         why=why,
         mixed=_mixed(columns),
+        notes=notes,
     )
+
+
+def _ties(
+    edges: Sequence[_Row], first: int, others: Sequence[int], title: str, is_form: bool
+) -> tuple[list[tuple[_Row, str, str]], list[str], int]:
+    """Return the ties of each line, the names without ties, and the number of cells with several names.
+
+    A cell of the second column has several names between semicolons or line ends, or between commas if the
+    first column has no comma and the file is a form, the title is a plural, or a part is a name elsewhere.
+    """
+    known = {row.fields[first] for row in edges}
+    commas = not any("," in name for name in known) and (
+        is_form
+        or title.casefold().rstrip("?: ").endswith("s")
+        or any(
+            part.strip() in known
+            for row in edges
+            for at in others
+            if "," in row.fields[at]
+            for part in row.fields[at].split(",")
+        )
+    )
+    marks = re.compile(r"[;\n,]" if commas else r"[;\n]")
+    ties, nodes, split = [], [], 0
+    for row in edges:
+        name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
+        if (
+            name
+            and not given
+            and (
+                is_form
+                or len(others) > 1
+                or not any(cell for at, cell in enumerate(row.fields) if at != first)
+            )
+            and not row.data
+        ):
+            nodes.append(_tidy(name))
+            continue
+        for cell in given or [""]:
+            parts = [part for part in map(_tidy, marks.split(cell)) if part] if marks.search(cell) else [cell]
+            split += len(parts) > 1
+            ties += [(row, _tidy(name), _tidy(part)) for part in parts]
+    return ties, nodes, split
+
+
+def _tidy(name: str) -> str:
+    """Return a name without repeated blanks, in the composed form of Unicode."""
+    return " ".join((name if name.isascii() else unicodedata.normalize("NFC", name)).split())
+
+
+def _merged(
+    ends: Sequence[tuple[str, str]], nodes: Sequence[str]
+) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Return names as they are written first, whatever their capitals, and the other forms of them."""
+    kept: dict[str, str] = {}
+    for name in (name for names in (*ends, nodes) for name in names):
+        kept.setdefault(name.casefold(), name)
+    other = {name for pair in ends for name in pair if kept[name.casefold()] != name}
+    found = [f"{name} and {kept[name.casefold()]}" for name in sorted(other)]
+    pairs = [(kept[u.casefold()], kept[v.casefold()]) for u, v in ends]
+    return pairs, [kept[name.casefold()] for name in nodes], found
+
+
+def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[tuple[str, str]]) -> None:
+    """Raise ``ValueError`` if a further column has the names of nodes: the file is an adjacency list."""
+    known = {name for pair in ends for name in pair}
+    for name, cells in columns.items():
+        given = [cell for cell in cells if isinstance(cell, str) and cell and math.isnan(number_of(cell))]
+        if given and 2 * sum(cell in known for cell in given) > len(cells):
+            raise ValueError(
+                f"{file} must have two names in a line, but column {name} has names, too, as in a list of"
+                " neighbours; write one line for each tie, or save lists separated by blanks as .adjlist"
+            )
+
+
+def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line on a first tie whose names are in no other line: it may be a header."""
+    if not {*ends[0]}.isdisjoint(name for pair in ends[1:] for name in pair):
+        return []
+    if all(is_number(name) for name in ends[0]):
+        return []
+    u, v = ends[0]
+    return [f"the first line, {u} and {v}, is a tie; if it has the names of the columns, use --header"]
 
 
 def _delimiter(file: Path, text: str) -> str:
@@ -104,8 +245,13 @@ def _delimiter(file: Path, text: str) -> str:
             widths = [len(row.fields) for row in islice(_rows(file, text, delimiter), _SHOWN)]
         except ValueError:
             widths = []
-        if widths and widths[0] >= 2:
-            is_possible[delimiter] = len({*widths} - {1}) == 1 and 2 * widths.count(1) < len(widths)
+        usual = Counter(width for width in widths if width >= 2).most_common(1)
+        if usual:
+            # Titles above the header have other widths.
+            start = next(at for at, width in enumerate(widths) if width == usual[0][0])
+            below = widths[min(start, _ABOVE) :]
+            is_even = len({*below} - {1}) == 1 and 2 * below.count(1) < len(below)
+            is_possible[delimiter] = is_even and 2 * start <= len(widths)
     for delimiter, is_even in is_possible.items():
         if is_even:
             return delimiter
@@ -113,11 +259,28 @@ def _delimiter(file: Path, text: str) -> str:
     return next(iter(is_possible), " ")
 
 
+def _lines(file: Path, text: str, delimiter: str) -> tuple[list[_Row], int]:
+    """Return the lines that are no comments, and the number of comments.
+
+    A line that begins with ``#`` or ``%`` is a comment, except if it looks like two names: no blank after
+    the mark, as many cells as other lines, and not above them (or both cells begin with the mark).
+    """
+    rows = list(_rows(file, text, delimiter))
+    width = max(Counter(len(row.fields) for row in rows if not row.mark).most_common(1), default=(2, 0))[0]
+    kept: list[_Row] = []
+    for row in rows:
+        is_name = len(row.mark) == 2 and row.mark[1] not in " \t#%" and len(row.fields) == width > 1
+        if not row.mark or (is_name and (kept or row.fields[1][:1] == row.mark[0])):
+            kept.append(row)
+    return kept, len(rows) - len(kept)
+
+
 def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
     """Yield the cells of lines that are not comments, and the data in braces that networkx writes."""
-    is_blank = delimiter == " "
-    lines = (re.sub(r"[ \t]+", " ", line.strip()) for line in text.split("\n")) if is_blank else None
-    source = io.StringIO(text, newline="") if lines is None else lines
+    lines, at = text.split("\n"), 0
+    source: Iterable[str] = io.StringIO(text, newline="")
+    if delimiter == " ":
+        source = (re.sub(r"[ \t]+", " ", line.strip()) for line in lines)
     if "{" in text and _DATA.search(text):
         yield from _rows_with_data(file, text, delimiter)
         return
@@ -125,8 +288,10 @@ def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
     try:
         for fields in reader:
             cells = [cell.strip() for cell in fields]
-            if any(cells) and not cells[0].startswith("#"):
-                yield _Row(reader.line_num, cells, {})
+            # Only the text tells whether a cell that begins with # has quotes.
+            start, at = lines[at].lstrip() if at < len(lines) else "", reader.line_num
+            if any(cells):
+                yield _Row(reader.line_num, cells, {}, start[:2] if start[:1] in ("#", "%") else "")
     except csv.Error as error:
         raise ValueError(f"{file}, line {reader.line_num}: must be columns, got {error}") from None
 
@@ -153,18 +318,62 @@ def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
         yield _Row(number, [field.strip() for field in fields], data)
 
 
+def _lines_above(rows: Sequence[_Row], header: bool | None) -> int:
+    """Return the number of lines with one cell above a header."""
+    for at, row in enumerate(rows[: _ABOVE + 1]):
+        if sum(map(bool, row.fields)) >= 2:
+            return at if at and (header or (header is None and _is_header(rows[at:]))) else 0
+    return 0
+
+
 def _is_header(rows: Sequence[_Row]) -> bool:
-    """Return whether the first line is a header: it has known words, or text above a column of numbers."""
+    """Return whether the first line is a header.
+
+    It is, if it has a known pair of words, or text above a column of numbers or dates, or the title of a
+    column of people, and no other line has its names.
+    """
     first = rows[0].fields
     below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1]
-    words = [_word(cell) for cell in first]
-    if not {_ENDS[word] for word in words if word in _ENDS}.isdisjoint(words):
+    if _pair([_word(cell) for cell in first], _ENDS):
         return True
-    return any(
-        math.isnan(number_of(cell)) and all(not math.isnan(number_of(row[at])) for row in below)
-        for at, cell in enumerate(first)
-        if cell and below and all(at < len(row) for row in below)
-    )
+    for at, cell in enumerate(first):
+        cells = [row[at] for row in below if at < len(row)]
+        if not cell or len(cells) < len(below) or not math.isnan(number_of(cell)) or _DATE.fullmatch(cell):
+            continue
+        given = [other for other in cells if other.casefold() not in _MISSING]
+        if given and (_are_dates(given) or not any(math.isnan(number_of(other)) for other in given)):
+            return True
+    others = {cell.casefold() for row in rows[1:] for cell in row.fields[: len(first)]}
+    words = [cell.casefold() for cell in first if cell]
+    if not below or len(words) < 2 or not others.isdisjoint(words):
+        return False
+    ends = [cell for row in below for cell in row[:2]]
+    if (*words[:2],) in _LETTERS:
+        return all(len(cell) > 1 and not is_number(cell) for cell in ends)
+    bare = [re.sub(r"(\d|[\W_][ab])$", "", word) for word in words[:2]]
+    if bare[0] == bare[1] != words[0]:  # such as V1 and V2, if no name is V3
+        return not any(re.fullmatch(re.escape(bare[0]) + r"\W?\w{0,3}", cell.casefold()) for cell in ends)
+    return any(map(_is_title, first))
+
+
+def _is_title(cell: str) -> bool:
+    """Return whether a cell is the title of a column of people, such as "Ego" or "Who do you talk to?"."""
+    if cell.endswith(("?", ":")):
+        return True
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell).casefold())
+    kinds = [word in _TITLES or word.removesuffix("s") in _TITLES for word in words]
+    return any(kinds) and all(kind or word in _BESIDE for kind, word in zip(kinds, words, strict=True))
+
+
+def _are_dates(cells: Sequence[str]) -> bool:
+    given = [cell for cell in cells if cell]
+    return bool(given) and all(map(_DATE.fullmatch, given))
+
+
+def _pair(words: Sequence[str], pairs: set[tuple[str, str]]) -> tuple[int, int] | None:
+    """Return the places of the first known pair of words."""
+    found = ((words.index(one), words.index(two)) for one, two in pairs if one in words and two in words)
+    return min(found, default=None)
 
 
 def _word(cell: str) -> str:
@@ -191,11 +400,6 @@ def _widened(row: _Row, width: int, first: int) -> _Row:
     return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
 
 
-def _is_alone(row: _Row, first: int) -> bool:
-    """Return whether a line has only one name: a node without ties."""
-    return not row.data and [cell for cell in row.fields if cell] == [row.fields[first]]
-
-
 def _number_in(cell: str, delimiter: str) -> str:
     """Return a cell without thousands separators: if commas separate columns, they are not decimal commas."""
     is_grouped = delimiter == "," and re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", cell)
@@ -210,12 +414,31 @@ def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
         )
 
 
-def _places_of_ends(names: Sequence[str]) -> tuple[int, int]:
-    words = [_word(name) for name in names]
-    for at, word in enumerate(words):
-        if word in _ENDS and _ENDS[word] in words:
-            return at, words.index(_ENDS[word])
-    return 0, 1
+def _places_of_ends(names: Sequence[str], edges: Sequence[_Row], has_header: bool) -> tuple[int, int]:
+    """Return the places of the two columns of names: a known pair, or else the first two that may be names.
+
+    Columns of dates, running numbers, and those with titles such as "Timestamp" do not count, if two remain.
+    """
+    if has_header and (pair := _pair([_word(name) for name in names], _ENDS)):
+        return pair
+    places = [*range(len(names))]
+    for at, name in enumerate(names):
+        cells = [row.fields[at] for row in edges if at < len(row.fields)]
+        is_known = has_header and re.sub(r"[\W_]+", "", name.casefold()) in _NO_ENDS
+        counts = cells and cells[0] in ("0", "1") and len(places) > 2
+        is_running = counts and cells == [str(int(cells[0]) + row) for row in range(len(cells))]
+        is_running = is_running and len(cells) > 2 and any(not is_number(name) for name in edges[0].fields)
+        if (is_known or is_running or _are_dates(cells)) and len(places) > 2:
+            places.remove(at)
+    return places[0], places[1] if len(places) > 1 else 1
+
+
+def _alike(names: Sequence[str], first: int, second: int) -> list[int]:
+    """Return the further columns of a title that is repeated, such as "Friend 2" beside "Friend 1"."""
+    bare = [re.sub(r"[\W\d_]+$", "", name.casefold()) for name in names]
+    if not bare[second] or bare[second] == bare[first]:
+        return []
+    return [at for at, name in enumerate(bare) if name == bare[second] and at != second]
 
 
 def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple[bool | None, str]:
@@ -228,7 +451,7 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
         kinds = {str(value).lower() for value in values}
         if _word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
             return _DIRECTED[kinds.pop()], f"the column {name!r} states it"
-    if _word(first) in _ONE_WAY:
+    if _word(first) in {one for one, _ in _ONE_WAY}:
         return True, f"the header has a column {first!r}"
     return None, ""
 

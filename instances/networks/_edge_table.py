@@ -35,6 +35,8 @@ class EdgeTable:
         A description of the column by which only some edges are directed; empty otherwise.
     n_nodes : int, optional
         The number of nodes in the first line, if there is one. Names are then node numbers.
+    notes : list of str
+        Further lines on how the file was read.
     """
 
     file: Path
@@ -47,6 +49,7 @@ class EdgeTable:
     why: str = ""
     mixed: str = ""
     n_nodes: int | None = None
+    notes: list[str] = field(default_factory=list)
 
     def fault(self, row: int, column: str, requirement: str) -> ValueError:
         """Return the error for the value in a column of an edge."""

@@ -120,7 +120,7 @@ def read_network(
     column, kind = column_of(table, probability_column, weight_column)
     numbers, is_chance = (None, True) if column is None else numbers_in(table, column, kind)
     goes_one_way, way = _directions(table, ends, directed)
-    told = [f"{file.name} is {_with_article(table.form)}", way]
+    told = [f"{file.name} is {_with_article(table.form)}", *table.notes, way]
     proper = ends[:, 0] != ends[:, 1]
     if not proper.all():
         told.append(f"ties from a node to itself are left out: {int((~proper).sum()):,}")

@@ -49,6 +49,73 @@ def test_columns(text, expected, zipped, tmp_path):
     assert ties(read_network(write(tmp_path / "net.csv", text, zipped))) == expected
 
 
+HEADERS = """
+    Person,Friend Ego,Alter src,dest u,v i,j x,y A,B V1,V2 source,target from,to Name,Friend_name Who,Knows
+    user_id,friend_id FromNodeId,ToNodeId Employee,Colleague Sender,Recipient Follower,Followee p1,p2
+    name,name Respondent,Nominee Your_name,Who_do_you_talk_to? Person_A,Person_B Student,Best_friend
+    Author,Coauthor
+    Parent,Child Origin,Destination nodeA,nodeB Name,Connected_with Von,Nach Label_A,Label_B Citing,Cited
+"""
+
+
+@pytest.mark.parametrize("header", HEADERS.split())
+def test_titles_without_numbers_are_no_people(header, tmp_path):
+    lines = f"{header.replace('_', ' ')}\nAnn,Bob\nBob,Cy\nDora,Ann Lee\n"
+    for text in (lines, lines.replace(",", ";"), "A survey\n" + lines, '"A survey",\n' + lines):
+        network = read_network(write(tmp_path / "net.csv", text))
+        assert [(u, v) for u, v, _ in ties(network)] == [("Ann", "Bob"), ("Bob", "Cy"), ("Dora", "Ann Lee")]
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b\nc,d\n", "V1,V2\nV3,V4\n", "Ann,Bob\nCy,Dora\n", "Ann Head,Bob\nCy,D\n"]
+)
+def test_a_first_tie_is_no_header(text, tmp_path):
+    network = read_network(write(tmp_path / "net.csv", text))
+    assert network.graph.n_arcs == 2
+    assert "is a tie; if it has the names of the columns, use --header" in said(network)
+
+
+FORM = "Timestamp,Your name,Who do you talk to?\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "words"),
+    [
+        (
+            FORM
+            + '2024/03/06 9:08:56 AM GMT+1,Ann Lee,Bob Ray\n"2024/03/06 9:10:01 PM GMT+1",bob  ray ,Cy\n',
+            ["Ann Lee-Bob Ray", "Bob Ray-Cy"],
+            "differ in capitals only are one person: bob ray and Bob Ray",
+        ),
+        (
+            FORM + '2024-03-06 09:08,Ann,"Bob, Cy"\n2024-03-06 09:10,D,"Ann; E"\n',
+            ["Ann-Bob", "Ann-Cy", "D-Ann", "D-E"],
+            ": 2",
+        ),
+        (
+            FORM + '2024-03-06 09:08,Ann,"Bob\nCy"\n06.03.2024,Eve,\n',
+            ["Ann-Bob", "Ann-Cy"],
+            "1 name has no tie",
+        ),
+        ("06.03.2024;Ann;Bob\n07.03.2024;Bob;Cy\n", ["Ann-Bob", "Bob-Cy"], "column 1 is not used"),
+        ('name,friends\nAnn,"Bob, Cy"\n', ["Ann-Bob", "Ann-Cy"], "several names, which are one tie each: 1"),
+        (
+            "Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n",
+            ["Ann-Bob", "Ann-Cy", "Bob-Cy"],
+            "header Name, Friend 1",
+        ),
+        ('boss,who\nAnn,"Lee, Bob"\n', ["Ann-Lee, Bob"], "header boss, who"),
+        ('tag,with\n"#a",#b\n#c,d\n', ["#a-#b", "#c-d"], "header tag, with"),
+        ("% a b\n# From To\nx y\n# c\ny z\n", ["x-y", "y-z"], "begin with # or % are left out: 3"),
+        ("Zoe\u0301,b\nb,Zo\u00e9\n", ["Zo\u00e9-b", "b-Zo\u00e9"], "in both directions"),
+    ],
+)
+def test_exports_of_forms_and_names_with_marks(text, expected, words, tmp_path):
+    network = read_network(write(tmp_path / "net.csv", text))
+    assert [f"{u}-{v}" for u, v, _ in ties(network)] == expected
+    assert words in said(network)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks(encoding, tmp_path):
     file = write(tmp_path / "net.csv", "from,to\nZoé,b\n".encode(encoding))
@@ -229,6 +296,14 @@ def test_loops_are_left_out_and_told(tmp_path):
         ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must be in \[0, 1\]"),
         ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),
         ("net.csv", "a,b,1\nc,d,high\n", {"weight_column": "3"}, "line 2, column 3: .* got 'high'"),
+        (
+            "net.csv",
+            "person,friend,closeness\na,b,2\nb,c,\nd,e,1\n",
+            {},
+            "line 3, column closeness: .* got ''",
+        ),
+        ("net.csv", "a,b,c\nb,c,a\n", {}, "column 3 has names, too, as in a list of neighbours"),
+        ("net.csv", "A survey,\na,b\n", {}, r"line 1: must have 2 columns .* got \['A survey'\]"),
         ("net.csv", "a,b,1,2\n", {}, "choose the column of probabilities or weights"),
         ("net.csv", "a,b\n", {"probability_column": "p"}, "must have a column 'p', got only the two names"),
         ("net.csv", "a,b\n,c\n", {}, "line 2, column 1: must name a node"),
