@@ -320,7 +320,7 @@ class IndexPolicy(Policy[ArmStatistics]):
         indices = self.indices(state, rng)
         is_plain = type(indices) is np.ndarray and indices.dtype == np.float64
         is_plain = is_plain and indices.shape == state.means.shape
-        if not (is_plain and isfinite(indices.max()) and isfinite(indices.min())):
+        if not (is_plain and isfinite(indices.max(initial=0.0)) and isfinite(indices.min(initial=0.0))):
             indices = self._checked(indices)
         if context is None:
             return self.oracle.solve(indices, rng)

@@ -13,7 +13,7 @@ from cmab.compiled import kernel
 
 @kernel
 def above(counts, groups, n_groups, most):
-    """Return, for each group and i < `most`, the number of arms of the group with a count above i."""
+    """Return the number of arms of each group with a count above i, where i < `most`."""
     sums = np.zeros((n_groups, most + 1))
     for arm in range(counts.shape[0]):
         if counts[arm] > 0.0:

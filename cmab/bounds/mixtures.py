@@ -71,7 +71,7 @@ def anytime_kl_bounds(
     ----------
     H. Robbins: Statistical methods related to the law of the iterated logarithm, Annals of Mathematical
     Statistics 41 (1970); R. Krichevsky, V. Trofimov: The performance of universal encoding, IEEE Transactions
-    on Information Theory 27 (1981), for the price (both from memory; proven above).
+    on Information Theory 27 (1981): the price (both from memory; proven above).
     """
     low, high = interval("support", support)
     level = real("level", level, 0.0, 1.0, inside=True)

@@ -177,13 +177,15 @@ def play(
     lengths = np.diff(result.rounds, prepend=0)
     earned = np.diff(result.expected_rewards[0], prepend=0.0) / lengths
     late = result.rounds > 9 * rounds // 10
+    # The last round may have explored, so the people are those of the learned means.
+    best = problem.oracle.solve(result.states[0].means, np.random.default_rng(own))
     return [
         {
             "rounds": result.rounds.tolist(),
             "spread": earned.tolist(),
             "late": float(np.average(earned[late], weights=lengths[late])),
             "seconds": float(result.seconds[0] / rounds),
-            "choice": [int(node) for node in result.super_arms[0]],
+            "choice": [int(node) for node in best],
         }
     ]
 
@@ -200,7 +202,7 @@ def report(runs: Sequence[Row], fixed: Fixed, place: IndependentCascade, rounds:
     # Names may contain commas, so semicolons separate them.
     yield f"Ask these people: {'; '.join(str(graph.label(node)) for node in runs[0]['choice'])}"
     yield (
-        f"They are the choice of the default learner after {rounds:,} rounds. Its people reach {shown(mean)}"
+        f"They are best by what the default learner saw in {rounds:,} rounds. Its people reach {shown(mean)}"
         f" of {graph.n_nodes:,} people on average, the best known people {shown(best)}, random people"
         f" {shown(fixed['Random people'][0])}."
     )

@@ -281,7 +281,7 @@ class Sessions:
 
 
 class Attempts:
-    """A limit on failed attempts: at most `most` in `seconds`, for each key.
+    """A limit on failed attempts of each key: at most `most` in `seconds`.
 
     Parameters
     ----------

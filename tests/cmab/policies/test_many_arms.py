@@ -89,7 +89,7 @@ def test_all_loops_draw_the_same_numbers():
 
 @pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
 def test_groups_with_small_means_are_learned(kind):
-    """About 60 of 300,000 outcomes are 1; a false alarm, 20 or 110 of them, has probability 1e-7.
+    """About 65 of 325,000 outcomes are 1; a false alarm, 23 or 117 of them, has probability below 1e-7.
 
     With fewer arms, no prior has a mean below 0.002, so arms without outcomes have larger draws. Bounds on
     the indices of `AdaptiveCTS` cut off the largest draws.
@@ -97,7 +97,7 @@ def test_groups_with_small_means_are_learned(kind):
     for n_arms in (MANY_ARMS, MANY_ARMS - 1):
         policy = kind(TopK(n_arms, 1), np.arange(n_arms) % 2)
         state, rng, seen = policy.initial_state(), np.random.default_rng(5), np.arange(0, n_arms, 4)
-        for _ in range(12):
+        for _ in range(13):  # the round after it is not one of discovery
             policy.update(state, Feedback(seen, (rng.random(len(seen)) < 2e-4).astype(float)))
         draws = policy.indices(state, rng)[2::4]
         low, high = (1e-4, 4e-4) if n_arms == MANY_ARMS else (1e-3, 4e-3)
