@@ -58,7 +58,7 @@ def play_customer(super_arm, size, key, integers, reals, arms, outcomes, totals)
 
 
 class MultinomialLogit(ValuedByOracle):
-    """One customer per round, who buys the offered item i with probability ``v_i / (1 + sum of offered v)``.
+    """One customer per round buys the offered item i with probability ``v_i / (1 + sum of offered v)``.
 
     If an item is bought, the feedback is outcome 1 for this item only. If no item is bought, it is outcome 0
     for all offered items (see `Assortment`). The reward is the revenue of the bought item. The preferences of

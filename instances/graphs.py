@@ -104,7 +104,7 @@ def _require(file: Path, n_bytes: int, what: str) -> None:
 
 def begins_with_sizes(rows: Rows) -> bool:
     """Return whether the first line can be the number of nodes and the number of lines below it."""
-    fields = rows[0][1] if rows else []
+    fields = rows[0][1] if len(rows) > 1 else []
     if len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
         return False
     below = [field for _, fields in rows[1:] for field in fields[:2]]

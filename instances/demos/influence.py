@@ -22,7 +22,7 @@ from oracles import DegreeHeuristic, InfluenceMaximization
 from oracles.influence.graph import as_directed_graph
 
 Row = dict[str, Any]
-#: The expected spread and the names of people who are chosen without learning, by the rule that chose them.
+#: The expected spread and the names of people chosen without learning, by the rule that chose them.
 Fixed = Mapping[str, tuple[float, list[str]]]
 LEADER, CONNECTED = "Learner", "Best connected"
 # Sets for expected spreads. For small networks the standard error is at most a thousandth of the network.
@@ -75,7 +75,7 @@ def influence(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace],
     parser.add_argument(
         "--probability", type=float, default=0.1, metavar="X", help="for --model constant (0.1)"
     )
-    parser.add_argument("--k", type=int, metavar="N", help="people who are asked in a round (5)")
+    parser.add_argument("--k", type=int, metavar="N", help="people asked in a round (5)")
     parser.add_argument(
         "--epsilon", type=float, default=0.1, metavar="X", help="accuracy of the oracle (0.1)"
     )
@@ -149,7 +149,7 @@ _LEARNERS: dict[str, Callable[[InfluenceMaximization], AnyPolicy]] = {
 
 
 def comparators(place: IndependentCascade, k: int, seed: int) -> Fixed:
-    """Return the expected spread and the names of people who are chosen without learning.
+    """Return the expected spread and the names of people chosen without learning.
 
     The best connected people have the most ties, or the most ties after degree discounts: the larger of the
     two spreads. Nobody knows the probabilities of the ties, so all ties count equally.

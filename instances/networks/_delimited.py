@@ -38,7 +38,7 @@ _TITLE_WORDS = (
     " recipient name node vertex user username member actor respondent participant individual contact"
     " colleague coworker neighbour neighbor partner follower followee following followed acquaintance"
     " connection connected relation relationship tie employee mentor mentee student influencer influenced"
-    " influence knows know likes who whom with supporter supported author coauthor adviser advisee citing"
+    " influence knows know likes who with supporter supported author coauthor adviser advisee citing"
     " cited caller callee buyer seller account profile character handle item tag hashtag entity tail head"
     " subject object giver nominee collaborator von nach quelle ziel freund origine cible ami"
     " origen destino nom nombre amigo"
@@ -141,15 +141,15 @@ def delimited(
             notes += _doubts(ends)
     directed, why = _direction(text, columns, names[first] if has_header else "")
     # List the cells: an edge with a faulty number looks like a header and would otherwise be lost unnoticed.
-    what = f"with the header {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
+    about = f"with the header {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
     if n_nodes is not None:
-        what = "after a line with the numbers of nodes and edges"
+        about = "after a line with the numbers of nodes and edges"
     if has_header and {first, second} != {0, 1}:
         people = ", ".join(names[at] for at in (first, second, *further))
         notes.insert(0, f"the names are those of the columns {people}")
     return EdgeTable(
         file=file,
-        form=f"an edge list separated by {_DELIMITERS[delimiter]}, {what}",
+        form=f"an edge list separated by {_DELIMITERS[delimiter]}, {about}",
         n_nodes=n_nodes,
         ends=[*ends],
         places=[f"line {row.line}" for row, _, _ in ties],
@@ -213,7 +213,7 @@ def _tidy(name: str) -> str:
 def _merged(
     ends: Sequence[tuple[str, str]], nodes: Sequence[str]
 ) -> tuple[list[tuple[str, str]], list[str], list[str]]:
-    """Return names as they are written first, whatever their capitals, and the other forms of them."""
+    """Return the names in the capitals of their first line, and the names that were changed."""
     kept: dict[str, str] = {}
     for name in (name for names in (*ends, nodes) for name in names):
         kept.setdefault(name.casefold(), name)
@@ -369,7 +369,7 @@ def _is_header(rows: Sequence[_Row]) -> bool:
 
 
 def _is_title(cell: str) -> bool:
-    """Return whether a cell is the title of a column of people, such as "Ego" or "Who do you talk to?"."""
+    """Return whether a cell is the title of a column of people, such as "Ego", or a question."""
     if cell.endswith(("?", ":")):
         return True
     words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell).casefold())

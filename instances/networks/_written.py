@@ -19,7 +19,7 @@ _NAMES = ("label", "name", "v_name", "NodeLabel")
 
 
 class _OtherFormError(Exception):
-    """A text of another form; the message says what it must be."""
+    """A text of another form; the message names the required one."""
 
 
 class _Found(NamedTuple):

@@ -214,10 +214,9 @@ def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
     """Return lines on the first ties, the numbers of names and ties, and names that look alike."""
     names = [*map(str, dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)]))]
     alike: dict[str, list[str]] = {}
-    for name in names:
-        alike.setdefault(re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", name)).casefold(), []).append(
-            name
-        )
+    for name in names if table.n_nodes is None else ():
+        bare = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", name)).casefold()
+        alike.setdefault(bare, []).append(name)
     ties = "; ".join(f"{u} and {v}" for u, v in table.ends[:_SHOWN])
     n_ties = len(table.ends)
     told = [f"{n_nodes:,} names and {n_ties:,} {'tie' if n_ties == 1 else 'ties'}; the first ties: {ties}"]
