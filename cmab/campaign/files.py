@@ -61,10 +61,11 @@ def alike_in_words(names: Iterable[Hashable]) -> list[str]:
     """
     groups: dict[str, list[str]] = {}
     for name in map(str, names):
-        bare = "".join(
-            mark for mark in unicodedata.normalize("NFKD", name) if not unicodedata.combining(mark)
-        )
-        groups.setdefault(" ".join(sorted(re.findall(r"\w+", bare.casefold()))), []).append(name)
+        parts = unicodedata.normalize("NFKD", name).casefold()
+        words = re.findall(r"\w+", "".join(part for part in parts if not unicodedata.combining(part)))
+        if not any(map(str.isdecimal, words)):  # (1, 2) and (2, 1) are different places
+            words.sort()
+        groups.setdefault(" ".join(words), []).append(name)
     found = [" and ".join(group) for key, group in groups.items() if key and len(group) > 1]
     more = f"; and {len(found) - _MOST_ALIKE:,} more" if len(found) > _MOST_ALIKE else ""
     return [f"names that look alike and may be one: {'; '.join(found[:_MOST_ALIKE])}{more}"] if found else []

@@ -216,9 +216,8 @@ def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
     told = [f"{n_nodes:,} names and {n_ties:,} {'tie' if n_ties == 1 else 'ties'}; the first ties: {ties}"]
     if table.n_nodes is not None:
         return told
-    return told + alike_in_words(
-        dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)])
-    )
+    names = dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)])
+    return told + alike_in_words(names)
 
 
 def _repeats_told(ends: IntArray) -> list[str]:
