@@ -57,8 +57,7 @@ def number_problems(name: str, text: str, kind: str | None) -> list[Problem]:
         found = [format_ for format_, pattern in _NAMES.items() if re.match(pattern, name.lower())]
         if not found:
             raise ValueError(
-                f"kind must be one of {', '.join(_NAMES)} for a file of numbers whose name does not tell, got"
-                f" {name}"
+                f"kind must be one of {', '.join(_NAMES)} for a file of numbers with another name, got {name}"
             )
         kind = found[0]
     if kind not in _READERS:

@@ -125,8 +125,8 @@ def _table(member: str, file: AnyPath | None) -> dict[str, list[str]]:
 def film_lists(films: Films, n_films: int = 100, k: int = 10) -> CascadeModel:
     """Return an environment of film lists, in which a user takes the first film that he or she likes.
 
-    The probability of a film is the share of all users who rated it 4 or more; users without a rating of the
-    film count as not attracted. The films are the most rated ones, and arm i is the i-th of them.
+    The probability of a film is the share of all users with a rating of 4 or more; users without a rating
+    of the film count as not attracted. The films are the most rated ones, and arm i is the i-th of them.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ LEADER, CONNECTED = "Learner", "Best connected"
 _FEW_SETS, _MANY_SETS, _SMALL = 2**18, 2**20, 1_000
 # Most and fewest rounds, and the number of ties times rounds that takes about five seconds per learner.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _EFFORT = 300, 10, 2_000_000
-# Largest numbers of drawn nodes, and of random seed sets whose mean is reported.
+# Largest numbers of drawn nodes, and of random seed sets for the reported mean.
 _DRAWN, _RANDOM = 250, 200
 # Rounds that are reported in words.
 _EARLY = (1, 2, 5, 15)

@@ -90,14 +90,14 @@ def written(file: Path, data: bytes, text: str, form: str) -> EdgeTable:
 
 
 def _names(nodes: Mapping[Hashable, Mapping[str, Any]]) -> tuple[dict[Hashable, Hashable], list[str]]:
-    """Return the names of nodes; nodes whose label is missing or repeated have their id as name."""
+    """Return the names of nodes; nodes with a missing or repeated label have their id as name."""
     for attribute in _NAMES:
         given = {node: " ".join(str(data.get(attribute) or "").split()) for node, data in nodes.items()}
         times = Counter(given.values())
         names = {node: name if name and times[name] == 1 else node for node, name in given.items()}
         n_ids = sum(not name or times[name] > 1 for name in given.values())
         if n_ids < len(nodes) and len({str(name) for name in names.values()}) == len(names):
-            note = f"nodes whose label is missing or repeated have their id as a name: {n_ids:,}"
+            note = f"nodes with a missing or repeated label have their id as a name: {n_ids:,}"
             return names, [note] if n_ids else []
     return {node: node for node in nodes}, []
 
