@@ -290,7 +290,7 @@ PATH = "Ann-Bob, Bob-Ann, Bob-Cy, Cy-Bob"
             "a.net",
             '*Vertices 3\n1 "x"\n2 "x"\n3 "y"\n*Arcs\n1 2\n2 3\n',
             "1-2, 2-y",
-            "repeated have their id as a name: 2",
+            "repeated label have their id as a name: 2",
         ),
         ("a.net", "*Vertices 2\n1 a\n2 b\n*Matrix\n0 1\n0 0\n", "a-b", "Pajek"),
         (
