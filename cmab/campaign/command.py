@@ -73,6 +73,11 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
     way = verb.add_mutually_exclusive_group()
     way.add_argument("--directed", action="store_true", default=None, help="ties go one way")
     way.add_argument("--undirected", action="store_false", dest="directed", help="ties go both ways")
+    verb.add_argument("--from", metavar="NAME", dest="from_column", help="column of the first names of ties")
+    verb.add_argument("--to", metavar="NAME", dest="to_column", help="column of the second names of ties")
+    verb.add_argument("--weight", metavar="NAME", dest="weight_column", help="column of the weights of ties")
+    header = argparse.BooleanOptionalAction
+    verb.add_argument("--header", action=header, help="whether the first line has the names of the columns")
     verb.add_argument("--k", type=int, metavar="N", help="how many to choose in a round (default: 1)")
     verb.add_argument("--costs", type=_path, metavar="FILE", help="table with the columns name and cost")
     verb.add_argument("--budget", type=float, metavar="X", help="largest total cost of a round")
@@ -102,6 +107,10 @@ def _new(options: argparse.Namespace) -> Lines:
         network=options.network and options.network.name,
         names=options.names and options.names.name,
         directed=options.directed,
+        from_column=options.from_column,
+        to_column=options.to_column,
+        weight_column=options.weight_column,
+        header=options.header,
         k=1 if options.k is None and options.budget is None else options.k,
         costs=options.costs and options.costs.name,
         budget=options.budget,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: The first line of a spreadsheet that states the separator.
 STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
 
+# The largest number of groups of names that a line shows.
+_MOST_ALIKE = 20
 #: The number of characters of a name in a message.
 _LONGEST = 60
 
@@ -46,6 +48,27 @@ def clean(text: str) -> str:
 def short(text: str) -> str:
     """Return a text as it is shown in a message, cut after 60 characters."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def alike_in_words(names: Iterable[Hashable]) -> list[str]:
+    """Return a line on names that differ in accents, capitals, marks or the order of words only, if any.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import alike_in_words
+    >>> alike_in_words(["Ann Lee", "lee, ann", "Bob"])
+    ['names that look alike and may be one: Ann Lee and lee, ann']
+    """
+    groups: dict[str, list[str]] = {}
+    for name in map(str, names):
+        parts = unicodedata.normalize("NFKD", name).casefold()
+        words = re.findall(r"\w+", "".join(part for part in parts if not unicodedata.combining(part)))
+        if not any(map(str.isdecimal, words)):  # (1, 2) and (2, 1) are different places
+            words.sort()
+        groups.setdefault(" ".join(words), []).append(name)
+    found = [" and ".join(group) for key, group in groups.items() if key and len(group) > 1]
+    more = f"; and {len(found) - _MOST_ALIKE:,} more" if len(found) > _MOST_ALIKE else ""
+    return [f"names that look alike and may be one: {'; '.join(found[:_MOST_ALIKE])}{more}"] if found else []
 
 
 class Names:
@@ -280,6 +303,9 @@ _ABOUT = {
     "title": "The title of the campaign.",
     "network": "The file of the network.",
     "directed": "Whether a tie goes one way only, from the first name to the second.",
+    "from_column": "The columns of the network with the first and second names of ties.",
+    "weight_column": "The column of the network with weights.",
+    "header": "Whether the first line of the network has the names of the columns.",
     "names": "The file of the list: one name a line.",
     "k": "How many are chosen in a round.",
     "costs": "The file of the costs, with the columns name and cost.",
@@ -307,6 +333,10 @@ class Options:
         The file of the network, or the file of the list of names. Exactly one is given.
     directed : bool, optional
         Whether a tie goes one way only. If omitted, the file decides.
+    from_column, to_column, weight_column : str, optional
+        The columns of the network with the two names and the weight of a tie. If omitted, they are found.
+    header : bool, optional
+        Whether the first line of the network has the names of the columns. If omitted, this is detected.
     k : int, optional
         How many are chosen in a round. Omitted if there is a budget.
     costs : str, optional
@@ -345,6 +375,10 @@ class Options:
     title: str
     network: str | None = None
     directed: bool | None = None
+    from_column: str | None = None
+    to_column: str | None = None
+    weight_column: str | None = None
+    header: bool | None = None
     names: str | None = None
     k: int | None = None
     costs: str | None = None
@@ -367,10 +401,13 @@ class Options:
                 raise ValueError(f"{name} must be a text, got {shown(value)}")
         if (self.network is None) == (self.names is None):
             raise ValueError("a campaign must have either a network or a list of names, got both or neither")
-        if self.directed is not None and not isinstance(self.directed, bool):
-            raise ValueError(f"directed must be true or false, got {shown(self.directed)}")
-        if self.names is not None and self.directed is not None:
-            raise ValueError("directed has no effect on a list of names; leave it out")
+        for name, kind in self.of_network().items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                wanted = "true or false" if kind is bool else "the name of a column"
+                raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
+            if self.names is not None and value is not None:
+                raise ValueError(f"{name} has no effect on a list of names; leave it out")
         if self.network is not None and self.largest != 1.0:
             raise ValueError("largest has no effect on a network; leave it out")
         real("largest", self.largest, 0.0, inside=True)
@@ -392,6 +429,12 @@ class Options:
         never: Any = self.never
         if not (isinstance(never, tuple) and all(isinstance(name, str) for name in never)):
             raise ValueError(f"never must be a list of names, got {shown(self.never)}")
+
+    @staticmethod
+    def of_network() -> dict[str, type]:
+        """Return the names of the options on how the file of the network is read, and their types."""
+        columns: dict[str, type] = dict.fromkeys(("from_column", "to_column", "weight_column"), str)
+        return {"directed": bool, **columns, "header": bool}
 
     @property
     def is_network(self) -> bool:
@@ -462,7 +505,7 @@ class Problem:
     graph : DirectedGraph, optional
         The network, if there is one.
     told : tuple of str
-        One line each about how the network was read.
+        One line each about how the network or the list was read.
     costs : dict
         The cost of each name, if there are costs.
     """
@@ -530,7 +573,7 @@ def problem_of(folder: Path, options: Options) -> Problem:
         assert options.budget is not None and costs is not None
         oracle = Knapsack([costs[label] for label in labels], capacity=options.budget)
     _check_never(names, options)
-    return Problem(options, names, oracle.named(labels), costs=costs)
+    return Problem(options, names, oracle.named(labels), told=tuple(alike_in_words(labels)), costs=costs)
 
 
 def _of_network(folder: Path, options: Options) -> Problem:
@@ -540,7 +583,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
 
     assert options.network is not None
     try:
-        network = read_network(folder / options.network, directed=options.directed)
+        how: dict[str, Any] = {name: getattr(options, name) for name in options.of_network()}
+        network = read_network(folder / options.network, **how)
     except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
         raise ValueError(str(error).replace(str(folder / options.network), options.network)) from None
     graph = _with_ties(network.graph, options.ties, network.directed)

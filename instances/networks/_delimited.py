@@ -479,12 +479,15 @@ def _one_way(file: Path, columns: dict[str, list[object]]) -> list[bool] | None:
 
 def _matrix(rows: Sequence[_Row]) -> tuple[list[str], list[tuple[int, list[str]]]] | None:
     """Return the names and the lines of a square matrix with names above and beside it, or of 0 and 1."""
-    first, cells = rows[0].fields, [(row.line, row.fields) for row in rows[1:]]
-    if len(first) == len(rows) >= 3 and [row[0] for _, row in cells] == first[1:]:
+    first = rows[0].fields
+    if not 3 <= len(rows) <= len(first) + 1:
+        return None
+    cells = [(row.line, row.fields) for row in rows[1:]]
+    if len(first) == len(rows) and [row[0] for _, row in cells] == first[1:]:
         names, cells = first[1:], [(line, row[1:]) for line, row in cells]
     elif len(first) + 1 == len(rows) >= 4 and not _pair([_word(cell) for cell in first], _ENDS):
         names = first
-    elif len(first) == len(rows) >= 3:
+    elif len(first) == len(rows):
         names, cells = [str(at + 1) for at in range(len(rows))], [(row.line, row.fields) for row in rows]
     else:
         return None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
-import unicodedata
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
+from cmab.campaign.files import alike_in_words
 from cmab.run.tables import number
 from instances.graphs import bytes_of, is_number, text_in
 from instances.networks._chances import column_of, numbers_in, others_told, shares
@@ -23,7 +22,7 @@ from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
 _WINDOWS = "cp1252"
-# The first bytes of workbooks, and the number of ties and names that are shown.
+# The first bytes of workbooks, and the number of ties that are shown.
 _ZIPPED, _SHOWN = b"PK\x03\x04", 3
 
 
@@ -212,19 +211,13 @@ def _text_of_sheet(file: Path, data: bytes) -> bytes:
 
 def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
     """Return lines on the first ties, the numbers of names and ties, and names that look alike."""
-    names = [*map(str, dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)]))]
-    alike: dict[str, list[str]] = {}
-    for name in names if table.n_nodes is None else ():
-        bare = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", name)).casefold()
-        alike.setdefault(bare, []).append(name)
     ties = "; ".join(f"{u} and {v}" for u, v in table.ends[:_SHOWN])
     n_ties = len(table.ends)
     told = [f"{n_nodes:,} names and {n_ties:,} {'tie' if n_ties == 1 else 'ties'}; the first ties: {ties}"]
-    pairs = [" and ".join(group) for key, group in alike.items() if key and len(group) > 1]
-    if pairs:
-        more = f", and {len(pairs) - _SHOWN:,} more" if len(pairs) > _SHOWN else ""
-        told.append(f"names that look alike and may be one: {'; '.join(pairs[:_SHOWN])}{more}")
-    return told
+    if table.n_nodes is not None:
+        return told
+    names = dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)])
+    return told + alike_in_words(names)
 
 
 def _repeats_told(ends: IntArray) -> list[str]:

@@ -54,6 +54,10 @@ class NewCampaign(Body):
     names: str | None = None
     costs: str | None = None
     directed: bool | None = None
+    from_column: str | None = None
+    to_column: str | None = None
+    weight_column: str | None = None
+    header: bool | None = None
     k: Whole | None = None
     budget: Number | None = None
     prior_mean: Number | None = None

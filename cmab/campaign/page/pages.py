@@ -420,7 +420,6 @@ def _settings(context: Context, opened: Opened, message: str = "", status: int =
         message=message,
         form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
         read=folder.problem.told,
-        alike=views.alike(opened),
         ties=folder.options.ties,
         never=folder.options.never,
     )
@@ -512,6 +511,8 @@ def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
             raise ValueError("choose the file of the network")
         values["network"] = _add(files, network, "network")
         values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
+        values["header"] = {"yes": True, "no": False}.get(context.text("header"))
+        values |= {name: context.text(name) or None for name in ("from_column", "to_column", "weight_column")}
     k, budget = context.text("k"), context.text("budget")
     if "costs" in context.files:
         values["costs"] = _add(files, context.files["costs"], "costs")

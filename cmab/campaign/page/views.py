@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -90,15 +88,6 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
 def asked_ever(rounds: list[Round]) -> set[Hashable]:
     """Return the people that were asked in a round without a report."""
     return {name for of in rounds if of.state == "waiting" for name in of.names}
-
-
-def alike(opened: Opened) -> list[str]:
-    """Return groups of names that may be the same person, in words."""
-    groups: dict[str, list[str]] = {}
-    for label in opened.folder.problem.names.labels:
-        plain = unicodedata.normalize("NFKD", str(label)).encode("ascii", "ignore").decode().casefold()
-        groups.setdefault(" ".join(sorted(re.findall(r"[a-z0-9]+", plain))), []).append(str(label))
-    return [" and ".join(group) for key, group in groups.items() if key and len(group) > 1][:20]
 
 
 def joined_before(opened: Opened, of: Round) -> dict[str, int]:

@@ -232,11 +232,18 @@ def test_a_first_line_with_the_separator_is_no_data(place, separator, end):
     assert [line.cells for line in found] == rows and found[0].number == 2
     (place / "stated.csv").write_text(text, encoding="utf-8", newline="")
     done("new", place / "stated", "--network", place / "stated.csv", "--undirected", "--k", 1)
-    assert {str(name) for name in CampaignFolder(place / "stated").problem.names.labels} == {
-        "Ann",
-        "Bob",
-        "Cy",
-    }
+    assert CampaignFolder(place / "stated").problem.names.labels == ["Ann", "Bob", "Cy"]
+
+
+def test_options_say_how_a_network_is_read(place):
+    (place / "odd.csv").write_text("Zed,Ann,Bob,7\nYes,Bob,Cy,9\n", encoding="utf-8")
+    columns = ("--from", "3", "--to", "2", "--weight", "4", "--no-header")
+    text = done("new", place / "odd", "--network", place / "odd.csv", "--directed", "--k", 1, *columns)
+    assert "the first ties: Bob and Ann; Cy and Bob" in text
+    graph = CampaignFolder(place / "odd").problem.graph
+    assert [graph.label(node) for node in graph.tails.tolist()] == ["Bob", "Cy"]
+    (place / "names.csv").write_text("Ann\nBob\n", encoding="utf-8")
+    assert "no effect on a list" in refused("new", place / "x", "--list", place / "names.csv", "--header")
 
 
 @pytest.mark.parametrize("text", ["name_1,name_2\n", "a,b\nc\nd,e,f\n", "\n"])

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 from places import DATA
 
-from instances import (
-    constant_probabilities,
-    read_network,
-    trivalency,
-    uniform_probabilities,
-    weighted_cascade,
-)
+from instances import constant_probabilities, read_network, trivalency, uniform_probabilities
+from instances import weighted_cascade as cascade
 from oracles import DirectedGraph
 from oracles.influence.graph import as_directed_graph
 
@@ -94,7 +89,7 @@ def test_out_arcs_come_in_order_and_survive_pickling():
 
 def test_probability_models():
     graph = DirectedGraph.from_edges([0, 1, 1, 2], [2, 2, 2, 0])
-    assert np.allclose(weighted_cascade(graph), [1 / 3, 1 / 3, 1 / 3, 1])
+    assert np.allclose(cascade(graph), [1 / 3, 1 / 3, 1 / 3, 1])
     assert constant_probabilities(graph, 0.3).tolist() == [0.3] * 4
     large = DirectedGraph.from_edges(np.zeros(9000, int), np.arange(1, 9001))
     drawn = trivalency(large, np.random.default_rng(0))
