@@ -289,27 +289,42 @@ def loop_kernel(signature: Any, *, is_lean: bool = False) -> Callable[[Any], Any
 
 
 class _Loop:
-    """A loop with one signature, which runs in calls of a part of a second."""
+    """A loop with one signature, which runs in calls of a part of a second.
+
+    It takes its rules as pointers, so these are compiled with it. `spent` has the seconds of interpretation
+    with the same rules, and infinity once they run compiled.
+    """
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
+        self.spent: dict[tuple[Any, ...], float] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.dispatcher.overloads and not _choice[0]:
+        rules = _rules(arguments)
+        if self.spent.get(rules) == math.inf and not _choice[0]:
             return _call_compiled(self.dispatcher, *arguments)
-        rules = (getattr(argument, "py_func", argument) for argument in arguments)
-        return self.dispatcher.interpreted(*rules)
+        started = time.thread_time()
+        try:
+            return self.dispatcher.interpreted(*(getattr(each, "py_func", each) for each in arguments))
+        finally:
+            self.spent[rules] = self.spent.get(rules, 0.0) + time.thread_time() - started
 
-    def prepare(self, expected: float) -> bool:
+    def prepare(self, expected: float, arguments: Sequence[Any]) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
-        if not self.dispatcher.settle(expected):
-            return False
-        if not self.dispatcher.signatures:
+        rules, known = _rules(arguments), set[int]()
+        price = sum(_seconds_to_compile(each, known) for each in (self.dispatcher, *rules))
+        pays = price <= self.spent.get(rules, 0.0) + expected if _choice[0] is None else not _choice[0]
+        if pays:
             with self.lock:
                 if not self.dispatcher.signatures:
                     self.dispatcher.compile(self.signature)
                     self.dispatcher.disable_compile()
-        return True
+            self.spent[rules] = math.inf
+        return pays
+
+
+def _rules(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(each for each in arguments if isinstance(each, CPUDispatcher))
 
 
 def is_ours(function: Callable[..., object]) -> bool:

@@ -335,7 +335,7 @@ def _loop(
     steps, expected = _FIRST_STEPS, 0.0
     while not is_over:
         # Ctrl-C may end the compilation.
-        steps = _STEPS if not IS_COMPILING or loop.prepare(expected) else steps
+        steps = _STEPS if not IS_COMPILING or loop.prepare(expected, (*parameters, *drawing)) else steps
         clock[STEPS], started = steps, time.perf_counter()
         with signals_wait():
             is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))

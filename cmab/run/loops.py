@@ -503,7 +503,7 @@ class CompiledLoop:
 
     def prepare(self, expected: float) -> bool:
         """Compile the loop, which Ctrl-C may end, if that is worth it; return whether it is compiled."""
-        return not IS_COMPILING or self._loop.prepare(expected)
+        return not IS_COMPILING or self._loop.prepare(expected, self._arguments)
 
     def play(self, last: int) -> None:
         """Play up to round `last`, or to the round before the one in which the oracle raises."""

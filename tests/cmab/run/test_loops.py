@@ -323,6 +323,7 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     streams = (np.random.default_rng(0), np.random.default_rng(1))
     record = _blank(policy, environment, np.array([700]), "compiled")
     run = CompiledLoop(compiled, oracle, policy.initial_state(), streams, record)
+    run.prepare(np.inf)
     _nrt_python.memsys_enable_stats()
     try:
         for last in (1, 101, 701):
