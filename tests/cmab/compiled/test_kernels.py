@@ -122,8 +122,8 @@ def test_an_edit_in_another_module_is_noticed(tmp_path):
         "@kernel\ndef call(x):\n    return helper(x)\n"
     )
     code = (
-        f"from cmab.compiled import interpret; from cmab.{caller} import call; interpret(False).__enter__();"
-        " print(call(10), sum(call.stats.cache_hits.values()))"
+        f"from cmab.compiled import interpret; from cmab.{caller} import call\n"
+        "with interpret(False): print(call(10), sum(call.stats.cache_hits.values()))"
     )
     for addend, hits in ((1, 0), (1, 1), (2, 0), (2, 1)):
         (tmp_path / "cmab" / f"{helper}.py").write_text(source.format(addend))
